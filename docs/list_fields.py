@@ -53,7 +53,7 @@ sent unchanged. A version that is served is kept. Another version is replaced by
 the log says so:
 
 ```
-apiVersion spark.apache.org/v1alpha1 of SparkApplication is not served by this cluster: used spark.apache.org/v1
+this cluster does not serve SparkApplication as spark.apache.org/v1alpha1; using spark.apache.org/v1
 ```
 
 So a document in v1alpha1 runs where only v1 is served. A document in v1 runs where an earlier Apache operator serves
@@ -64,7 +64,7 @@ The API drops fields that its definition does not have. For example, some defini
 `suspend`, and its v1beta1 drops many more fields of v1. A warning names the dropped fields:
 
 ```
-SparkApplication jobs/pi is without spec.suspend: this cluster's definition has no such field
+SparkApplication jobs/pi was stored without spec.suspend, which this cluster's CustomResourceDefinition does not define
 ```
 
 If the kind is not served, or only in an unknown version, nothing is submitted. The message says how to install the

@@ -1,1 +1,1 @@
-"""What everyone who waits for an application shares: submit, adopt, watch, explain, cancel. No Airflow."""
+"""Submit, adopt, watch, explain and cancel applications: shared by every client that waits for one, without Airflow."""

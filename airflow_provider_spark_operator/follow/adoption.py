@@ -1,4 +1,4 @@
-"""Find the applications that the tries of a task have submitted, and decide whether a try can adopt them."""
+"""Find the applications that earlier tries of a task submitted, and decide whether a new try can adopt them."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -18,26 +18,26 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class AdoptionState(StrEnum):
-    """What an application is to a try of its task that finds it."""
+    """What a try can do with an application of its task."""
 
     LIVE = "live"
-    """It may still succeed."""
+    """The application can still succeed."""
     SUCCEEDED = "succeeded"
-    """It has succeeded, and no try has acknowledged that."""
+    """The application succeeded, and no try has acknowledged the result."""
     FAILED = "failed"
-    """It has failed or is about to fail, and no try has acknowledged that."""
+    """The application failed or is about to fail, and no try has acknowledged the result."""
     ACKNOWLEDGED = "acknowledged"
-    """It has ended, and a try has acknowledged that."""
+    """The application finished, and a try has acknowledged the result."""
     TERMINATING = "terminating"
-    """Its deletion was requested."""
+    """The deletion of the application was requested."""
 
 
 def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
-    """Return what the application is to a try of its task."""
+    """Return what a try can do with an application of its task."""
     if document["metadata"].get("deletionTimestamp"):
         return AdoptionState.TERMINATING
     seen, acknowledged = progress(document), annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY)
-    if seen.driver_abandoned and acknowledged:  # its status will never say that it has ended
+    if seen.driver_abandoned and acknowledged:  # its status never reports the end
         return AdoptionState.ACKNOWLEDGED
     if seen.phase is not Phase.ENDED:
         is_failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _has_failed(seen)
@@ -50,10 +50,10 @@ def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
 async def list_applications(
     client: KubeClient, resource: ResourceType, namespace: str, stamp: TaskStamp
 ) -> list[JsonObject]:
-    """List the applications of this task, the newest first.
+    """List the applications of the task, newest first.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     found = await client.list(resource, namespace, label_selector=stamp.selector)
     return sorted(found.items, key=_creation_key_of, reverse=True)
@@ -65,16 +65,16 @@ async def find_unreported_failure(
     namespace: str | None = None,
     resource: ResourceType = SPARK_APPLICATIONS,
 ) -> ApplicationReference | None:
-    """Return the task's newest application if it has failed in an earlier try and no try has acknowledged that.
+    """Return the newest application of the task if it failed in an earlier try and no try has acknowledged the failure.
 
     Args:
-        client: The client for the cluster.
-        stamp: The present try.
-        namespace: The namespace; None for the client's default.
+        client: The client of the cluster.
+        stamp: The current try.
+        namespace: The namespace of the application. If None, the default namespace of the client is used.
         resource: The kind. If the cluster does not serve its version, another version is used.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     resource = await choose_served_version(client, resource)
     own = await list_applications(client, resource, namespace or client.default_namespace, stamp)

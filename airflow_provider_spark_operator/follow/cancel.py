@@ -1,4 +1,4 @@
-"""Delete an application or a SparkCluster, if it is still ours to delete."""
+"""Delete an application or a SparkCluster if the caller still owns it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,12 +15,19 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
-# Each conflict means that another client wrote between our read and our deletion: a status, or a new owner.
+# Each conflict means that another client wrote a status or a new owner between the read and the deletion.
 _ROUNDS = 10
 
 
 class CancelOutcome(StrEnum):
-    """What became of a cancellation."""
+    """The result of a cancellation.
+
+    Attributes:
+        DELETED: The deletion has started.
+        GONE: The application does not exist or is already being deleted.
+        NOT_OURS: Another try owns the application, or no try does. It was not deleted.
+        ENDED: The application had finished. It was not deleted, so that its status stays readable.
+    """
 
     DELETED = "deleted"
     GONE = "gone"
@@ -29,23 +36,22 @@ class CancelOutcome(StrEnum):
 
 
 async def cancel(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp | None) -> CancelOutcome:
-    """Delete the application unless it is another's, or has ended by itself.
+    """Delete the application unless it belongs to another try or has finished.
 
-    When a task is cleared, the next try may adopt the application before the previous one is told to
-    stop. So the stamp is compared in the very version that is deleted: another owner in between makes
-    the deletion fail, and it is read again.
+    When a task is cleared, the next try can adopt the application before the previous try receives the cancellation.
+    Therefore the deletion names the resource version in which the owner was checked. If the application changes in
+    between, the deletion fails and the check is repeated.
 
     Args:
-        client: For the cluster.
-        reference: With the uid: a namesake is never touched.
-        stamp: DELETED only if its task instance is the application's owner; None asks for no owner.
+        client: The client of the cluster.
+        reference: The application. The uid ensures that no other application with the same name is deleted.
+        stamp: The try that must own the application. If None, the owner is not checked.
 
     Returns:
-        DELETED: deletion has begun. GONE: there is no such application, or it is being deleted already.
-        NOT_OURS: another try, or nobody's. ENDED: it is left, as evidence.
+        The result, see `CancelOutcome`.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     for chance in range(_ROUNDS):
         try:
@@ -80,18 +86,18 @@ async def cancel_try(
     namespace: str | None = None,
     resource: ResourceType = SPARK_APPLICATIONS,
 ) -> dict[ApplicationReference, CancelOutcome]:
-    """Cancel every application of this try: normally one, or none where nothing was submitted yet.
+    """Cancel every application that the try owns. Usually this is one application, or none if nothing was submitted.
 
-    What another try has taken over is left alone; as long as it runs it is in the result as NOT_OURS.
+    Applications that another try owns are not deleted. Those that have not finished are in the result as NOT_OURS.
 
     Args:
-        client: For the cluster.
+        client: The client of the cluster.
         stamp: The try.
-        namespace: None for the client's default.
-        resource: The kind; a version that the cluster does not serve stands for one that it does.
+        namespace: The namespace of the applications. If None, the default namespace of the client is used.
+        resource: The kind. If the cluster does not serve its version, another version is used.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     resource = await choose_served_version(client, resource)
     place = namespace or client.default_namespace
@@ -109,17 +115,17 @@ async def cancel_try(
 async def cancel_run(
     client: KubeClient, resource: ResourceType, name: str, namespace: str | None, stamp: TaskStamp
 ) -> CancelOutcome:
-    """Delete the application of that name if a task of the stamp's DAG run has submitted it, and if it still runs.
+    """Delete the application with the given name if a task of the same DAG run submitted it and it has not finished.
 
     Args:
-        client: For the cluster.
+        client: The client of the cluster.
         resource: The kind.
-        name: Of the application.
-        namespace: None for the client's default.
-        stamp: Any task of the run.
+        name: The name of the application.
+        namespace: The namespace of the application. If None, the default namespace of the client is used.
+        stamp: Any task of the DAG run.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     resource = await choose_served_version(client, resource)
     try:
@@ -134,17 +140,18 @@ async def cancel_run(
 async def delete_cluster(
     client: KubeClient, name: str, namespace: str | None, stamp: TaskStamp | None
 ) -> ApplicationReference | None:
-    """Begin to delete the SparkCluster of that name, and return it; None if there is none.
+    """Start the deletion of the SparkCluster with the given name and return it. Return None if it does not exist.
 
     Args:
-        client: For the Kubernetes cluster.
-        name: Of the SparkCluster.
-        namespace: None for the client's default.
-        stamp: Who deletes: only what a task of the same run of the same DAG has created. None for anybody's.
+        client: The client of the Kubernetes cluster.
+        name: The name of the SparkCluster.
+        namespace: The namespace of the SparkCluster. If None, the default namespace of the client is used.
+        stamp: The task that deletes. Only a SparkCluster that a task of the same DAG run created is deleted. If None,
+            the owner is not checked.
 
     Raises:
-        NameTaken: It is another run's, or nobody's.
-        KubeError: The API refused, or could not be reached.
+        NameTaken: The SparkCluster belongs to another DAG run or to no task.
+        KubeError: The API rejected the request or could not be reached.
     """
     resource = await choose_served_version(client, SPARK_CLUSTERS)
     place = namespace or client.default_namespace

@@ -1,6 +1,6 @@
-"""Wait until a SparkCluster can be used: its operator has accepted it, and its master and workers are ready.
+"""Wait until a SparkCluster is ready: its operator has accepted it, and its master and workers are ready.
 
-The resource itself only says that its objects were created; whether pods came of them, the pods say.
+The status of the resource only reports that its objects were created. Readiness is read from the pods.
 """
 
 import asyncio
@@ -22,17 +22,24 @@ from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _ACCEPTED = "RunningHealthy"
-# The first may be passed through so quickly that only the second is seen.
+# The first state can be so short that the watch only reports the second.
 _REFUSED = frozenset({"SchedulingFailure", "Failed"})
 
 
 class ClusterFailed(Exception):
-    """The operator could not create the cluster, and does not try again; says why."""
+    """The operator could not create the cluster and does not try again. The message names the cause."""
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """The pods of a cluster that are ready, of those that it is to have at least."""
+    """The number of ready pods of a SparkCluster.
+
+    Attributes:
+        masters: The number of ready masters.
+        workers: The number of ready workers.
+        wanted_workers: The number of workers that the SparkCluster needs at least.
+        blocked: A description of each pod that cannot start.
+    """
 
     masters: int
     workers: int
@@ -41,7 +48,7 @@ class Readiness:
 
     @property
     def is_complete(self) -> bool:
-        """Whether applications can run on it."""
+        """Whether the SparkCluster can run applications."""
         return self.masters > 0 and self.workers >= self.wanted_workers
 
     def __str__(self) -> str:
@@ -50,24 +57,24 @@ class Readiness:
 
 
 async def wait_until_ready(hub: WatchHub, reference: ApplicationReference, log: logging.Logger) -> None:
-    """Return once the cluster can be used; for as long as that takes.
+    """Wait until the SparkCluster is ready, without a time limit.
 
     Args:
-        hub: Of the Kubernetes cluster.
+        hub: The hub of the Kubernetes cluster.
         reference: The SparkCluster.
-        log: Told of states, counts, and of what keeps pods from starting.
+        log: The logger for states, numbers of ready pods, and pods that cannot start.
 
     Raises:
-        ClusterFailed: It could not be created.
-        ApplicationDeleted: It was deleted.
-        KubeError: It, or its pods, cannot be read.
+        ClusterFailed: The SparkCluster could not be created.
+        ApplicationDeleted: The SparkCluster was deleted.
+        KubeError: The SparkCluster or its pods could not be read.
     """
     accepted: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
     watching = asyncio.create_task(_watch(hub, reference, accepted, log))
     counting = asyncio.create_task(_count_until_complete(hub, reference, accepted, log))
     try:
         await asyncio.wait({watching, counting}, return_when=asyncio.FIRST_COMPLETED)
-        # What happened to the cluster matters more than what its pods look like.
+        # The state of the resource takes precedence over the state of its pods.
         for task in (watching, counting):
             if task.done():
                 task.result()
@@ -78,14 +85,14 @@ async def wait_until_ready(hub: WatchHub, reference: ApplicationReference, log: 
 
 
 async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster: Mapping[str, Any]) -> Readiness:
-    """How many pods of the cluster are ready now.
+    """Count the ready pods of the SparkCluster.
 
     Raises:
-        KubeError: Pods cannot be listed.
+        KubeError: The pods could not be listed.
     """
     selector = f"{LABEL_CLUSTER_NAME}={reference.name}"
     found = await hub.client.list(PODS, reference.namespace, label_selector=selector)
-    # Those of an earlier cluster of the same name may still be there.
+    # Pods of a deleted SparkCluster with the same name may still exist.
     since = text(cluster["metadata"].get("creationTimestamp"))
     pods = [pod for pod in found.items if text(pod["metadata"].get("creationTimestamp")) >= since]
     pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
@@ -97,7 +104,7 @@ async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster
 
 
 def count_wanted_workers(cluster: Mapping[str, Any]) -> int:
-    """How many workers the cluster always has: those it begins with, or as few as its autoscaler may leave."""
+    """Return the number of workers that the cluster always has: the initial or the minimum number."""
     tolerations = mapping(mapping(cluster.get("spec")).get("clusterTolerations"))
     instances = mapping(tolerations.get("instanceConfig"))
     first, least, most = (_parse_count(instances.get(key)) for key in ("initWorkers", "minWorkers", "maxWorkers"))
@@ -118,7 +125,7 @@ async def _watch(
                 log.info("%s: %s%s", reference, state, f": {message}" if message else "")
                 logged = state
             if state in _REFUSED:
-                raise ClusterFailed(f"{reference} failed: {message or 'its operator does not say why'}")
+                raise ClusterFailed(f"{reference} failed: {message or 'the operator reported no cause'}")
             if state == _ACCEPTED and not accepted.done():
                 accepted.set_result(cluster)
 
@@ -131,7 +138,7 @@ async def _count_until_complete(
     while True:
         try:
             found = await read_readiness(hub, reference, cluster)
-        except PASSING as error:  # the watch bears an outage for long, and then says so
+        except PASSING as error:  # the watch tolerates and reports outages
             log.debug("pods cannot be counted: %s", error)
         else:
             if str(found) != logged:

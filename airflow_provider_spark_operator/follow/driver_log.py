@@ -24,16 +24,16 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 
 logger = logging.getLogger(__name__)
 
-# A driver that has ended has no more lines after this pause.
+# A driver that has ended writes no more lines after this pause.
 _PAUSE_SECONDS = 5.0
-# The longest time for which a task waits for the rest of a log.
+# The maximum time for which a task waits for the rest of a log.
 _REST_SECONDS = 60.0
-# The position is noted soon after the first lines, then at this interval. After a reader was killed, the lines of at
-# most one interval are shown twice.
+# The position is saved soon after the first lines, then at this interval. If a reader is killed, the lines of at most
+# one interval are shown twice.
 _FIRST_SAVE_SECONDS = 2.0
 _SAVE_SECONDS = 30.0
 _LAST_SAVE_SECONDS = 2.0
-# Begins the lines that tell which part of the log is missing. The driver did not write them.
+# The prefix of lines that report a missing part of the log. The driver did not write these lines.
 _REMARK = "… "
 
 _streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
@@ -44,13 +44,13 @@ class DriverLogOptions:
     """How the log of a driver is read.
 
     Attributes:
-        reader: The id of the reader, such as a task instance. Another reader with the same id continues where this one
-            stops. None if no other reader can take over.
-        position: The position in the log. It outlives a `DriverLog`; an empty one starts at the position noted on the
-            application.
-        longest: The number of bytes of one log that are shown at most.
-        most_streams: The number of logs that are followed at the same time in this event loop. The logs of further
-            drivers are read at their end. None for no limit.
+        reader: The id of the reader, such as the id of a task instance. Another reader with the same id continues where
+            this reader stops. None if no other reader can continue.
+        position: The position in the log, which outlives a `DriverLog`. An empty position starts at the position that
+            is saved on the application.
+        longest: The maximum number of bytes that are shown of one log.
+        most_streams: The maximum number of logs that are followed at the same time in this event loop. The logs of
+            further drivers are read when the drivers end. None for no limit.
     """
 
     reader: str | None = None
@@ -60,10 +60,10 @@ class DriverLogOptions:
 
 
 class DriverLog:
-    """The log of one application's drivers, one attempt after another.
+    """The log of the drivers of one application, one attempt after another.
 
     Args:
-        client: The client for the cluster.
+        client: The client of the cluster.
         reference: The application.
         sink: Where the lines are shown.
         options: How the log is read.
@@ -87,11 +87,11 @@ class DriverLog:
         self._attempt = -1
         self._task: asyncio.Task[None] | None = None
         self._from_start = False  # the log was read from its first line
-        self._complete = False  # the log was read to its end, or as far as its limit
+        self._complete = False  # the log was read to its end or to its limit
 
     @property
     def last_lines(self) -> tuple[str, ...]:
-        """The last lines of the driver's log that tell something, as far as they were read."""
+        """The last informative lines of the driver's log that were read."""
         return self._tail.lines
 
     @property
@@ -105,14 +105,14 @@ class DriverLog:
         return self._from_start and self._position.whole
 
     def resume(self, resource: Mapping[str, Any]) -> None:
-        """Continue at the position that an earlier reader has noted on the application."""
+        """Continue at the position that an earlier reader saved on the application."""
         if not self._resumed:
             self._resumed = True
             noted = _position_of(resource, self._reader)
             self._position.pod, self._position.timestamp, self._position.count = noted.pod, noted.timestamp, noted.count
 
     async def begin_attempt(self, attempt: int) -> None:
-        """Stop reading the log of the attempt before, unless `attempt` is being read already."""
+        """Stop reading the log of the previous attempt, unless `attempt` is already being read."""
         if attempt == self._attempt:
             return
         self._attempt = attempt
@@ -121,12 +121,12 @@ class DriverLog:
         self._tail, self._cause, self._levels = LastLines(), RootCause(), LineLevels()
 
     def start(self) -> None:
-        """Follow the log of the present driver, unless it is followed already."""
+        """Follow the log of the current driver, unless it is already being followed."""
         if self._task is None:
             self._task = asyncio.create_task(self._follow())
 
     async def finish(self, seen: Progress) -> None:
-        """Read the rest of the log of a driver that has ended, and log which part of it cannot be read.
+        """Read the rest of the log of a driver that has ended, and report the part that cannot be read.
 
         Args:
             seen: The progress of the application, whose driver has ended.
@@ -158,8 +158,8 @@ class DriverLog:
     async def _follow(self) -> None:
         with self._count_stream() as free:
             if not free:
-                limit = f"{self._options.most_streams} drivers' logs are being shown already"
-                self._show_remark(logging.INFO, f"{limit}: this one's follows at the end")
+                limit = f"{self._options.most_streams} driver logs are already being streamed"
+                self._show_remark(logging.INFO, f"{limit}; the log of this driver is shown when it ends")
                 return
             options, position = self._options, self._position
             lines = follow_driver_log(self._client, self._reference, longest=options.longest, position=position)
@@ -170,7 +170,7 @@ class DriverLog:
         try:
             pod = await read_driver_pod(self._client, self._reference)
         except KubeError as error:
-            self._show_remark(logging.WARNING, f"the driver's log cannot be read: {error}")
+            self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
             return
         if pod is None:
             self._warn_of_gap(seen)
@@ -184,7 +184,7 @@ class DriverLog:
         position = self._position
         self._from_start = not position.timestamp
         if position.since is not None:
-            self._show_remark(logging.INFO, f"the driver's log goes on after {_format_clock(position.since)} UTC")
+            self._show_remark(logging.INFO, f"the driver's log continues after {_format_clock(position.since)} UTC")
         saving = asyncio.create_task(self._save_position_regularly(position))
         try:
             async with aclosing(lines) as stream:
@@ -196,8 +196,8 @@ class DriverLog:
                     self._sink.show_driver_line(line, self._levels.level(line))
             self._complete = True
         except KubeError as error:
-            self._show_remark(logging.WARNING, f"the driver's log cannot be read: {error}")
-            self._complete = True  # a missing permission does not come back at the end
+            self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
+            self._complete = True  # a second request would fail as well
         except asyncio.CancelledError:
             saving.cancel()
             with suppress(TimeoutError):
@@ -214,12 +214,12 @@ class DriverLog:
         begin, end = driver_period(seen)
         shown = self._position.since
         if shown is not None and end is not None and shown.replace(microsecond=0) >= end.replace(microsecond=0):
-            return  # the status has whole seconds: the last line shown is from the second of the end
+            return  # the status has whole seconds; the last line shown is from the second of the end
         begin = shown or begin
         since = f" after {_format_clock(begin)}" if begin else ""
         until = f" until its end at {_format_clock(end)}" if end else ""
         zone = " UTC" if begin or end else ""
-        # The position is noted from time to time: a reader that was killed has shown more than it noted.
+        # The position is saved at intervals: a reader that was killed has shown more lines than it saved.
         above = f"; lines after {_format_clock(shown)} may already be shown above" if shown and not self._lines else ""
         gap = f"the driver's log{since}{until}{zone} is not available: the driver pod was deleted{above}"
         self._show_remark(logging.WARNING, gap)
@@ -236,19 +236,19 @@ class DriverLog:
             await self._save_position(position)
 
     async def _save_position(self, position: LogPosition) -> None:
-        """Note on the application how far its log was shown, for a reader that takes over."""
+        """Save on the application how far its log was shown, for a reader that continues."""
         note = f"{self._reader} {position.to_text()}"
         if self._reader is None or not position.timestamp or note == self._noted:
             return
         try:
             await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
             self._noted = note
-        except KubeError as error:  # some lines may be shown twice; nothing else depends on it
+        except KubeError as error:  # some lines may be shown twice; nothing else depends on the position
             logger.debug("could not note the position in the log of %s: %s", self._reference, error)
 
     @contextmanager
     def _count_stream(self) -> Iterator[bool]:
-        """Count a stream while it is open. The value is False if no further stream is allowed."""
+        """Count a stream while it is open. The value is False if the limit is reached."""
         loop, most = asyncio.get_running_loop(), self._options.most_streams
         if most is not None and _streams.get(loop, 0) >= most:
             yield False

@@ -1,4 +1,4 @@
-"""Judge from its content whether, and how, an application has ended."""
+"""Judge from the content of an application whether it has ended, and how."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 
 @dataclass(frozen=True)
 class Ending:
-    """How an application ended, as judged from its last content."""
+    """How an application ended, judged from its last content."""
 
     verdict: Verdict
     progress: Progress
@@ -33,16 +33,20 @@ class Ending:
 
 
 def judge(resource: Mapping[str, Any]) -> Ending | None:
-    """The ending that the application's status shows; None as long as it goes on, or if only its driver pod tells."""
+    """Judge from its status how the application ended.
+
+    Return None while the application runs, or if only its driver pod shows the end.
+    """
     seen = progress(resource)
     judged = verdict(seen)
     return None if judged.outcome is Outcome.WAITING else Ending(judged, seen, resource)
 
 
 def is_deleted(resource: Mapping[str, Any]) -> bool:
-    """Whether the application was deleted before it ended; what its status shows since then is an effect of that.
+    """Return whether the application was deleted before it finished.
 
-    An application that succeeded, or that failed before the second of its deletion, has ended by itself.
+    Its later status is then an effect of the deletion. An application that succeeded, or failed before the second of
+    its deletion, has finished by itself.
     """
     deleted = deletion_ends(resource)
     if deleted is None:
@@ -57,22 +61,24 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
 async def judge_abandoned(
     client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], *, was_alive: bool = False
 ) -> Ending | None:
-    """The ending of an application whose operator has given up while a driver may still run; None as long as it runs.
+    """Judge an application that its operator has given up although a driver may still run.
+
+    Return None while the driver runs.
 
     Args:
-        client: The client for the cluster.
+        client: The client of the cluster.
         reference: The application.
-        resource: Its content.
-        was_alive: The driver was seen alive before. If its pod no longer exists, the driver is lost.
+        resource: The content of the application.
+        was_alive: Whether the driver was running before. If its pod no longer exists, the driver is lost.
 
     Raises:
-        KubeError: The driver pod cannot be read.
+        KubeError: The driver pod could not be read.
     """
     seen = progress(resource)
     if not seen.driver_abandoned:
         return None
     pod = await read_driver_pod(client, reference)
-    if pod is None or not _is_as_young(pod, resource):  # a driver of an earlier application of this name
+    if pod is None or not _is_as_young(pod, resource):  # the pod belongs to an earlier application with this name
         seen = with_driver_lost(seen) if was_alive else replace(seen, phase=Phase.ENDED)
         return Ending(verdict(seen), seen, resource)
     if not has_ended(pod):
@@ -84,12 +90,12 @@ async def judge_abandoned(
 def judge_with_driver(
     ending: Ending, driver_status: Mapping[str, object] | None, *, driver_deleted: bool = False
 ) -> Ending:
-    """Judge an ending again with the status of the driver pod, for a resource whose own status says little.
+    """Judge an ending again with the status of the driver pod, for a resource whose own status has few details.
 
     Args:
-        ending: The ending that the application's status shows.
-        driver_status: The status of the driver pod; None if it does not exist.
-        driver_deleted: The driver pod was deleted while the driver ran.
+        ending: The ending according to the status of the application.
+        driver_status: The status of the driver pod. None if the pod does not exist.
+        driver_deleted: Whether the driver pod was deleted while the driver ran.
     """
     seen = ending.progress
     if driver_status is not None and seen.driver_kept:

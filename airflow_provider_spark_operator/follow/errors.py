@@ -1,4 +1,4 @@
-"""What can go wrong for a follower beyond a refused request."""
+"""Errors that are not rejected requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 
 
 class ApplicationDeleted(Exception):
-    """The application was deleted before it came to its end. `last` is its last known content, if any."""
+    """The application was deleted before it finished. `last` is its last known content, if any."""
 
     def __init__(self, reference: ApplicationReference, last: Mapping[str, Any] | None = None) -> None:
         super().__init__(reference)
@@ -15,17 +15,17 @@ class ApplicationDeleted(Exception):
         self.last = last
 
     def __str__(self) -> str:
-        return f"{self.reference} (uid {self.reference.uid}) was deleted before it came to its end"
+        return f"{self.reference} (uid {self.reference.uid}) was deleted before it finished"
 
 
 class NameTaken(Exception):
-    """An application of the wanted name exists and must not be deleted.
+    """An application with the requested name exists and must not be deleted.
 
     Attributes:
         reference: The application.
-        owner: Whose it is, in words.
-        state: What it does, in words that follow its name.
-        advice: What to do, as a sentence without a full stop.
+        owner: The owner of the application, for example `task pi of DAG spark, run manual__1`.
+        state: The state of the application, as a predicate such as `is in state RunningHealthy`.
+        advice: What to do, as a sentence without a final period.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class NameTaken(Exception):
 
 
 class DeletionStuck(Exception):
-    """An earlier application of this task was deleted to make room, and does not go away."""
+    """An earlier application was deleted to make room for a new one, but still exists."""
 
     def __init__(self, reference: ApplicationReference, finalizers: list[str], seconds: float) -> None:
         super().__init__(reference, finalizers, seconds)
@@ -57,6 +57,6 @@ class DeletionStuck(Exception):
     def __str__(self) -> str:
         holders = ", ".join(self.finalizers) or "none"
         return (
-            f"{self.reference} was deleted and is still there after {self.seconds:.0f} s "
-            f"(finalizers: {holders}): is the operator that removes them running?"
+            f"{self.reference} still exists {self.seconds:.0f} s after its deletion "
+            f"(finalizers: {holders}). Check that the operator that removes the finalizers is running"
         )

@@ -1,4 +1,4 @@
-"""What the cluster still knows about a failure, and the one sentence that it makes."""
+"""Collect what the cluster still knows about a failure, and describe the failure in one message."""
 
 import asyncio
 import logging
@@ -32,15 +32,15 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 logger = logging.getLogger(__name__)
 
 _EVENTS = 5
-# How a container ends that is stopped from outside: by SIGTERM, or by SIGKILL when its grace period is over.
+# The exit codes of a container that was stopped from outside: by SIGTERM, or by SIGKILL after its grace period.
 _STOPPED = frozenset({143, 137})
-# How long before its end a driver was stopped at most, if nobody recorded when it started.
+# The maximum time between the start of a stop and the end of the driver, if the start of the driver is unknown.
 _LONGEST_STOP = timedelta(minutes=2)
 # Events have whole seconds.
 _CLOCK = timedelta(seconds=1)
-# After an error Spark logs long stack traces and its shutdown: ask for many more lines than are kept.
+# After an error, Spark logs long stack traces and its shutdown. Therefore more lines are requested than are kept.
 _REQUESTED_LINES = 2000
-# The API cuts at the end what exceeds its limit, and the end is what matters.
+# If the log exceeds this limit, the API omits its end, which is the important part.
 _REQUESTED_BYTES = 4 * 1024 * 1024
 
 
@@ -50,14 +50,14 @@ class Evidence:
 
     Attributes:
         reference: The application.
-        cause: The cause that the driver's log names, see `RootCause`; None if it names none.
-        log_lines: The last lines of the driver's log that tell something, see `LastLines`.
-        events: The latest warnings about application and driver, `<reason>: <message>`, oldest first.
-        container_reason: Why the driver's container ended or waits (`OOMKilled`, `ImagePullBackOff`).
-        exit_code: Of the driver's container; None if it has none.
-        log_problem: Why there is no log; None if there is one.
-        driver_status: The status of the driver's pod; None if the pod is gone.
-        driver_deleted: The driver pod was deleted while the driver ran.
+        cause: The cause that the driver's log names, see `RootCause`. None if it names no cause.
+        log_lines: The last informative lines of the driver's log, see `LastLines`.
+        events: The latest warnings about the application and its driver, `<reason>: <message>`, oldest first.
+        container_reason: Why the driver container ended or waits, for example `OOMKilled` or `ImagePullBackOff`.
+        exit_code: The exit code of the driver container. None if it has not ended.
+        log_problem: Why the log is not available. None if it is available.
+        driver_status: The status of the driver pod. None if the pod does not exist.
+        driver_deleted: Whether the driver pod was deleted while the driver ran.
     """
 
     reference: ApplicationReference
@@ -78,26 +78,26 @@ async def gather_evidence(
     *,
     with_events: bool = True,
 ) -> Evidence:
-    """Collect what is still there; never raises, since it serves to explain another failure.
+    """Collect the evidence that still exists. Never raises, because it serves to explain another failure.
 
     Args:
-        client: For the cluster.
+        client: The client of the cluster.
         reference: The application.
-        progress: As last seen: tells of the driver when its pod is gone.
-        with_events: Whether warnings are of interest: an API server looks through all events of the namespace for them.
+        progress: The last known progress, which describes the driver if its pod no longer exists.
+        with_events: Whether to read warnings. To find them, the API server searches all Events of the namespace.
     """
     try:
         pod = await read_driver_pod(client, reference)
         existed = progress is None or had_driver(progress)
-        problem = "the driver pod is gone" if pod is None and existed else None
+        problem = "the driver pod does not exist" if pod is None and existed else None
     except KubeError as error:
         pod, problem = None, str(error)
     status = status_of(pod) if pod is not None else (progress.driver_status if progress else None)
     container = _find_driver_container(status or {}, get_driver_container(pod) if pod is not None else None)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
-    # What was missing before the container started did not keep it from starting.
+    # Warnings from before the start of the container did not prevent it from starting.
     since = container.started if container else None
-    # A task waits for this: one answer need not wait for the other.
+    # The requests run at the same time, because a task waits for the result.
     (cause, lines, unread), events, deleted = await asyncio.gather(
         _read_last_lines(client, reference.namespace, pod),
         read_warnings(client, reference, *uids, since=since) if with_events else _skip_events(),
@@ -119,21 +119,21 @@ async def gather_evidence(
 
 
 def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
-    """Describe a failure for a person: the application, its state, the cause, and the last lines of the log."""
+    """Describe a failure for the user: the application, its state, the cause, and the last lines of the log."""
     said = verdict.sentence.rstrip(".")
     begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in known_states()
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
     if evidence.exit_code and "exit code" not in said:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""
-        sentence += f"; the driver's container ended with exit code {evidence.exit_code}{reason}"
-    # A driver that was stopped from outside logs what that breaks, which is not the cause.
+        sentence += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
+    # If the driver was stopped from outside, its log shows the effects of the stop and not the cause of the failure.
     if evidence.cause and verdict.failure_kind is FailureKind.APPLICATION:
         sentence += f"; cause: {evidence.cause}"
     if evidence.log_lines:
         return _format_section(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
     if evidence.events:
         return _format_section(f"{sentence}\nLast events:", evidence.events)
-    return f"{sentence}; no log: {evidence.log_problem}" if evidence.log_problem else sentence
+    return f"{sentence}; no log available: {evidence.log_problem}" if evidence.log_problem else sentence
 
 
 def _format_section(title: str, lines: Iterable[str]) -> str:
@@ -143,7 +143,7 @@ def _format_section(title: str, lines: Iterable[str]) -> str:
 async def _read_last_lines(
     client: KubeClient, namespace: str, pod: JsonObject | None
 ) -> tuple[str | None, tuple[str, ...], str | None]:
-    """Read the cause in the driver's log and the last lines; also return why they could not be read."""
+    """Read the cause in the driver's log, the last lines, and the reason why the log could not be read."""
     if pod is None:
         return None, (), None
     last, cause = LastLines(), RootCause()
@@ -171,13 +171,13 @@ async def _skip_events() -> tuple[str, ...]:
 async def read_warnings(
     client: KubeClient, reference: ApplicationReference, *uids: str, since: datetime | None = None
 ) -> tuple[str, ...]:
-    """Read the latest warnings of Kubernetes about objects, `<reason>: <message>`, oldest first.
+    """Read the latest Kubernetes warnings about objects, `<reason>: <message>`, oldest first.
 
     Args:
-        client: The client for the cluster. Without permission to list Events there are none.
-        reference: The application, whose namespace has the Events.
-        *uids: The objects.
-        since: Leave out earlier warnings.
+        client: The client of the cluster. Without the permission to list Events, the result is empty.
+        reference: The application. Its namespace contains the Events.
+        *uids: The uids of the objects.
+        since: Omit earlier warnings.
     """
     answers = await asyncio.gather(
         *(_list_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
@@ -191,12 +191,12 @@ async def read_warnings(
 async def _was_deleted(
     client: KubeClient, reference: ApplicationReference, pod: JsonObject | None, progress: Progress | None
 ) -> bool:
-    """Whether the driver pod was deleted while the driver ran, as the pod or the kubelet's Events say."""
+    """Return whether the driver pod was deleted while the driver ran, according to the pod or the kubelet's Events."""
     status = status_of(pod) if pod is not None else ((progress and progress.driver_status) or {})
     container = _find_driver_container(status, get_driver_container(pod) if pod is not None else None)
     if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
         return False
-    if status.get("reason"):  # the node says itself why it stopped the pod
+    if status.get("reason"):  # the node reports itself why it stopped the pod
         return False
     if pod is not None and deletion_began(pod) is not None:
         return was_deleted_before_end(pod)
@@ -210,7 +210,10 @@ async def _was_deleted(
 
 
 def _is_stop(event: JsonObject, begin: datetime, end: datetime) -> bool:
-    """Return whether the kubelet reports that it stopped the pod. An earlier pod of the name ended before `begin`."""
+    """Return whether the kubelet reports that it stopped the pod.
+
+    An earlier pod with the same name ended before `begin`.
+    """
     time = read_time(_time_of(event))
     stopped = str(event.get("message", "")).startswith("Stopping ")
     return stopped and time is not None and begin <= time <= end + _CLOCK
@@ -219,7 +222,7 @@ def _is_stop(event: JsonObject, begin: datetime, end: datetime) -> bool:
 async def _list_events(client: KubeClient, reference: ApplicationReference, selector: str) -> list[JsonObject]:
     try:
         return (await client.list(EVENTS, reference.namespace, field_selector=selector)).items
-    except KubeError as error:  # the permission to list Events is often not given, and nothing depends on it
+    except KubeError as error:  # this permission is often missing, and Events are optional
         logger.debug("no events: %s", error)
         return []
 
@@ -229,7 +232,7 @@ def _time_of(event: Mapping[str, Any]) -> str:
 
 
 def _find_driver_container(status: Mapping[str, object], name: str | None) -> Container | None:
-    """Find the container of the driver in the status of a pod; without its name, the container that failed."""
+    """Find the driver container in the status of a pod. If `name` is None, find the container that failed."""
     present = containers(status)
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]

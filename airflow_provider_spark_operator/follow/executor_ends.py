@@ -1,4 +1,4 @@
-"""What can still be seen of executors that failed: why they ended, and the last they said."""
+"""Read why executors failed, and the last lines of their logs."""
 
 import logging
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-# Executors fail alike; the first few say it.
+# Executors usually fail for the same cause, so the logs of the first ones are sufficient.
 _READ = 3
 _REQUESTED_LINES = 200
 _REQUESTED_BYTES = 1024 * 1024
-# A driver that ends well stops its executors by a signal.
+# A driver that succeeds stops its executors with SIGTERM.
 _STOPPED = frozenset({0, 143})
 
 
@@ -29,10 +29,10 @@ class ExecutorEnd:
     """How one executor ended.
 
     Attributes:
-        pod: Its pod's name.
-        how: `exit code 137 (OOMKilled)`.
-        out_of_memory: It was killed for want of memory.
-        log_lines: Its last log lines; none where the log could not be read, or others were read instead.
+        pod: The name of its pod.
+        how: The exit code and the reason, for example `exit code 137 (OOMKilled)`.
+        out_of_memory: Whether the executor was killed because it ran out of memory.
+        log_lines: The last lines of its log. Empty if the log could not be read or was not requested.
     """
 
     pod: str
@@ -42,10 +42,10 @@ class ExecutorEnd:
 
 
 async def read_executor_ends(client: KubeClient, reference: ApplicationReference) -> tuple[ExecutorEnd, ...]:
-    """Read the failed executors of the present driver: those out of memory first, the first few with their logs.
+    """Read how the executors of the current driver failed. Executors that ran out of memory come first.
 
-    Spark itself deletes the pods of executors that have ended, unless it is told not to: often there are none.
-    Never raises, since it serves to explain another failure.
+    By default Spark deletes the pods of executors that have ended, so the result is often empty. The logs of the first
+    few executors are read. Never raises, because it serves to explain another failure.
     """
     try:
         pods = await list_executor_pods(client, reference)

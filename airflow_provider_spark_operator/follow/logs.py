@@ -1,4 +1,4 @@
-"""The driver's log as it is written, across lost connections."""
+"""Stream the driver's log while it is written, across lost connections."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,20 +13,20 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import PASSING, BadRequest, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# Enough for a long job at INFO; what writes more is looked up where the cluster keeps its logs.
+# Enough for a long job at the level INFO. Longer logs belong in the log store of the cluster.
 LONGEST_LOG = 64 * 1024 * 1024
 _PASSING = (*PASSING, BadRequest)
 
 
 @dataclass
 class LogPosition:
-    """Where in a driver's log we are: the time of the last line had, and its number among the lines of that time.
+    """The position of a reader in a driver's log: the time of the last line, and its number in that time.
 
     Attributes:
-        timestamp: As the kubelet writes it before the line; empty before the first.
-        count: From 1.
-        pod: The uid of the driver's pod; another driver's log begins anew.
-        whole: The log of `pod` was read to its end.
+        timestamp: The time that the kubelet writes before the line. Empty before the first line.
+        count: The number of the line among the lines of that time, from 1.
+        pod: The uid of the driver pod. The log of another driver pod starts at its beginning.
+        whole: Whether the log of `pod` was read to its end.
     """
 
     timestamp: str = ""
@@ -38,28 +38,28 @@ class LogPosition:
 
     @property
     def since(self) -> datetime | None:
-        """The time to ask the API from. It looks at whole seconds, and sends that second's lines again."""
+        """The time from which to request the log. The API compares whole seconds and repeats lines."""
         try:
             return datetime.fromisoformat(self.timestamp)
-        except ValueError:  # no line yet, or one without a time
+        except ValueError:  # no line yet, or a line without a time
             return None
 
     def to_text(self) -> str:
-        """The position in words that `from_text` reads, for one who goes on elsewhere."""
+        """Return the position as text that `from_text` parses, for a reader in another process."""
         return f"{self.pod} {self.timestamp} {self.count}"
 
     @classmethod
     def from_text(cls, text: str) -> "LogPosition":
-        """The position that `to_text` wrote; the beginning where it was not that."""
+        """Parse the text of `to_text`. Invalid text yields the beginning of the log."""
         pod, _, rest = text.partition(" ")
         timestamp, _, count = rest.partition(" ")
         return cls(timestamp, int(count), pod) if pod and timestamp and count.isdecimal() else cls()
 
     def enter(self, pod: str) -> str | None:
-        """Begin to read the log of this pod.
+        """Start to read the log of this pod.
 
         Returns:
-            What to say if the log of the pod before was not read to its end.
+            The line to show if the log of the previous pod was not read to its end, else None.
         """
         if self.pod == pod:
             return None
@@ -71,13 +71,17 @@ class LogPosition:
         return gap
 
     def begin_stream(self) -> None:
-        """A new stream begins, with lines that we may have had."""
+        """Start a stream that may repeat lines before this position."""
         self._stream, self._resuming = ("", 0), bool(self.timestamp)
 
     def describe_gap(self, timestamp: str) -> str | None:
-        """What to say if lines are missing between the last one had and the stream's first, of time `timestamp`.
+        """Return the line to show if lines are missing between this position and the first line of the stream.
 
-        The stream begins with the second of our last line, so with that line, unless it is no longer kept.
+        The stream starts with the second of this position. It does not contain the line at this position if the node
+        has removed that part of the log.
+
+        Args:
+            timestamp: The time of the first line of the stream.
         """
         if not self._resuming or self._stream[1] or timestamp <= self.timestamp:
             return None
@@ -91,9 +95,9 @@ class LogPosition:
         return f"… lines after {_format_clock(self.timestamp)} UTC are missing: {cause}"
 
     def advance(self, timestamp: str) -> bool:
-        """Take the stream's next line, of time `timestamp`; whether it is new.
+        """Move to the next line of the stream, with the time `timestamp`, and return whether the line is new.
 
-        After the first new one all are: a clock that is set back must not swallow lines.
+        All lines after the first new line are new, even if the clock of the node was set back.
         """
         number = self._stream[1] + 1 if timestamp == self._stream[0] else 1
         self._stream = (timestamp, number)
@@ -111,19 +115,20 @@ async def follow_driver_log(
     longest: int = LONGEST_LOG,
     position: LogPosition | None = None,
 ) -> AsyncGenerator[str, None]:
-    """The lines of the current attempt's driver log, from its beginning until the driver has ended.
+    """Yield the lines of the current attempt's driver log, from its beginning until the driver has ended.
 
-    Waits for the driver as long as there is none: who knows that none will come leaves, through
-    `contextlib.aclosing`. A lost connection is resumed at the line where it was cut.
+    Waits for the driver as long as it does not exist. To stop earlier, leave the iteration through
+    `contextlib.aclosing`. A lost connection is resumed at the line where it was interrupted.
 
     Args:
-        client: For the cluster.
+        client: The client of the cluster.
         reference: The application.
-        longest: In bytes, after which the log is left with a line that says so.
-        position: Where an earlier reader of the same log was; moves along. None for the beginning.
+        longest: The limit in bytes. A last line reports that the log is longer.
+        position: The position of an earlier reader of the same log, which is updated. None for the beginning of the
+            log.
 
     Raises:
-        KubeError: The log may not be read, or the driver's pods not be listed.
+        KubeError: The permission to read the log or to list the driver pods is missing.
     """
     pod = await _wait_for_driver(client, reference)
     async with aclosing(follow_pod_log(client, reference, pod, longest=longest, position=position)) as lines:
@@ -139,26 +144,28 @@ async def follow_pod_log(
     longest: int = LONGEST_LOG,
     position: LogPosition | None = None,
 ) -> AsyncGenerator[str, None]:
-    """The lines of the log of one driver pod, until the driver has ended.
+    """Yield the lines of the log of one driver pod, until the driver has ended.
 
-    If the pod is deleted before its log was read to the end, the last line says which lines are missing.
+    If the pod is deleted before its log was read to the end, the last line reports which lines are missing.
 
     Args:
-        client: The client for the cluster.
+        client: The client of the cluster.
         reference: The application.
         pod: The driver pod.
-        longest: The limit in bytes. The last line says that the log is longer.
-        position: The position of an earlier reader of the same log, which moves along. None for the beginning.
+        longest: The limit in bytes. A last line reports that the log is longer.
+        position: The position of an earlier reader of the same log, which is updated. None for the beginning of the
+            log.
 
     Raises:
-        KubeError: The log or the driver pods could not be read: a permission is missing.
+        KubeError: The permission to read the log or to list the driver pods is missing.
     """
     name, size = pod["metadata"]["name"], 0
     async with aclosing(_follow_pod(client, reference, pod, position or LogPosition())) as lines:
         async for line in lines:
             size += len(line) + 1
             if size > longest:
-                yield f"… the log goes on: `kubectl logs -n {reference.namespace} {name}` shows all of it"
+                command = f"kubectl logs -n {reference.namespace} {name}"
+                yield f"… the rest of the log is not shown. Run `{command}` to see all of it"
                 return
             yield line
 
@@ -176,21 +183,21 @@ async def _follow_pod(
         yield gap
     latest: JsonObject | None = pod
     while latest is not None and latest["metadata"]["name"] == name:
-        # One more look after the end: the stream may have been cut before the last lines.
+        # The log is read once more after the end: the stream may have been interrupted before the last lines.
         ended, unavailable = has_ended(latest), ""
         try:
             async with aclosing(_read_new_lines(client, reference, name, container, position)) as lines:
                 async for line in lines:
                     backoff.reset()
                     yield line
-            position.whole = True  # the stream ended as the container did
+            position.whole = True  # the stream ended because the container ended
         except NotFound:
             break
         except LogUnavailable as error:
             unavailable = error.message
-            position.whole = position.whole and ended  # the log of an ended container was read before
+            position.whole = position.whole and ended  # the log may have been read before
         except _PASSING:
-            position.whole = False  # not started yet, or interrupted; whether it has ended is seen next
+            position.whole = False  # not started yet, or interrupted
         latest = await _reread_driver(client, reference, latest)
         if ended and latest is not None and latest["metadata"]["name"] == name:
             if unavailable and not position.whole:
@@ -204,7 +211,7 @@ async def _follow_pod(
 async def _reread_driver(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:
     try:
         return await read_driver_pod(client, reference)
-    except _PASSING:  # an outage, which the log outlasts
+    except _PASSING:  # the log resumes after the outage
         return known
 
 
@@ -221,7 +228,7 @@ async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) 
 async def _read_new_lines(
     client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: LogPosition
 ) -> AsyncGenerator[str, None]:
-    """The lines after `position`, which moves along."""
+    """Yield the lines after `position`, which is updated."""
     position.begin_stream()
     stream = client.logs(
         reference.namespace,

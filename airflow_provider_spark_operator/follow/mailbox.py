@@ -1,4 +1,4 @@
-"""What a watch has for one follower of an application."""
+"""The changes that a watch holds ready for one follower of an application."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,7 +11,14 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 @dataclass
 class Content:
-    """What has happened since a follower looked last."""
+    """What has happened since the follower last read its mailbox.
+
+    Attributes:
+        changed: The latest content of the application, if it changed.
+        removed: The last content of the application, if it was deleted.
+        error: The error that ends the follower.
+        needs_recheck: Whether the follower must read its application live.
+    """
 
     changed: JsonObject | None = None
     removed: JsonObject | None = None
@@ -21,15 +28,21 @@ class Content:
 
 @dataclass(eq=False)
 class Mailbox:
-    """The latest news for one follower; a slow follower costs no memory."""
+    """The latest changes for one follower. Older changes are replaced, so a slow follower needs no more memory.
+
+    Attributes:
+        uid: The uid of the application.
+        patience: The follower's own patience. It starts when the follower joins, also during an outage.
+        content: What the follower has not read yet.
+        wake: Set if there is something to read.
+    """
 
     uid: str
-    # A follower that joins during an outage has waited for none of it yet.
     patience: Patience
-    # A new follower reads its application live: the watch may lag behind, or have begun long ago.
+    # A new follower reads its application live, because the watch may lag behind or may have started long ago.
     content: Content = field(default_factory=lambda: Content(needs_recheck=True))
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    # The watch has failed, works again, or has done both in this order since the last report.
+    # Since the last report, the watch has failed, has recovered, or has done both in this order.
     _interruption: KubeError | None = None
     _resumed: bool = False
 
@@ -37,16 +50,16 @@ class Mailbox:
         self.wake.set()
 
     def take(self) -> Content:
-        """Return what is new, and forget it."""
+        """Return the new content and clear it."""
         content, self.content = self.content, Content()
         self.wake.clear()
         return content
 
     def report_outage(self, outage: OutageLog, server: str) -> None:
-        """Report a failure of the watch and its end to `outage`, and forget both.
+        """Report a failure of the watch and its end to `outage`, and clear both.
 
         Args:
-            outage: The follower's log.
+            outage: The outage log of the follower.
             server: The address of the API server.
         """
         interruption, resumed = self._interruption, self._resumed
@@ -57,14 +70,15 @@ class Mailbox:
             outage.record_success(server, request="watch")
 
     def put(self, change: Changed | Removed) -> None:
-        """Deliver a change of the application, or of another one with its name."""
+        """Deliver a change of the application, or of another application with its name."""
         ours = change.object["metadata"]["uid"] == self.uid
         if ours and isinstance(change, Removed):
             self.content.removed = change.object
         elif ours:
             self.content.changed = change.object
         elif isinstance(change, Changed):
-            # A namesake: before ours if the watch lags behind, after it if ours is gone.
+            # Another application with the same name: an earlier one if the watch lags behind, a later one if ours was
+            # deleted.
             self.content.needs_recheck = True
         else:
             return
@@ -76,7 +90,7 @@ class Mailbox:
         self.wake.set()
 
     def interrupt(self, error: KubeError) -> None:
-        """Report a failure of the watch; it becomes the follower's error when its patience is used up."""
+        """Report a failure of the watch. When the patience is exhausted, the failure ends the follower."""
         self._interruption, self._resumed = error, False
         try:
             self.patience.record_failure(error)

@@ -1,4 +1,4 @@
-"""Show what happens to an application: its states with their times, executors, obstacles, the driver's log."""
+"""Show what happens to an application: states with their times, executors, obstacles, and the driver's log."""
 
 import asyncio
 import logging
@@ -42,8 +42,8 @@ class Narration:
 
     Attributes:
         sink: Where it is shown.
-        driver_log: How the driver's log is read as it is written; None if the log is not shown.
-        situation: Where the present state, and what the application waits for, are kept.
+        driver_log: How the driver's log is followed. None if the log is not shown.
+        situation: Where the current state and obstacle are recorded.
         pauses: The seconds between two requests for pods.
     """
 
@@ -54,12 +54,12 @@ class Narration:
 
 
 class Narrator:
-    """Shows what happens to one application, and keeps the driver's last log lines.
+    """Shows what happens to one application, and keeps the last lines of its driver's log.
 
-    Used as an asynchronous context manager: its tasks end with the context.
+    Used as an asynchronous context manager, whose exit ends the narrator's tasks.
 
     Args:
-        client: The client for the cluster. What it may not read is left out.
+        client: The client of the cluster. Objects that it may not read are omitted.
         reference: The application.
         narration: What is shown, and where.
     """
@@ -74,13 +74,13 @@ class Narrator:
         self._situation, self._pauses = narration.situation, narration.pauses
         self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses.driver)
         self._shown: set[tuple[str, datetime | None]] = set()
-        self._blocked: set[str] = set()  # executors, by uid
+        self._blocked: set[str] = set()  # the uids of executor pods
         self._executors_wait: str | None = None
         self._attempt = -1
         self._executors: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Return the narrator. Nothing runs before the first `show`."""
+        """Return the narrator. Nothing runs before the first call of `show`."""
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -92,7 +92,7 @@ class Narrator:
 
     @property
     def last_lines(self) -> tuple[str, ...]:
-        """The driver's last informative log lines, as far as they were streamed."""
+        """The last informative lines of the driver's log that were streamed."""
         return self._driver.last_lines if self._driver is not None else ()
 
     @property
@@ -106,8 +106,8 @@ class Narrator:
         return self._driver is not None and self._driver.is_whole
 
     async def show(self, seen: Progress, resource: Mapping[str, Any]) -> None:
-        """Show what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
-        if seen.attempt != self._attempt:  # without its time, a state of the attempt before has the same look
+        """Show what is new in `seen`, the progress of `resource`: each state once, with the time when it began."""
+        if seen.attempt != self._attempt:  # states without a time look the same in every attempt
             self._attempt = seen.attempt
             self._shown = {(state, time) for state, time in self._shown if time is not None}
         new = [entry for entry in _list_entries(seen) if (entry.state, entry.time) not in self._shown]
@@ -128,25 +128,25 @@ class Narrator:
             self._sink.show_driver_line(line, levels.level(line))
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
-        """Show what the cluster still knows about a failure: its warnings, and the executors that failed."""
+        """Show what the cluster still knows about a failure: warnings, and the executors that failed."""
         self._sink.show_failure(events, executors)
 
     def show_remark(self, level: int, sentence: str) -> None:
-        """Show a sentence about the narration itself, with its level of `logging`."""
+        """Show a sentence about the narration itself, with its `logging` level."""
         self._sink.show_remark(level, sentence)
 
     async def finish(self, seen: Progress) -> None:
-        """Show the rest of the driver's log: the driver has ended."""
+        """Show the rest of the driver's log after the driver has ended."""
         if self._driver is not None:
             await self._driver.finish(seen)
 
     def follow_driver(self) -> None:
-        """Follow the log of a driver that runs although no state says so."""
+        """Follow the log of a driver that runs although no state reports it."""
         if self._driver is not None:
             self._driver.start()
 
     async def find_obstacle(self, seen: Progress, resource: Mapping[str, Any]) -> None:
-        """Keep the state, and what the application waits for, in the situation.
+        """Record the state and the obstacle of the application in the situation.
 
         Args:
             seen: The progress of `resource`.
@@ -156,7 +156,7 @@ class Narrator:
         await self._obstacles.check_at_once()
 
     async def show_log(self, seen: Progress, resource: Mapping[str, Any]) -> None:
-        """Show the driver's log as far as it exists, and none of the states, which were shown before.
+        """Show the driver's log as far as it exists, without the states, which were shown before.
 
         Args:
             seen: The progress of `resource`.
@@ -176,8 +176,8 @@ class Narrator:
             self._executors = asyncio.create_task(self._count_repeatedly(found, wanted))
 
     async def _count_repeatedly(self, last: ExecutorCount, wanted: int) -> None:
-        # The pods are listed again, and not watched: with a watch of the namespace's pods a triggerer would receive
-        # each change of each executor, for a number that people read while it is incomplete.
+        # The pods are listed repeatedly and not watched. With a watch of the namespace, a triggerer would receive each
+        # change of each executor.
         first, longest = self._pauses.executors
         backoff = Backoff(first=first, longest=longest)
         while self._pauses.keeps_counting or not last.is_complete:
@@ -205,7 +205,7 @@ class Narrator:
                 self._sink.show_blocked_pod(ROLE_EXECUTOR, pod["metadata"]["name"], container)
 
     async def _show_waiting(self, executors: Sequence[Mapping[str, Any]]) -> None:
-        """Show, once per change, what keeps executors from a node, or from their volumes."""
+        """Show, once per change, why executors are not scheduled or cannot mount their volumes."""
         why = executors_wait_for(executors)
         pending = [
             pod for pod in executors if status_of(pod).get("phase") == "Pending" and not find_blocked_container(pod)
@@ -223,7 +223,7 @@ class Narrator:
             return
         self._driver.resume(resource)
         await self._driver.begin_attempt(seen.attempt)
-        # Not before it has started: a queue of waiting applications would ask for its drivers all the time.
+        # Not earlier: thousands of queued applications would each request their driver pod again and again.
         if seen.phase is Phase.RUNNING or seen.state == ApplicationState.DRIVER_STARTED:
             self._driver.start()
 

@@ -22,12 +22,12 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 
 logger = logging.getLogger(__name__)
 
-# An operator that runs writes a status within seconds.
+# A running operator writes a status within seconds.
 _UNRECONCILED_SECONDS = 60.0
-# The time between two requests with one client: thousands in a queue must not keep the API server busy.
+# The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
 _PACE_SECONDS = 0.2
 
-# A task whose time is over reports the obstacle known so far if the API server takes longer than this.
+# If the API server takes longer than this, a task that has timed out reports the last known obstacle.
 _LAST_CHECK_SECONDS = 2.0
 
 _pace: WeakKeyDictionary[KubeClient, asyncio.Lock] = WeakKeyDictionary()
@@ -35,12 +35,12 @@ _pace: WeakKeyDictionary[KubeClient, asyncio.Lock] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Pauses:
-    """The seconds between two requests for the pods of an application: the first pause and the longest one.
+    """The seconds between two requests for the pods of an application: the first and the longest pause.
 
     Attributes:
-        driver: Before the driver runs.
-        executors: While the driver runs.
-        keeps_counting: Count executors also after all of them were ready.
+        driver: The pauses before the driver runs.
+        executors: The pauses while the driver runs.
+        keeps_counting: Whether executors are counted also after all of them were ready.
     """
 
     driver: tuple[float, float]
@@ -52,35 +52,35 @@ class Pauses:
 BACKGROUND = Pauses(driver=(5.0, 120.0), executors=(1.0, 30.0))
 """The pauses for a process that waits for thousands of applications."""
 ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
-"""The pauses for a process that waits for few applications while a person watches."""
+"""The pauses for a process that waits for few applications while a user watches."""
 
 
 @dataclass
 class Situation:
-    """The state of an application in words, for the message of a task whose time is over.
+    """The state of an application and what it waits for, for the message of a task that has timed out.
 
     Attributes:
-        state: The state word; empty before it is known.
-        obstacle: What the application waits for; None if that is not known.
+        state: The state. Empty until it is known.
+        obstacle: What the application waits for. None if it is not known.
     """
 
     state: str = ""
     obstacle: str | None = None
 
     def __str__(self) -> str:
-        """The state and the obstacle in parentheses, after a blank; empty if nothing is known."""
+        """Return state and obstacle in parentheses after a space, or an empty string if nothing is known."""
         known = ": ".join(part for part in (self.state, self.obstacle) if part)
         return f" ({known})" if known else ""
 
 
 class ObstacleWatch:
-    """Reads the driver pod of an application from time to time as long as the application does not run.
+    """Reads the driver pod of an application at intervals until the application runs.
 
     Args:
-        client: The client for the cluster. What it may not read is left out.
+        client: The client of the cluster. Objects that it may not read are omitted.
         reference: The application.
         sink: Where obstacles are shown.
-        situation: Where the latest obstacle is kept.
+        situation: Where the latest obstacle is recorded.
         pauses: The seconds between two requests: the first and the longest pause.
     """
 
@@ -98,13 +98,13 @@ class ObstacleWatch:
         self._situation = situation
         self._pauses = pauses
         self._shown: set[str] = set()
-        self._blocked: set[str] = set()  # driver pods, by uid
+        self._blocked: set[str] = set()  # the uids of driver pods
         self._seen: Progress | None = None
         self._resource: Mapping[str, Any] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def update(self, seen: Progress, resource: Mapping[str, Any]) -> None:
-        """Take the present content of the application."""
+        """Update the content of the application. Start or stop reading the driver pod if the state changed."""
         if self._seen is None or seen.state != self._seen.state or seen.attempt != self._seen.attempt:
             if seen.state != self._situation.state:
                 self._situation.state, self._situation.obstacle = seen.state, None
@@ -129,10 +129,10 @@ class ObstacleWatch:
             return
         self._situation.obstacle = why = await self._find_obstacle(seen)
         if why:
-            self._show(f"{self._reference} waits: {why}")
+            self._show(f"{self._reference} is waiting: {why}")
 
     async def check_at_once(self) -> None:
-        """Read what the driver waits for without a pause, for a task whose time is over."""
+        """Read what the driver waits for without a pause, for a task that has timed out."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_CHECK_SECONDS):
                 await self.check()
@@ -174,7 +174,7 @@ class ObstacleWatch:
             return
         if is_held_back(self._resource):
             self._situation.obstacle = "it is suspended; set spec.suspend to false to start it"
-            self._show(f"{self._reference} waits: {self._situation.obstacle}")
+            self._show(f"{self._reference} is waiting: {self._situation.obstacle}")
             return
         self._situation.obstacle = "no operator seems to reconcile it"
         self._show(

@@ -1,4 +1,4 @@
-"""How long a failure that may pass is tolerated, and how it is reported while it lasts."""
+"""Tolerate temporary failures for a limited time, and report them while they last."""
 
 import asyncio
 import logging
@@ -9,19 +9,19 @@ from typing import TypeAlias, TypeVar
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, KubeError
 
-# An API server that is being replaced is back within minutes; a job need not fail for that.
+# An API server that is being replaced returns within minutes. A job must not fail for that.
 PATIENCE_SECONDS = 900.0
 _LONGEST_PAUSE_SECONDS = 10.0
-# Failures further apart than a request and its longest pause have had a success in between.
+# If two failures are further apart than a request and its longest pause, another request succeeded between them.
 _SAME_OUTAGE_SECONDS = 120.0
 
 Result = TypeVar("Result")
 Report: TypeAlias = Callable[[int, str], object]
-"""Receives the level of `logging` and the sentence: `Logger.log`, or `Sink.show_remark`."""
+"""Receives a `logging` level and a sentence: `Logger.log` or `Sink.show_remark`."""
 
 
 class Patience:
-    """Tolerates the failures of one outage for `seconds`, then raises the latest of them."""
+    """Tolerates the failures of one outage for `seconds`, then raises the latest failure."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -32,7 +32,7 @@ class Patience:
         """Record a failure.
 
         Raises:
-            Exception: `error`, when the outage has lasted longer than the patience.
+            Exception: `error`, if the outage has lasted longer than the patience.
         """
         now = time.monotonic()
         if self._since is None or now - self._latest > _SAME_OUTAGE_SECONDS:
@@ -47,12 +47,12 @@ class Patience:
 
 
 class OutageLog:
-    """Reports an outage: each cause once, and the end when none of the requests fails any more.
+    """Reports an outage: each cause once, and the end when no request fails any more.
 
     Args:
-        subject: Who waits for the API server, for messages.
+        subject: What waits for the API server, for messages.
         report: Where to report.
-        seconds: How long the outage is tolerated.
+        seconds: For how many seconds the outage is tolerated.
     """
 
     def __init__(self, subject: str, report: Report, seconds: float) -> None:
@@ -63,11 +63,11 @@ class OutageLog:
         self._failing: set[str] = set()
 
     def record_failure(self, error: Exception, *, request: str = "read") -> None:
-        """Report the error, unless a request has failed for the same cause in this outage.
+        """Report the error, unless a request has already failed for the same cause in this outage.
 
         Args:
             error: The failure.
-            request: Which of the requests that share this log has failed.
+            request: Which of the requests that share this log failed.
         """
         self._failing.add(request)
         cause = error.message if isinstance(error, KubeError) else str(error)
@@ -75,7 +75,7 @@ class OutageLog:
             return
         self._causes.add(cause)
         limit = f"{self._seconds / 60:.0f} min" if self._seconds >= 60 else f"{self._seconds:.0f} s"
-        message = f"{self._subject}: the Kubernetes API is not available: {error}; trying again for up to {limit}"
+        message = f"{self._subject}: the Kubernetes API is not available: {error}; retrying for up to {limit}"
         self._report(logging.WARNING, message)
 
     def record_success(self, server: str, *, request: str = "read") -> None:
@@ -83,7 +83,7 @@ class OutageLog:
 
         Args:
             server: The address of the API server.
-            request: Which of the requests that share this log has succeeded.
+            request: Which of the requests that share this log succeeded.
         """
         self._failing.discard(request)
         if self._causes and not self._failing:
@@ -94,17 +94,17 @@ class OutageLog:
 async def retry(
     attempt: Callable[[], Awaitable[Result]], subject: str, report: Report, *, seconds: float = PATIENCE_SECONDS
 ) -> Result:
-    """Repeat `attempt` while the API server is not available, and report that.
+    """Repeat `attempt` while the API server is not available, and report the outage.
 
     Args:
-        attempt: Opens its own client, or uses one that reads its configuration again.
+        attempt: Opens its own client, or uses a client that reloads its configuration.
         subject: What is attempted, for messages.
         report: Where to report.
-        seconds: How long to repeat it.
+        seconds: For how many seconds to repeat the attempt.
 
     Raises:
-        KubeError: The API server refused, or was unavailable for longer than `seconds`.
-        ConfigurationError: No client could be made for longer than `seconds`.
+        KubeError: The API server rejected the request, or was not available for longer than `seconds`.
+        ConfigurationError: The configuration of the client was invalid for longer than `seconds`.
     """
     patience, backoff = Patience(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
     outage = OutageLog(subject, report, seconds)

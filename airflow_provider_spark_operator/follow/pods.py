@@ -1,4 +1,4 @@
-"""The pods of an application, found by the labels that every operator of this kind puts on them."""
+"""Find the pods of an application by the labels that every Spark operator sets on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# Why a container that will run does not run yet.
+# The reasons of containers that are still starting.
 _ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
@@ -29,7 +29,7 @@ class ExecutorCount:
     Attributes:
         ready: The number of pods that are ready.
         present: The number of pods that exist.
-        wanted: The number of executors that the application asks for; 0 if it is not fixed.
+        wanted: The number of executors that the application requests. 0 if the number is not fixed.
     """
 
     ready: int
@@ -39,19 +39,20 @@ class ExecutorCount:
     @property
     def is_complete(self) -> bool:
         """Whether all executors are ready."""
-        # With dynamic allocation the final number is unknown: at least one, and all that exist must be ready.
+        # With dynamic allocation the final number is unknown: at least one executor and all existing ones must be
+        # ready.
         return self.ready >= max(self.wanted, self.present, 1)
 
     def __str__(self) -> str:
-        """`<ready>/<wanted>`."""
+        """Return `<ready>/<wanted>`."""
         return f"{self.ready}/{max(self.wanted, self.present)}"
 
 
 async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
-    """Read the driver pod of the latest attempt; None if it does not exist.
+    """Read the driver pod of the latest attempt. Return None if it does not exist.
 
     Raises:
-        KubeError: Pods cannot be listed.
+        KubeError: The pods could not be listed.
     """
     pods = await _list_pods(client, reference, ROLE_DRIVER)
     unowned = not dialect_of(reference.resource.api_version).owned_driver
@@ -63,7 +64,7 @@ async def list_executor_pods(client: KubeClient, reference: ApplicationReference
     """List the executor pods of the application's driver.
 
     Raises:
-        KubeError: Pods cannot be listed.
+        KubeError: The pods could not be listed.
     """
     driver = await read_driver_pod(client, reference)
     if driver is None:
@@ -77,13 +78,13 @@ def count_executors(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> 
 
     Args:
         executors: The pods.
-        wanted: The number of executors that the application asks for; 0 if it is not fixed.
+        wanted: The number of executors that the application requests. 0 if the number is not fixed.
     """
     return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors), wanted)
 
 
 def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
-    """Find the container that keeps the pod from starting, for example because its image cannot be pulled."""
+    """Find the container that prevents the pod from starting, for example because its image cannot be pulled."""
     status = status_of(pod)
     for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
         if container.waiting and container.reason not in _ON_THE_WAY:
@@ -92,19 +93,19 @@ def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
 
 
 def describe_block(container: Container) -> str:
-    """Return the reason, the message and the image of a blocked container, on one line."""
+    """Return the reason, the message and the image of a blocked container in one line."""
     said = clean_line(": ".join(part for part in (container.reason, container.message) if part))
     return said if container.image in said else f"{said} (image {container.image})"
 
 
 def get_driver_container(pod: Mapping[str, Any]) -> str | None:
-    """Return the name of the driver's container: the name that Spark gives it, else that of the first container."""
+    """Return the name of the driver container: the name that Spark uses, else the name of the first container."""
     names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
     return DRIVER_CONTAINER if DRIVER_CONTAINER in names else next(iter(names), None)
 
 
 def has_ended(pod: Mapping[str, Any]) -> bool:
-    """Whether the driver's container has terminated, so that its log is complete."""
+    """Return whether the driver container has terminated, so that its log is complete."""
     name = get_driver_container(pod)
     ended = {container.name: container.exit_code is not None for container in containers(status_of(pod))}
     return ended.get(name or "", False) or status_of(pod).get("phase") in ("Succeeded", "Failed")

@@ -1,4 +1,4 @@
-"""Prepare the document of an application for its submission, and compare it with what the cluster stored."""
+"""Prepare the document of an application for its submission, and compare it with the stored object."""
 
 import copy
 import logging
@@ -25,7 +25,7 @@ def prepare_document(
     """Return the complete document to send.
 
     Raises:
-        InvalidResource: It is not valid.
+        InvalidResource: The document is not valid.
     """
     body = copy.deepcopy(dict(document))
     metadata = body.setdefault("metadata", {})
@@ -34,7 +34,7 @@ def prepare_document(
             metadata["name"] = stamp.build_default_name()
         for field, added in (("labels", stamp.build_labels()), ("annotations", stamp.build_annotations())):
             given = metadata.get(field) or {}
-            # The validation refuses what is no object.
+            # The validation rejects a value that is not an object.
             metadata[field] = {**given, **added} if isinstance(given, Mapping) else given
     findings = validate_without_status(body)
     problems = errors_of(findings)
@@ -59,8 +59,8 @@ async def set_served_version(client: KubeClient, body: JsonObject) -> ResourceTy
     """Change the document to a version that the cluster serves, and return the kind in that version.
 
     Raises:
-        KindNotServed: There is none.
-        KubeError: The API could not be asked.
+        KindNotServed: The cluster serves no suitable version.
+        KubeError: The API rejected the request or could not be reached.
     """
     kind = SPARK_CLUSTERS if body["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
     wanted = resource_of(body["apiVersion"], kind)
@@ -71,16 +71,16 @@ async def set_served_version(client: KubeClient, body: JsonObject) -> ResourceTy
 
 
 def find_dropped_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
-    """Return the paths of the fields of `sent` that `stored` lacks: the cluster's definition does not know them.
+    """Return the paths of the fields of `sent` that `stored` lacks, because the cluster does not define them.
 
-    Of a missing object only its own path is returned. A field with another value is not missing: admission may change
-    values.
+    Of a missing object, only its own path is returned. A field with another value is not missing, because admission
+    can change values.
     """
     return list(_find_absent(sent.get("spec"), stored.get("spec"), "spec"))
 
 
 def join_names(fields: list[str]) -> str:
-    """Join the first fields, and the number of further ones, to one text."""
+    """Join the first names and the number of the others in one text."""
     more = len(fields) - _NAMED
     return ", ".join(fields[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -1,4 +1,4 @@
-"""Which application, or SparkCluster, is meant: its place, its name, and the uid that tells it from namesakes."""
+"""References to applications and SparkClusters: namespace, name and uid."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, R
 
 @dataclass(frozen=True)
 class ApplicationReference:
-    """One application, or SparkCluster, not its name: a later one of the same name has another uid."""
+    """One application or SparkCluster. A later one with the same name has another uid."""
 
     namespace: str
     name: str
@@ -18,7 +18,7 @@ class ApplicationReference:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], resource: ResourceType = SPARK_APPLICATIONS) -> Self:
-        """The reference of an application as the API returned it."""
+        """Return the reference of an application as the API returned it."""
         metadata = document["metadata"]
         return cls(metadata["namespace"], metadata["name"], metadata["uid"], resource)
 
@@ -27,9 +27,9 @@ class ApplicationReference:
 
 
 def resource_of(api_version: str, kind: ResourceType = SPARK_APPLICATIONS) -> ResourceType:
-    """The kind in the group and version that an `apiVersion` names; its own where it names none.
+    """Return the kind in the group and version of an `apiVersion`. Without a version, return `kind` unchanged.
 
-    Whether a cluster serves it so is another question: see `follow.versions`.
+    The cluster may not serve that version: see `follow.versions`.
     """
     group, _, version = api_version.partition("/")
     return replace(kind, group=group, version=version) if version else kind

@@ -27,15 +27,15 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-# A task records the end of its application within seconds.
+# A task usually records the result of its application within seconds.
 _ACKNOWLEDGEMENT_SECONDS = 30.0
 
 
 class IfExists(StrEnum):
-    """What a task does if another run of it has submitted an application of the wanted name."""
+    """What a task does if another run of it has submitted an application with the requested name."""
 
     REPLACE_ENDED = "replace_ended"
-    """Delete the application if it has ended and its task has recorded that, or no longer can; else fail."""
+    """Delete the application if it has finished and its task has recorded the result or no longer can; else fail."""
     FAIL = "fail"
     """Fail."""
 
@@ -45,7 +45,8 @@ def split_by_clear(
 ) -> tuple[list[JsonObject], list[JsonObject]]:
     """Separate the applications that this try can adopt from those that were submitted before the task was cleared.
 
-    A SparkCluster that its task has already passed on to other tasks stays: they may use it, and are not cleared.
+    A SparkCluster that its task has already passed on to other tasks is kept: these tasks may use it and are not
+    cleared.
     """
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
     obsolete = [
@@ -59,10 +60,10 @@ def split_by_clear(
 async def delete_obsolete(
     client: KubeClient, resource: ResourceType, obsolete: list[JsonObject], seconds: float
 ) -> None:
-    """Delete the applications that still run although their task was cleared, and wait until they are gone.
+    """Delete the applications that still run although their task was cleared, and wait until they are deleted.
 
     Raises:
-        DeletionStuck: One is still there after `seconds`.
+        DeletionStuck: An application still exists after `seconds`.
     """
     for item in obsolete:
         if read_adoption_state(item) in (AdoptionState.LIVE, AdoptionState.TERMINATING):
@@ -73,14 +74,16 @@ async def delete_obsolete(
 async def make_room(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], name: str, seconds: float
 ) -> None:
-    """Delete this task's old application of the wanted name, if there is one, and wait until it is gone.
+    """Delete the old application of this task with the requested name, if it exists, and wait until it is deleted.
 
     Raises:
-        DeletionStuck: It is still there after `seconds`.
+        DeletionStuck: The application still exists after `seconds`.
     """
     old = next((item for item in own if item["metadata"]["name"] == name), None)
     if old is not None:
-        await _remove(client, ApplicationReference.of(old, resource), "of an earlier try has ended", seconds)
+        await _remove(
+            client, ApplicationReference.of(old, resource), "was submitted by an earlier try and has finished", seconds
+        )
 
 
 async def free_name(
@@ -91,23 +94,23 @@ async def free_name(
     if_exists: IfExists,
     seconds: float,
 ) -> None:
-    """Deal with an application that has the wanted name, and that no try of this task has submitted.
+    """Delete an application that has the requested name and that no try of this task submitted, or fail.
 
     Args:
-        client: For the cluster.
+        client: The client of the cluster.
         resource: The kind.
-        metadata: Of the new application; its name and namespace are complete.
-        stamp: Whose the new application is; None for nobody's.
-        if_exists: Whether one that another run of the same task has submitted is deleted, if it has ended.
+        metadata: The metadata of the new application, with name and namespace.
+        stamp: The try that submits the new application. None if no task submits it.
+        if_exists: Whether to delete an application that another run of the same task submitted, if it has finished.
         seconds: How long to wait for the deletion.
 
     Raises:
-        NameTaken: It must not be deleted, or not yet.
-        DeletionStuck: It is still there after `seconds`.
+        NameTaken: The application must not be deleted, or not yet.
+        DeletionStuck: The application still exists after `seconds`.
     """
     try:
         present = await client.get(resource, metadata["name"], metadata["namespace"])
-    except NotFound:  # it went away in between
+    except NotFound:  # it was deleted in between
         return
     if stamp is not None and stamp.is_task_of(present):
         return
@@ -122,42 +125,42 @@ async def free_name(
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))
     if not leaving and not is_cluster:
         await _await_acknowledgement(client, present, reference)
-    await _remove(client, reference, f"of {owner_of(present)} has ended", seconds)
+    await _remove(client, reference, f"was submitted by {owner_of(present)} and has finished", seconds)
 
 
 def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
     if not same_task:
         return "Choose another name, or delete it"
     if ended and if_exists is IfExists.FAIL:
-        return f"Delete it, or let the task do so with if_exists={IfExists.REPLACE_ENDED.value!r}"
-    return "Wait for its end (max_active_runs=1 avoids this), or leave the name out, so that each run has its own"
+        return f"Delete it, or set if_exists={IfExists.REPLACE_ENDED.value!r}"
+    return "Wait until it finishes (max_active_runs=1 avoids this), or omit the name so that each run has its own"
 
 
 async def _await_acknowledgement(client: KubeClient, present: JsonObject, reference: ApplicationReference) -> None:
-    """Wait until the task of an ended application has recorded the end, which it could not read after a deletion.
+    """Wait until the task of a finished application has recorded the result.
 
-    A task that was interrupted, as by an outage of the triggerer, may still read the end for as long as outages are
-    tolerated.
+    After a deletion, the task could not read the result. A task that was interrupted, for example by an outage of the
+    triggerer, may still read the result for as long as outages are tolerated.
 
     Raises:
-        NameTaken: The task has not recorded the end, and may still do so.
+        NameTaken: The task has not recorded the result and may still do so.
     """
     if _is_acknowledged(present):
         return
     limit = f"{PATIENCE_SECONDS / 60:.0f} min"
     if _seconds_since_end(present) >= PATIENCE_SECONDS:
-        logger.warning("%s has ended, and its task has not recorded the end within %s", reference, limit)
+        logger.warning("%s finished, but its task did not record the result within %s; replacing it", reference, limit)
         return
     logger.info(
-        "%s has ended, but its task has not recorded the end; waiting for up to %.0f s",
+        "%s finished, but its task has not recorded the result; waiting for up to %.0f s",
         reference,
         _ACKNOWLEDGEMENT_SECONDS,
     )
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
     while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
-            state = f"has ended in state {progress(now).state}, but that run has not recorded its end yet"
-            advice = f"Try again later, as a retry does: the name is free once the end is recorded, or {limit} after it"
+            state = f"finished in state {progress(now).state}, but that run has not recorded the result yet"
+            advice = f"Try again later: the name becomes free when the result is recorded, or {limit} after the end"
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())
 
@@ -172,14 +175,14 @@ def _seconds_since_end(document: JsonObject) -> float:
 
 
 async def _remove(client: KubeClient, reference: ApplicationReference, why: str, seconds: float) -> None:
-    """Delete this very application, and wait until it is gone.
+    """Delete exactly this application and wait until it is deleted.
 
     Raises:
-        DeletionStuck: It is still there after `seconds`.
+        DeletionStuck: The application still exists after `seconds`.
     """
     now = await read_present(client, reference)  # it may have been deleted since it was listed
     if now is not None and read_adoption_state(now) is not AdoptionState.TERMINATING:
-        logger.info("%s %s; deleting it before a new one is submitted", reference, why)
+        logger.info("%s %s; deleting it before submitting a new one", reference, why)
         with suppress(NotFound):
             await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
     await wait_until_deleted(client, reference, seconds)

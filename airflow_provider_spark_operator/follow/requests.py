@@ -1,4 +1,4 @@
-"""Requests about one application or SparkCluster, and never about another one of the same name."""
+"""Requests for one application or SparkCluster, and never for another one with the same name."""
 
 import asyncio
 import time
@@ -14,10 +14,10 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 async def read_present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
-    """Read the resource; None if it does not exist any more.
+    """Read the resource. Return None if it no longer exists.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     try:
         found = await client.get(reference.resource, reference.name, reference.namespace)
@@ -27,11 +27,11 @@ async def read_present(client: KubeClient, reference: ApplicationReference) -> J
 
 
 async def wait_until_deleted(client: KubeClient, reference: ApplicationReference, seconds: float) -> None:
-    """Wait until the resource does not exist any more.
+    """Wait until the resource no longer exists.
 
     Raises:
-        DeletionStuck: It still exists after `seconds`.
-        KubeError: The API refused, or could not be reached.
+        DeletionStuck: The resource still exists after `seconds`.
+        KubeError: The API rejected the request or could not be reached.
     """
     deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
     while (present := await read_present(client, reference)) is not None:
@@ -41,23 +41,23 @@ async def wait_until_deleted(client: KubeClient, reference: ApplicationReference
 
 
 async def annotate(client: KubeClient, reference: ApplicationReference, annotations: Mapping[str, str]) -> JsonObject:
-    """Set annotations on this very application and return it.
+    """Set annotations on exactly this application and return it.
 
     Raises:
         NotFound: The application does not exist.
         Conflict: Another application has its name.
-        KubeError: The API refused the change, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     return await amend(client, reference, {"metadata": {"annotations": dict(annotations)}})
 
 
 async def amend(client: KubeClient, reference: ApplicationReference, change: Mapping[str, Any]) -> JsonObject:
-    """Merge `change` into this very application and return the result.
+    """Merge `change` into exactly this application and return the result.
 
     Raises:
         NotFound: The application does not exist.
         Conflict: Another application has its name.
-        KubeError: The API refused the change, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     patch = {**change, "metadata": {"uid": reference.uid, **change.get("metadata", {})}}
     try:

@@ -1,4 +1,4 @@
-"""How long an application can be asked how it ended, before it is deleted by itself."""
+"""How long a finished application can be read before its operator deletes it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,23 @@ from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from airflow_provider_spark_operator.follow.stamp import annotations_of
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# A triggerer that was restarted is back by then, and a worker that was lost is replaced.
+# Within this time, a triggerer restarts and a lost worker is replaced.
 SHORTEST_TTL_SECONDS = 60.0
 
 
 def read_ttl_seconds(document: Mapping[str, Any]) -> float | None:
-    """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
+    """Return the seconds after which the operator deletes a finished application. None if the operator keeps it."""
     return dialect_of(document.get("apiVersion")).read_ttl(document)
 
 
 def build_ttl_patch(document: Mapping[str, Any]) -> JsonObject | None:
-    """Return the patch that shortens the life of an application after its success; None if there is nothing to shorten.
+    """Return the patch that shortens the time to live after a success. None if there is nothing to shorten.
 
-    Only the default time to live is shortened; an annotation says to how many seconds. A time that a person has
-    written in the meantime stays.
+    Only the default time to live is shortened, to the seconds in an annotation. A time that a user has set in the
+    meantime is kept.
 
     Args:
-        document: The application as it is stored.
+        document: The stored application.
     """
     patch_ttl = dialect_of(document.get("apiVersion")).patch_ttl
     wanted = annotations_of(document).get(ANNOTATION_TTL_AFTER_SUCCESS, "")

@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
 
-# A thousand tasks that begin during an outage must not open a thousand connections, or start as many plugins.
+# A thousand tasks that start during an outage must not open a thousand connections or start as many plugins.
 _SHORTEST_RECONNECT_SECONDS = 5.0
 
 
@@ -54,17 +54,17 @@ _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_SharedHub]] = WeakKe
 async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) -> AsyncIterator[WatchHub]:
     """Share the hub of a cluster in the running event loop: the first user opens it, the last one closes it.
 
-    The configuration is read for each user. Users share a hub if it says the same, or if only the credentials
-    have changed since: the hub then goes on with the new ones.
+    The configuration is read for each user. Users share a hub if their configurations are equal, or differ only in
+    the credentials. The hub then continues with the new credentials.
 
     Args:
         access: The access to the cluster.
-        waiting_for: What the caller follows, for messages. An unusable configuration is then tolerated like an
-            outage; until it is usable, a hub that works and was made from the same source is used. None for a
-            caller that must report an unusable configuration at once.
+        waiting_for: What the caller follows, for messages. An invalid configuration is then tolerated like an
+            outage. Until it is valid again, a working hub from the same source is used. None for a caller that must
+            report an invalid configuration at once.
 
     Raises:
-        ConfigurationError: No client can be made for `access`.
+        ConfigurationError: No client can be created for `access`.
     """
     hubs = _shared.setdefault(asyncio.get_running_loop(), [])
     if waiting_for is None:
@@ -90,7 +90,7 @@ async def _join(hubs: list[_SharedHub], access: ClusterAccess) -> tuple[_SharedH
         await _leave(hubs, shared)
         raise
     for other in hubs:
-        # What fails there may be fixed by the configuration that was read here.
+        # The new configuration may fix the failure of the other hub.
         if other is not shared and other.source == access.source and other.hub and other.hub.is_failing:
             other.hub.retry_now()
     return shared, hub
@@ -108,7 +108,7 @@ async def _join_patiently(
                 if shared.source == access.source and shared.hub is not None and not shared.hub.is_failing:
                     shared.users += 1
                     return shared, shared.hub
-            with suppress(ConfigurationError):  # the next attempt reports it
+            with suppress(ConfigurationError):  # the next attempt reports the error
                 access = await reread(access)
             raise
 
@@ -118,7 +118,7 @@ async def _join_patiently(
 async def _leave(hubs: list[_SharedHub], shared: _SharedHub) -> None:
     shared.users -= 1
     if shared.users == 0:
-        # Out of the table before anything is awaited: the next user shall begin anew.
+        # The hub is removed before anything is awaited, so that the next user opens a new one.
         if shared in hubs:
             hubs.remove(shared)
         if shared.hub is not None:
@@ -133,11 +133,11 @@ def _find_joinable(hubs: list[_SharedHub], source: str, latest: Fingerprint) -> 
 
 
 async def _refresh(hub: WatchHub, access: ClusterAccess, latest: Fingerprint) -> None:
-    """Connect anew with the latest credentials; if the hub is failing, with the same ones too."""
+    """Reconnect with the latest credentials. If the hub is failing, reconnect even if nothing changed."""
     age = time.monotonic() - hub.client.links.current.opened_at
     if hub.fingerprint == latest and not (hub.is_failing and age >= _SHORTEST_RECONNECT_SECONDS):
         return
     try:
         await reconnect(hub.client, access)
     except ConfigurationError as error:
-        logger.warning("could not connect to the Kubernetes API anew: %s", error)
+        logger.warning("could not reconnect to the Kubernetes API: %s", error)

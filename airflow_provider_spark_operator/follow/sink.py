@@ -1,4 +1,4 @@
-"""Where the events of one application are shown: the log of a task, a terminal, the demo."""
+"""Where the events of one application are shown: the log of a task, a terminal or the demo."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -10,33 +10,33 @@ from airflow_provider_spark_operator.follow.pods import ExecutorCount
 
 
 class Sink(Protocol):
-    """Shows what happens to one application. Every call returns at once and does not raise."""
+    """Shows what happens to one application. Every method returns at once and does not raise."""
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Show a state that the application has entered.
 
         Args:
             entry: The state with its time and message.
-            executors: The executors of an application that runs; None if they do not exist or could not be counted.
+            executors: The executors of a running application. None if they do not exist or could not be counted.
         """
 
     def show_executors(self, executors: ExecutorCount) -> None:
         """Show that the number of executors changed."""
 
     def show_obstacle(self, sentence: str) -> None:
-        """Show what keeps the application from running, or running as requested."""
+        """Show what prevents the application from running, or from running as requested."""
 
     def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
-        """Show that a container cannot be started.
+        """Show that a container cannot start.
 
         Args:
             role: The role of its pod: `core.names.ROLE_DRIVER` or `ROLE_EXECUTOR`.
             name: The name of its pod.
-            container: The container, which waits.
+            container: The waiting container.
         """
 
     def show_driver_line(self, line: str, level: int) -> None:
-        """Show a line of the driver's log, with its level of `logging`."""
+        """Show a line of the driver's log, with its `logging` level."""
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Show what the cluster still knows about a failed attempt.
@@ -50,6 +50,6 @@ class Sink(Protocol):
         """Show a sentence about the narration itself, such as an outage of the API or a gap in the driver's log.
 
         Args:
-            level: The level of `logging`.
+            level: The `logging` level.
             sentence: The sentence.
         """

@@ -1,4 +1,4 @@
-"""The mark that ties an application to a task instance, and the rules of ownership that rest on it."""
+"""The stamp that connects an application with a task instance, and the rules of ownership that depend on it."""
 
 import re
 from collections.abc import Mapping
@@ -19,24 +19,30 @@ from airflow_provider_spark_operator.core.names import (
 )
 
 _MAX_NAME_LENGTH = 63
-# What a cluster's pods are labelled with is longer than its name, and has to fit into as much.
+# The label of the cluster's pods is longer than its name and must fit into the same limit.
 _MAX_CLUSTER_NAME_LENGTH = 45
 
 
 @dataclass(frozen=True)
 class TaskStamp:
-    """Who submits: a task instance of Airflow, in one of its tries.
+    """The task instance of Airflow that submits, in one of its tries.
 
-    Dag, task, run and map index are the identity: every try of the task has the same. `task_instance_id`
-    is new with every try and decides who may delete the application.
+    DAG, task, run and map index are the identity, which all tries of the task share. `task_instance_id` is new in
+    every try and decides which try can delete the application.
 
     Attributes:
-        max_tries: The `max_tries` of the task instance. A clear raises it, a retry leaves it; None where it is unknown,
-            as in the triggerer.
-        trace_parent: The `traceparent` of the task instance's trace context. A clear renews it, a retry leaves it; None
-            where it is unknown.
-        logical_date: Of the run, in ISO format. Airflow reports the present try of a task by it; None if the run has
-            none.
+        dag_id: The id of the DAG.
+        task_id: The id of the task.
+        run_id: The id of the DAG run.
+        map_index: The index of a mapped task; -1 for a task that is not mapped.
+        try_number: The number of the try, from 1.
+        task_instance_id: The id of the task instance in this try.
+        max_tries: The `max_tries` of the task instance. A clear increases it, a retry does not. None where it is
+            unknown, as in the triggerer.
+        trace_parent: The `traceparent` of the task instance's trace context. A clear renews it, a retry does not.
+            None where it is unknown.
+        logical_date: The logical date of the run in ISO format. Airflow uses it to look up the current try of a
+            task. None if the run has no logical date.
     """
 
     dag_id: str
@@ -51,13 +57,13 @@ class TaskStamp:
 
     @classmethod
     def from_arguments(cls, stored: Mapping[str, Any]) -> Self:
-        """Read a stamp that a trigger stored, in this release or another one: unknown fields are ignored."""
+        """Read a stamp that a trigger stored, possibly in another release: unknown fields are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{key: value for key, value in stored.items() if key in known})
 
     @property
     def has_retry_left(self) -> bool:
-        """Whether Airflow would start another try after this one; False where that is unknown."""
+        """Whether Airflow would start another try after this one. False if that is unknown."""
         return self.max_tries is not None and self.try_number <= self.max_tries
 
     @property
@@ -71,11 +77,11 @@ class TaskStamp:
         return f"{LABEL_TASK}={self.identity}"
 
     def build_labels(self) -> dict[str, str]:
-        """The labels of an application submitted by this task."""
+        """Build the labels of an application that this task submits."""
         return {LABEL_TASK: self.identity}
 
     def build_annotations(self) -> dict[str, str]:
-        """The annotations of an application submitted, or taken over, by this try."""
+        """Build the annotations of an application that this try submits or adopts."""
         return {
             ANNOTATION_DAG_ID: self.dag_id,
             ANNOTATION_TASK_ID: self.task_id,
@@ -85,7 +91,7 @@ class TaskStamp:
         }
 
     def build_try_annotations(self) -> dict[str, str]:
-        """The part of the annotations that changes when another try takes the application over."""
+        """Build the annotations that change when another try adopts the application."""
         return {
             ANNOTATION_TRY_NUMBER: str(self.try_number),
             ANNOTATION_TASK_INSTANCE_ID: self.task_instance_id,
@@ -94,32 +100,32 @@ class TaskStamp:
         }
 
     def build_default_name(self) -> str:
-        """`<dag>-<task>-<hash>-<try>`, the same however often this try submits; at most 63 characters."""
+        """Build `<dag>-<task>-<hash>-<try>`, at most 63 characters. A try always yields the same name."""
         return self._build_name(f"-{self.identity[:8]}-{self.try_number}", _MAX_NAME_LENGTH)
 
     def build_cluster_name(self) -> str:
-        """`<dag>-<task>-<hash>`, the same in every try; as long as a SparkCluster's name may be."""
+        """Build `<dag>-<task>-<hash>`, at most as long as the name of a SparkCluster. All tries yield the same name."""
         return self._build_name(f"-{self.identity[:8]}", _MAX_CLUSTER_NAME_LENGTH)
 
     def _build_name(self, suffix: str, longest: int) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", f"{self.dag_id}-{self.task_id}".lower()).strip("-")
-        if not words[:1].isalpha():  # services are named after the application and begin with a letter
+        if not words[:1].isalpha():  # services are named after the application and must begin with a letter
             words = f"spark-{words}".rstrip("-")
         return words[: longest - len(suffix)].rstrip("-") + suffix
 
     def is_task_of(self, document: Mapping[str, Any]) -> bool:
-        """Whether any try of this task submitted the application."""
+        """Return whether any try of this task submitted the application."""
         return labels_of(document).get(LABEL_TASK) == self.identity
 
     def is_try_of(self, document: Mapping[str, Any]) -> bool:
-        """Whether this very try submitted the application or took it over: whether it may delete it."""
+        """Return whether exactly this try submitted or adopted the application, and can therefore delete it."""
         return (
             self.is_task_of(document)
             and annotations_of(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
         )
 
     def is_another_run_of(self, document: Mapping[str, Any]) -> bool:
-        """Whether the same task of the same DAG, mapped instance included, submitted the application in another run."""
+        """Return whether another run of the same task, with the same map index, submitted the application."""
         notes = annotations_of(document)
         same = {
             ANNOTATION_DAG_ID: self.dag_id,
@@ -133,13 +139,13 @@ class TaskStamp:
         )
 
     def is_earlier_than_owner_of(self, document: Mapping[str, Any]) -> bool:
-        """Whether a later try of this task submitted or adopted the application."""
+        """Return whether a later try of this task submitted or adopted the application."""
         return self.is_task_of(document) and self._count_tries_since(document) < 0
 
     def was_cleared_since(self, document: Mapping[str, Any]) -> bool:
-        """Whether the task was cleared after an earlier try submitted or adopted the application.
+        """Return whether the task was cleared after an earlier try submitted or adopted the application.
 
-        What one of the two tries did not know, as in an older release or in the triggerer, is not compared.
+        A value that one of the two tries did not know, as in an older release or in the triggerer, is not compared.
         """
         if not self.is_task_of(document) or self._count_tries_since(document) <= 0:
             return False
@@ -155,7 +161,7 @@ class TaskStamp:
 
 
 def owner_of(document: Mapping[str, Any]) -> str:
-    """Whose application this is, in words, as far as its annotations tell."""
+    """Return a description of the owner of an application, according to its annotations."""
     notes = annotations_of(document)
     if LABEL_TASK not in labels_of(document):
         return "no Airflow task"
@@ -165,10 +171,10 @@ def owner_of(document: Mapping[str, Any]) -> str:
 
 
 def labels_of(document: Mapping[str, Any]) -> Mapping[str, str]:
-    """The labels of a resource."""
+    """Return the labels of a resource."""
     return document.get("metadata", {}).get("labels") or {}
 
 
 def annotations_of(document: Mapping[str, Any]) -> Mapping[str, str]:
-    """The annotations of a resource."""
+    """Return the annotations of a resource."""
     return document.get("metadata", {}).get("annotations") or {}

@@ -1,4 +1,4 @@
-"""Bring an application into being exactly once, whatever became of earlier tries."""
+"""Submit an application exactly once, whatever happened to earlier tries."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ __all__ = ["IfExists", "Submission", "TaskStamp", "acknowledge", "submit"]
 logger = logging.getLogger(__name__)
 
 DELETION_SECONDS = 300.0
-# Each round ends, or has learned something new about what is in the way; more rounds mean a fight.
+# Each round succeeds or learns what prevents the submission. More rounds mean that another client interferes.
 _ROUNDS = 5
 
 
@@ -46,10 +46,11 @@ class Submission:
     """The application to follow.
 
     Attributes:
-        reference: Which one it is.
-        adopted: An earlier try of this task submitted it, or this try before it was interrupted.
-        resource: Its content as the API returned it.
-        others: Names of further live applications of the same task; they should not exist.
+        reference: The application.
+        adopted: Whether an earlier try of this task submitted the application, or this try before it was
+            interrupted.
+        resource: The content of the application as the API returned it.
+        others: The names of other live applications of the same task. They should not exist.
     """
 
     reference: ApplicationReference
@@ -67,30 +68,35 @@ async def submit(
     if_exists: IfExists = IfExists.REPLACE_ENDED,
     deletion_seconds: float = DELETION_SECONDS,
 ) -> Submission:
-    """Create the application, or adopt the one that an earlier try of the same task left.
+    """Create the application, or adopt the application that an earlier try of the same task submitted.
 
-    A live one is adopted, and so is one that has succeeded while nobody watched; its stamp becomes this
-    try's. One that was submitted before the task was cleared is deleted instead, and waited for.
-    One that failed is this try's only if this try has submitted it: a triggerer that takes over begins anew.
-    Where an earlier try's failed, or a try has taken note of the end (`acknowledge`), a new one is created, after
-    the old one is deleted if it has the wanted name. Applications of others are never touched, but for those of other
-    runs of the same task that have ended: see `if_exists`.
+    A live application is adopted, and so is an application that succeeded while no try was running. Its stamp is
+    replaced by the stamp of this try. If the application was submitted before the task was cleared, it is deleted
+    instead.
+
+    A failed application is adopted only if this try submitted it, for example before its triggerer restarted. If an
+    earlier try submitted it, or if a try has acknowledged the result (`acknowledge`), a new application is created.
+    If the old application has the requested name, it is deleted first.
+
+    Applications of other tasks are never changed. A finished application of another run of the same task is deleted
+    according to `if_exists`.
 
     Args:
-        client: For the cluster.
-        document: A SparkApplication of any dialect, in any version, or a SparkCluster, of which one that runs counts
-            as live. Without a name it gets the stamp's default name.
-        namespace: Where; None for the document's own, else the client's default.
-        stamp: Whose it is. None for nobody's: it is created, never adopted.
-        if_exists: What to do if another run of the same task has submitted one of that name.
-        deletion_seconds: How long to wait for the deletion of an old one.
+        client: The client of the cluster.
+        document: A SparkApplication of any dialect and version, or a SparkCluster. A running SparkCluster counts as
+            live. A document without a name gets the default name of the stamp.
+        namespace: The namespace. If None, the namespace of the document or the default namespace of the client is
+            used.
+        stamp: The try that submits. If None, the application is created without an owner and nothing is adopted.
+        if_exists: What to do if another run of the same task submitted an application with the requested name.
+        deletion_seconds: How long to wait for the deletion of an old application.
 
     Raises:
-        InvalidResource: The document is no valid application; nothing was sent.
+        InvalidResource: The document is not valid. Nothing was sent.
         NameTaken: The name belongs to an application that must not be replaced.
-        DeletionStuck: The old one does not go away.
-        KindNotServed: The cluster serves no SparkApplication in a version with the same fields.
-        KubeError: The API refused, or could not be reached.
+        DeletionStuck: The old application still exists after `deletion_seconds`.
+        KindNotServed: The cluster does not serve the kind in a version with the same fields.
+        KubeError: The API rejected the request or could not be reached.
     """
     body = prepare_document(client, document, namespace, stamp)
     if stamp is None:
@@ -117,8 +123,9 @@ async def _submit_repeatedly(
             await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
             problem = error
         except (Conflict, *PASSING) as error:
-            # Adopting: it changed meanwhile. Giving way: the next round adopts. Creating: it may exist none the less,
-            # and the next list shows it with our stamp. So a lost answer does not become a second application.
+            # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the answer
+            # to a creation was lost, the application may exist: the next list finds it by its stamp, so it is not
+            # created twice.
             problem = error
             await asyncio.sleep(backoff.next())
     assert problem is not None  # noqa: S101 - every round that does not return sets it
@@ -131,9 +138,9 @@ async def _submit_once(
     """Adopt an application of this task, or create one.
 
     Raises:
-        AlreadyExists: The name is used by an application of others.
-        DeletionStuck: An old application is still there after `deletion_seconds`.
-        KubeError: The API refused, or could not be reached.
+        AlreadyExists: The name belongs to an application that this task did not submit in this run.
+        DeletionStuck: An old application still exists after `deletion_seconds`.
+        KubeError: The API rejected the request or could not be reached.
     """
     own = await list_applications(client, resource, body["metadata"]["namespace"], stamp)
     own, obsolete = split_by_clear(resource, own, stamp)
@@ -148,19 +155,22 @@ async def _submit_once(
 
 
 async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp) -> bool:
-    """Note on an application that a try of its task has taken note of the end; False if that was not possible.
+    """Record on a finished application that a try of its task has read the result.
 
-    The default time to live of an application that has succeeded is shortened.
+    If the application succeeded, its default time to live is shortened.
 
-    Without the note, a task that is cleared to run again would adopt an old success, and the next try would take a
-    failure for one that no try has told.
+    Without this record, a cleared task would adopt the old success, and the next try would report the old failure
+    again.
+
+    Returns:
+        Whether the result was recorded. False if the application no longer exists.
 
     Raises:
-        KubeError: The API refused, or could not be reached.
+        KubeError: The API rejected the request or could not be reached.
     """
     try:
         stored = await annotate(client, reference, {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id})
-    except (NotFound, Conflict):  # gone, or replaced: nobody can adopt it any more
+    except (NotFound, Conflict):  # deleted or replaced: no try can adopt it any more
         return False
     await _shorten_life(client, reference, stored)
     return True
@@ -173,13 +183,13 @@ async def _shorten_life(client: KubeClient, reference: ApplicationReference, sto
     try:
         await amend(client, reference, change)
     except KubeError as error:
-        logger.warning("could not shorten the time to live of %s: %s; it is deleted later", reference, error)
+        logger.warning("could not shorten the time to live of %s: %s. It is deleted later", reference, error)
 
 
 async def _adopt(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> Submission | None:
-    """Take over the newest live application, else the newest that succeeded, else this try's own; None if none is."""
+    """Adopt the newest live application, else the newest that succeeded, else a failed one of this try."""
     live = [item for item in own if read_adoption_state(item) is AdoptionState.LIVE]
     succeeded = [item for item in own if read_adoption_state(item) is AdoptionState.SUCCEEDED]
     failed = [item for item in own if read_adoption_state(item) is AdoptionState.FAILED and stamp.is_try_of(item)]
@@ -191,7 +201,7 @@ async def _adopt(
             others = tuple(item["metadata"]["name"] for item in live if item is not chosen)
             if others:
                 names = ", ".join(others)
-                logger.warning("%s is adopted, but this task has further live applications: %s", reference, names)
+                logger.warning("adopted %s, but this task has other live applications: %s", reference, names)
             return Submission(reference, adopted=True, resource=taken, others=others)
     return None
 
@@ -199,9 +209,9 @@ async def _adopt(
 async def _take_over(
     client: KubeClient, resource: ResourceType, chosen: JsonObject, stamp: TaskStamp
 ) -> JsonObject | None:
-    """Make this try the application's owner; None where it is gone or going, as nobody can stop a deletion.
+    """Make this try the owner of the application. Return None if the application is deleted or being deleted.
 
-    A try that a later one has overtaken follows the application, and leaves its ownership alone.
+    A try that was overtaken by a later one follows the application but does not become its owner.
     """
     if stamp.is_try_of(chosen) or stamp.is_earlier_than_owner_of(chosen):
         return chosen
@@ -209,7 +219,8 @@ async def _take_over(
         taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.build_try_annotations())
     except NotFound:
         return None
-    # The previous try may have deleted it since it was listed; finalizers keep it there, open to our patch.
+    # The previous try may have requested the deletion since the list. A finalizer then keeps the application, and the
+    # patch succeeds.
     return None if read_adoption_state(taken) is AdoptionState.TERMINATING else taken
 
 
@@ -217,12 +228,16 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
     created = await client.create(resource, body, body["metadata"]["namespace"])
     reference = ApplicationReference.of(created, resource)
     if dropped := find_dropped_fields(body, created):
-        logger.warning("%s is without %s: this cluster's definition has no such field", reference, join_names(dropped))
+        logger.warning(
+            "%s was stored without %s, which this cluster's CustomResourceDefinition does not define",
+            reference,
+            join_names(dropped),
+        )
     kept = read_ttl_seconds(created)
     if kept is not None and kept < SHORTEST_TTL_SECONDS:
         logger.warning(
-            "%s is deleted %g s after its end, as its specification has it: who looks later, such as a triggerer "
-            "that was restarted, cannot tell how it ended; leave it %.0f s at least",
+            "%s is deleted %g s after it finishes. A task that reads the result later, for example after a restart "
+            "of the triggerer, fails. Set a time to live of at least %.0f s",
             reference,
             kept,
             SHORTEST_TTL_SECONDS,
@@ -231,12 +246,13 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
 
 
 async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> None:
-    """Delete what was just created if another try has a live one: Airflow may take a worker for lost that is only slow.
+    """Delete the created application if another try has a live one: Airflow may consider a slow worker lost.
 
-    Each looks after it has created, so that the later one sees the other; of the same second, both may give way.
+    Each try lists after its creation, so the later try finds the earlier application. If both were created in the
+    same second, both tries may delete their application.
 
     Raises:
-        Conflict: It is deleted, and the other one can be taken over.
+        Conflict: The created application was deleted, and the other one can be adopted.
     """
     reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
     own = await list_applications(client, reference.resource, reference.namespace, stamp)
@@ -244,8 +260,8 @@ async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> N
     earlier = [one for one in live if one["uid"] != reference.uid and one["creationTimestamp"] <= since]
     if not earlier:
         return
-    why = f"another try of this task has submitted {earlier[0]['name']} meanwhile"
-    logger.warning("%s is deleted again: %s", reference, why)
+    why = f"another try of this task submitted {earlier[0]['name']} at the same time"
+    logger.warning("deleting %s: %s", reference, why)
     with suppress(NotFound):
         await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
     kind = reference.resource.qualified_name

@@ -1,4 +1,4 @@
-"""In which version a cluster serves a kind; a document, or what was stored of an earlier time, may name another."""
+"""Find the version in which a cluster serves a kind. A document, or stored state, may name another version."""
 
 import asyncio
 import logging
@@ -13,21 +13,21 @@ from airflow_provider_spark_operator.kube.resources import ResourceType
 
 logger = logging.getLogger(__name__)
 
-# A definition that is installed or replaced meanwhile is known after that time.
+# A definition that is installed or replaced is noticed after this time.
 FRESH_SECONDS = 60.0
 
 
 class KindNotServed(KubeError):
-    """The cluster does not serve the kind in any version that would do.
+    """The cluster does not serve the kind in a suitable version.
 
     Attributes:
-        versions: Those in which it serves the kind; empty where the kind is unknown there.
-        group: The group that was asked for.
+        versions: The versions in which the cluster serves the kind. Empty if it does not serve the kind at all.
+        group: The requested API group.
     """
 
     def __init__(self, server: str, wanted: ResourceType, versions: Sequence[str]) -> None:
-        known = f"serves {wanted.kind} of {wanted.group} as {', '.join(versions)} only, not as {wanted.version}"
-        unknown = f"does not know {wanted.kind} of {wanted.group}"
+        known = f"serves {wanted.kind} of {wanted.group} only as {', '.join(versions)}, not as {wanted.version}"
+        unknown = f"does not serve {wanted.kind} of {wanted.group}"
         super().__init__(404, "NotServed", f"{server} {known if versions else unknown}", "get", wanted.qualified_name)
         self.versions = tuple(versions)
         self.group = wanted.group
@@ -36,19 +36,19 @@ class KindNotServed(KubeError):
 
     @property
     def advice(self) -> str:
-        """How to have it served."""
+        """How to install the kind."""
         return self._advice
 
     def __str__(self) -> str:
-        return f"{self.message}: {self.advice}"
+        return f"{self.message}. {self.advice[:1].upper()}{self.advice[1:]}"
 
 
 class ServedVersions:
-    """The versions that one cluster serves, asked for once and again when the answer is old.
+    """The versions that one cluster serves. Answers of the API are cached.
 
     Args:
-        client: For the cluster.
-        fresh_seconds: How long an answer counts.
+        client: The client of the cluster.
+        fresh_seconds: For how many seconds an answer is used.
     """
 
     def __init__(self, client: KubeClient, *, fresh_seconds: float = FRESH_SECONDS) -> None:
@@ -58,8 +58,8 @@ class ServedVersions:
         self._asking = asyncio.Lock()
 
     async def choose(self, wanted: ResourceType) -> ResourceType:
-        """Choose as `choose_served_version`, and remember the answer."""
-        async with self._asking:  # a thousand that begin at once ask once
+        """Choose a version like `choose_served_version`, and cache the answer."""
+        async with self._asking:  # tasks that start at the same time send one request
             until, chosen = self._answers.get(wanted, (0.0, wanted))
             if time.monotonic() >= until:
                 chosen = await choose_served_version(self._client, wanted)
@@ -68,14 +68,13 @@ class ServedVersions:
 
 
 async def choose_served_version(client: KubeClient, wanted: ResourceType) -> ResourceType:
-    """Choose the wanted version of a kind if the cluster serves it, else the newest version with the same fields.
+    """Choose the requested version of a kind if the cluster serves it, else the newest version with the same fields.
 
-    Where the API does not tell what it serves (discovery is everybody's right unless it was taken away), the
-    version stays as it is.
+    If the API does not permit discovery, the version is not changed.
 
     Raises:
-        KindNotServed: There is no such version.
-        KubeError: The API could not be asked.
+        KindNotServed: The cluster serves no suitable version.
+        KubeError: The API rejected the request or could not be reached.
     """
     try:
         served = await _list_served_versions(client, wanted)
@@ -93,11 +92,11 @@ async def choose_served_version(client: KubeClient, wanted: ResourceType) -> Res
 
 
 async def require_version(client: KubeClient, wanted: ResourceType) -> None:
-    """Check that the cluster serves the kind in that very version, as far as it tells.
+    """Check that the cluster serves the kind in exactly this version, if the API permits discovery.
 
     Raises:
-        KindNotServed: It does not.
-        KubeError: The API could not be asked.
+        KindNotServed: The cluster does not serve this version.
+        KubeError: The API rejected the request or could not be reached.
     """
     try:
         served = await _list_served_versions(client, wanted)
@@ -108,18 +107,18 @@ async def require_version(client: KubeClient, wanted: ResourceType) -> None:
 
 
 def log_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Logger) -> None:
-    """Say in the log which version is used, if it is not the one that was wanted."""
+    """Log which version is used, if it differs from the requested one."""
     if chosen != wanted:
         log.info(
-            "apiVersion %s of %s is not served by this cluster: used %s",
-            wanted.api_version,
+            "this cluster does not serve %s as %s; using %s",
             wanted.kind,
+            wanted.api_version,
             chosen.api_version,
         )
 
 
 async def _list_served_versions(client: KubeClient, wanted: ResourceType) -> list[str]:
-    """List the versions of the kind that are served; if the wanted one is, only that, to save requests."""
+    """List the served versions of the kind. If the requested version is served, return only that, to save requests."""
     if await client.is_served(wanted):
         return [wanted.version]
     offered = await client.list_versions(wanted)

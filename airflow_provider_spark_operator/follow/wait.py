@@ -1,4 +1,4 @@
-"""Wait until an application ends, or reaches a state, and show on the way what happens to it."""
+"""Wait until an application ends or reaches a state, and show what happens to it."""
 
 import asyncio
 import dataclasses
@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import KubeError
 
 _DRIVER_STOPPED = frozenset({Phase.STOPPING, Phase.ENDED})
-# The time for the rest of the driver's log when the task's time is over.
+# The time for the rest of the driver's log after the task has timed out.
 _LAST_LOG_SECONDS = 10.0
 
 
@@ -40,9 +40,9 @@ class Conclusion:
     """How an application ended, and what the cluster still knew about the end.
 
     Attributes:
-        ending: How it ended, judged with the status of the driver pod.
+        ending: How the application ended, judged with the status of the driver pod.
         evidence: What was read about the end of the driver.
-        executors: The executors of the last attempt that failed.
+        executors: The failed executors of the last attempt.
     """
 
     ending: Ending
@@ -62,7 +62,7 @@ class ReachedState:
     Attributes:
         reference: The application.
         progress: The progress of the application.
-        state: The state word.
+        state: The state.
     """
 
     reference: ApplicationReference
@@ -72,7 +72,7 @@ class ReachedState:
 
 @dataclass(frozen=True)
 class _Change:
-    """The content of an application after a change; `ending` is None as long as it goes on."""
+    """The content of an application after a change. `ending` is None while the application runs."""
 
     resource: Mapping[str, Any]
     progress: Progress
@@ -81,7 +81,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class _AttemptEnd:
-    """What was seen at the end of one attempt."""
+    """What was read at the end of one attempt."""
 
     attempt: int
     evidence: Evidence
@@ -94,11 +94,11 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
     Args:
         hub: The hub of the cluster.
         reference: The application.
-        narration: What is shown on the way, and where.
+        narration: What is shown while waiting, and where.
 
     Raises:
-        ApplicationDeleted: The application was deleted before its end.
-        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+        ApplicationDeleted: The application was deleted before it finished.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with Narrator(hub.client, reference, narration) as narrator:
         known: _AttemptEnd | None = None  # of the latest attempt that has ended
@@ -107,22 +107,22 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
                 async for change in changes:
                     ending = change.ending
                     seen = ending.progress if ending is not None else change.progress
-                    # The operator deletes the driver and its log soon after the end: they are read at once.
+                    # The operator may delete the driver and its log soon after the end, so both are read at once.
                     if seen.phase in _DRIVER_STOPPED and (known is None or known.attempt != seen.attempt):
                         known = await _end_attempt(hub, narrator, reference, seen)
                     if ending is not None and known is not None:
                         return _conclude(ending, known.evidence, known.executors)
         except ApplicationDeleted as error:
-            if error.last is not None:  # the driver's last lines may not have arrived yet
+            if error.last is not None:  # the last lines of the driver may not have arrived yet
                 await narrator.finish(progress(error.last))
             raise
     raise ApplicationDeleted(reference)
 
 
 async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Narration) -> Conclusion | None:
-    """Read how the application has ended; None if it still runs, or if another application has its name.
+    """Read how the application ended. Return None if it still runs, or if another application has its name.
 
-    The driver's log is shown from where an earlier reader stopped.
+    The driver's log is shown from the position where an earlier reader stopped.
 
     Args:
         hub: The hub of the cluster.
@@ -155,12 +155,12 @@ async def wait_for_state(
     Args:
         hub: The hub of the cluster.
         reference: The application.
-        expected: State words. A state that was left quickly counts, as the history has it.
-        narration: What is shown on the way, and where.
+        expected: The states. A short state is found in the history of the application.
+        narration: What is shown while waiting, and where.
 
     Raises:
         ApplicationDeleted: The application was deleted before.
-        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with (
         Narrator(hub.client, reference, narration) as narrator,
@@ -183,13 +183,13 @@ async def wait_for_state(
 async def _follow(
     hub: WatchHub, reference: ApplicationReference, narrator: Narrator, expected: Collection[str] = ()
 ) -> AsyncGenerator[_Change, None]:
-    """Show each change of the application and yield it with its ending: the one loop of all that wait.
+    """Show each change of the application and yield it with its ending. All functions that wait use this loop.
 
     A content that has reached one of the states `expected` is yielded without an ending.
 
     Raises:
-        ApplicationDeleted: The application was deleted before its end.
-        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+        ApplicationDeleted: The application was deleted before it finished.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with aclosing(hub.follow(reference, narrator.show_remark)) as contents:
         async for resource in contents:
@@ -204,25 +204,25 @@ async def _follow(
 async def _find_ending(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, resource: Mapping[str, Any]
 ) -> Ending | None:
-    """Judge the application; a driver that its operator has given up is followed to its own end.
+    """Judge the application. If its operator has given up while a driver pod exists, wait for the driver to end.
 
     Raises:
-        ApplicationDeleted: The application was deleted before its end.
-        KubeError: The driver could not be read for longer than the hub's patience, or the API refused it.
+        ApplicationDeleted: The application was deleted before it finished.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)
     ending = judge(resource)
     if ending is not None or not progress(resource).driver_abandoned:
         return ending
-    given_up = f"{reference}: its operator has given up, but a driver pod exists: its end decides"
+    given_up = f"{reference}: the operator has given up, but a driver pod exists; waiting for the driver to end"
     narrator.show_remark(logging.WARNING, given_up)
     narrator.follow_driver()
     backoff, was_alive = Backoff(first=1.0, longest=30.0), False
     while True:
         attempt = partial(judge_abandoned, hub.client, reference, resource, was_alive=was_alive)
         ending = await retry(attempt, str(reference), narrator.show_remark)
-        # Read after the driver pod: a deletion of the application removes both, and the pod last.
+        # Read after the driver pod: the deletion of the application removes both, and the pod last.
         present = await hub.read(reference.resource, reference.name, reference.namespace)
         if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED:
             return ending
@@ -243,7 +243,7 @@ async def _end_attempt(
     await _outlast_outage(hub, reference)
     stop = last_stop(seen.history)
     failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
-    # The executors of a failed driver end with it: they are read while its last lines arrive.
+    # The executors of a failed driver end with the driver, so they are read while its last lines arrive.
     reading = asyncio.create_task(read_executor_ends(hub.client, reference)) if failed else None
     try:
         await narrator.finish(seen)
@@ -257,7 +257,7 @@ async def _end_attempt(
 
 async def _outlast_outage(hub: WatchHub, reference: ApplicationReference) -> None:
     """Wait until the API server answers: an open watch may report an end while other requests are rejected."""
-    with suppress(KubeError):  # after such an outage the end is reported without evidence
+    with suppress(KubeError):  # without an answer, the end is reported without evidence
         await hub.read(reference.resource, reference.name, reference.namespace)
 
 
@@ -281,6 +281,6 @@ def _conclude(ending: Ending, evidence: Evidence, executors: tuple[ExecutorEnd, 
 
 
 def _find_reached(seen: Progress, expected: Collection[str]) -> str | None:
-    """Return the latest of the states `expected` in which the application is, or has been."""
+    """Return the latest of the states `expected` in which the application is or has been."""
     words = [*(entry.state for entry in seen.history), seen.state]
     return next((word for word in reversed(words) if word in expected), None)

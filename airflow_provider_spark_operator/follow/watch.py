@@ -22,9 +22,9 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-# A triggerer that takes over a thousand tasks must not open a thousand connections at once.
+# A triggerer that receives a thousand tasks must not open a thousand connections at once.
 CONCURRENT_READS = 16
-# Gone: a first list of many pages took so long that the rest of it is no longer kept.
+# Gone: the first list had so many pages that the API no longer has the rest of it.
 _PASSING = (*PASSING, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
@@ -32,14 +32,18 @@ _Answer = TypeVar("_Answer")
 
 
 class WatchHub:
-    """Hands the changes of a namespace's applications to those who follow one of them.
+    """Distributes the changes of the applications in a namespace to their followers.
 
-    There is one watch per kind and namespace, however many follow; an event costs a look into a
-    dictionary. The watch begins with the first follower and ends with the last.
+    There is one watch for each kind and namespace, whatever the number of followers. It starts with the first
+    follower and ends with the last.
 
     Args:
-        client: Stays open as long as anyone follows.
-        patience: Seconds for which the API may be unreachable before followers are told.
+        client: The client of the cluster. It stays open while there are followers.
+        patience: For how many seconds outages of the API are tolerated.
+
+    Attributes:
+        client: The client of the cluster.
+        is_failing: Whether the latest request or watch failed.
     """
 
     def __init__(self, client: KubeClient, *, patience: float = PATIENCE_SECONDS) -> None:
@@ -55,15 +59,15 @@ class WatchHub:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of the configuration that is in use now."""
+        """The fingerprint of the current configuration."""
         return self.client.links.current.fingerprint
 
     async def follow(
         self, reference: ApplicationReference, report: Report = logger.log
     ) -> AsyncGenerator[JsonObject, None]:
-        """Yield the application as it is now, then after each change; quick changes may be combined.
+        """Yield the current application, then the application after each change. Quick changes may be combined.
 
-        Objects are shared with other followers: do not change them. Leave early only through
+        Followers share the objects: do not change them. To stop early, leave the iteration through
         `contextlib.aclosing`.
 
         Args:
@@ -71,9 +75,9 @@ class WatchHub:
             report: Where to report an outage of the API server.
 
         Raises:
-            ApplicationDeleted: It is gone, also if another one has taken its name. Its last content is
-                yielded before, as far as it is known.
-            KubeError: The API refuses to show it, or was unreachable for longer than the patience.
+            ApplicationDeleted: The application was deleted, even if another one now has its name. Its last known
+                content is yielded before.
+            KubeError: The API rejected the request, or could not be reached for longer than the patience.
         """
         last: JsonObject | None = None
         async with aclosing(self._read_changes(reference, report)) as news:
@@ -84,8 +88,9 @@ class WatchHub:
         raise ApplicationDeleted(reference, last)
 
     async def _read_changes(self, reference: ApplicationReference, report: Report) -> AsyncGenerator[JsonObject, None]:
-        """Yield the states of the application, possibly repeated or out of order, until it is deleted."""
-        # Reported here and not by the watch: Airflow shows a log line to the task in whose context it is written.
+        """Yield the contents of the application, possibly repeated or out of order, until it is deleted."""
+        # Reported here and not by the watch, because Airflow shows a log line to the task in whose context it is
+        # written.
         outage = OutageLog(str(reference), report, self._patience)
         place = self.fingerprint.place
         with self._open_mailbox(reference) as mailbox:
@@ -101,7 +106,7 @@ class WatchHub:
                 if content.changed is not None:
                     yield content.changed
                 if content.needs_recheck:
-                    # Only a live read can tell a deletion from a watch that lags behind.
+                    # Only a live read can distinguish a deletion from a watch that lags behind.
                     current = await self._read(reference, mailbox, outage)
                     if current is None:
                         if place != self.fingerprint.place:
@@ -111,36 +116,36 @@ class WatchHub:
                     yield current
 
     async def read(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
-        """The application of that name as it is now; None if there is none. Tolerates outages like `follow`.
+        """Read the object with the given name. Return None if it does not exist. Outages are tolerated as in `follow`.
 
         Raises:
-            KubeError: The API refuses to show it, or was unreachable for longer than the patience.
+            KubeError: The API rejected the request, or could not be reached for longer than the patience.
         """
         outage = self._build_outage_log(f"{resource.kind} {namespace}/{name}")
         return await self._ask_patiently(lambda: self._get(resource, name, namespace), outage)
 
     async def choose_version(self, wanted: ResourceType) -> ResourceType:
-        """Choose a version of the kind that the cluster serves. Tolerate outages like `follow`.
+        """Choose a version of the kind that the cluster serves. Outages are tolerated as in `follow`.
 
         Raises:
-            KindNotServed: There is no such version.
-            KubeError: The API was unreachable for longer than the patience.
+            KindNotServed: The cluster serves no suitable version.
+            KubeError: The API could not be reached for longer than the patience.
         """
         return await self._ask_patiently(lambda: self._versions.choose(wanted), self._build_outage_log(wanted.kind))
 
     def retry_now(self) -> None:
-        """End the pause of everything that waits for the API server."""
+        """Wake everything that pauses before it sends another request to the API server."""
         self._recovered.set()
         self._recovered = asyncio.Event()
 
     async def pause(self, seconds: float) -> None:
-        """Wait between two attempts, until another request succeeds at most."""
+        """Wait between two attempts. Return early if another request succeeds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._recovered.wait()
 
     def record_success(self) -> None:
-        """Record that the API server answered; what has failed before is tried again at once."""
+        """Record that the API server answered. Failed requests are then repeated at once."""
         if self.is_failing:
             self.is_failing = False
             self.retry_now()
@@ -173,7 +178,7 @@ class WatchHub:
     async def _read(self, reference: ApplicationReference, mailbox: Mailbox, outage: OutageLog) -> JsonObject | None:
         async def get() -> JsonObject | None:
             found = await self._get(reference.resource, reference.name, reference.namespace)
-            # While the watch fails, the success of this request is not the end of the outage.
+            # While the watch fails, the success of this request does not end the outage.
             mailbox.report_outage(outage, self.client.server)
             return found
 
@@ -203,7 +208,7 @@ class WatchHub:
         task.cancel()
 
     async def close(self) -> None:
-        """End every watch and wait until its connection is given back. Nobody may follow any more."""
+        """End every watch and wait until its connection is released. There must be no followers left."""
         for stream in self._streams.values():
             self._end(stream.task)
         self._streams.clear()
@@ -211,7 +216,7 @@ class WatchHub:
 
 
 class _Stream:
-    """The watch of one kind in one namespace, and who follows what in it."""
+    """The watch of one kind in one namespace, and its followers."""
 
     def __init__(self, hub: WatchHub, resource: ResourceType, namespace: str) -> None:
         self._hub = hub
@@ -231,7 +236,7 @@ class _Stream:
         while True:
             try:
                 await self._dispatch_all()
-            except _PASSING as error:  # the first list failed: later failures do not come here
+            except _PASSING as error:  # the first list failed; later failures are reported through `on_error`
                 self._report(error)
             except Exception as error:
                 self._fail_all(error)
@@ -266,7 +271,7 @@ class _Stream:
                     mailbox.request_recheck()
 
     def _report(self, error: KubeError) -> None:
-        if not isinstance(error, _PASSING):  # a missing right does not come by waiting
+        if not isinstance(error, _PASSING):  # waiting does not restore a missing permission
             raise error
         self._interrupted = self._hub.is_failing = True
         for mailbox in self._list_mailboxes():
@@ -288,9 +293,9 @@ class _Stream:
 
 
 def _is_newer(one: JsonObject, other: JsonObject) -> bool:
-    """Whether `one` is a later content than `other`, by their resource versions.
+    """Return whether `one` is a later content than `other`, by their resource versions.
 
-    Kubernetes defines them as comparable decimal numbers; where a server has others, only equality counts.
+    Kubernetes defines resource versions as comparable decimal numbers. For other values, only equality is compared.
     """
     versions = [str(item["metadata"].get("resourceVersion", "")) for item in (one, other)]
     if all(version.isdecimal() for version in versions):
@@ -299,6 +304,6 @@ def _is_newer(one: JsonObject, other: JsonObject) -> bool:
 
 
 def _build_not_found(reference: ApplicationReference, server: str) -> KubeError:
-    message = f"not found at {server}, which the configuration of the connection names now; it may be another cluster"
+    message = f"not found at {server}; the connection now points to this server, which may be another cluster"
     kind = reference.resource.qualified_name
     return NotFound(404, "NotFound", message, "get", kind, reference.namespace, reference.name)

@@ -79,7 +79,7 @@ def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAcces
     chosen = [name for name in _SOURCES if (in_cluster if name == "in_cluster" else fields.get(name))]
     if len(chosen) > 1:
         raise AirflowFailException(
-            f"connection {conn_id!r} sets {' and '.join(chosen)}; set only one of {', '.join(_SOURCES)}"
+            f"connection {conn_id!r} sets {' and '.join(chosen)}. Set only one of {', '.join(_SOURCES)}"
         )
     return ClusterAccess(
         kubeconfig=fields.get("kube_config_path") or None,
@@ -96,10 +96,10 @@ def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, requi
     if conn_id == DEFAULT_CONNECTION_ID and not required:
         return parse_extras(conn_id, {})
     if required:
-        raise AirflowNotFoundException(f"connection {conn_id!r} is not defined any more; define it again") from error
+        raise AirflowNotFoundException(f"connection {conn_id!r} is no longer defined. Define it again") from error
     raise AirflowNotFoundException(
-        f"connection {conn_id!r} is not defined; add one of type kubernetes, or leave kubernetes_conn_id out "
-        "for the default cluster"
+        f"connection {conn_id!r} is not defined. Add a connection of type kubernetes, or omit "
+        "kubernetes_conn_id to use the default cluster"
     ) from error
 
 
@@ -128,7 +128,9 @@ def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
         except yaml.YAMLError:
             value = None  # the parser's message would quote the text, and so its credentials
     if not isinstance(value, dict):
-        raise AirflowFailException(f"kube_config of connection {conn_id!r} is no kubeconfig: not a JSON object")
+        raise AirflowFailException(
+            f"kube_config of connection {conn_id!r} is not a kubeconfig: it must be a JSON object"
+        )
     return value
 
 

@@ -70,7 +70,7 @@ class BoundedLoader(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-            problem = f"a value that is no {node.tag.rpartition(':')[2]}: put it in quotes"
+            problem = f"invalid {node.tag.rpartition(':')[2]}: put the value in quotes"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from error
 
     def _count_values(self, node: yaml.Node | None) -> int:

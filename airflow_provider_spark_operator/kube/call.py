@@ -45,7 +45,7 @@ class Call:
         """
         for part in (self.namespace, self.name):
             if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
-                raise self.build_error(400, {"reason": "BadRequest", "message": f"{part!r} is no valid name"})
+                raise self.build_error(400, {"reason": "BadRequest", "message": f"{part!r} is not a valid name"})
         return self.address or self.resource.build_path(self.namespace, self.name, self.subresource)
 
     def build_error(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:

@@ -354,7 +354,7 @@ def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] |
         kind, item = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
         # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.
-        raise call.build_unreachable("the watch delivered an incomplete event") from error
+        raise call.build_unreachable("the watch returned an incomplete event") from error
     if kind == "ERROR":
         raise call.build_error(int(item.get("code") or 500), item)
     return WatchEvent(kind, _complete_item(item, call.resource, None if kind == "BOOKMARK" else trim))

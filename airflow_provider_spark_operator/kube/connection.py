@@ -208,9 +208,7 @@ async def reread(access: ClusterAccess) -> ClusterAccess:
     except Exception as error:
         if access.kubeconfig_document is None:
             return access  # the files that it names may have changed
-        raise ConfigurationError(
-            f"could not read {access.origin} again: {str(error) or type(error).__name__}"
-        ) from error
+        raise ConfigurationError(f"could not reload {access.origin}: {str(error) or type(error).__name__}") from error
 
 
 def _forget(reading: "asyncio.Future[ClusterAccess]") -> None:
@@ -254,7 +252,7 @@ async def _open(access: ClusterAccess, configuration: Configuration, key_files: 
         try:
             return open_service_account()
         except Unusable as error:
-            raise ConfigurationError(f"{title} is not usable: {error}") from error
+            raise ConfigurationError(f"{title} cannot be used: {error}") from error
     with _translate_errors(title, access.context):
         if choice.needs_plugin:
             found = await ask_plugin(source, choice.context, key_files, _choose_private_folder)
@@ -274,7 +272,7 @@ def _find_kubeconfig(access: ClusterAccess) -> str | Mapping[str, Any] | None:
     if paths is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
         raise ConfigurationError(
             "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
-            "and this is no pod; name a kubeconfig"
+            "and the process does not run in a pod. Set a kubeconfig"
         )
     return paths
 
@@ -302,17 +300,19 @@ def _check_server(title: str, server: str) -> None:
     # What is no address may hold its password anywhere.
     if "@" in (urlsplit(server).netloc if is_address else server):
         raise ConfigurationError(
-            f"{title}: the server's address holds a user name or password: take it out of the address, "
-            "and give the credentials under users"
+            f"{title}: the address of the server contains a user name or password. Remove them "
+            "from the address, and add the credentials under users"
         )
     if not is_address:
-        raise ConfigurationError(f"{title}: the server {server!r} is no address: it must be https://HOST:PORT")
+        raise ConfigurationError(
+            f"{title}: the server {server!r} is not a valid URL. It must have the form https://HOST:PORT"
+        )
 
 
 def _check_proxy(title: str, proxy: str) -> None:
     if not _is_address(proxy):  # not shown: it may hold a password
         raise ConfigurationError(
-            f"{title}: the proxy-url of its cluster must begin with http:// or https://, and name a host"
+            f"{title}: the proxy-url of the cluster must begin with http:// or https:// and contain a host"
         )
 
 
@@ -335,19 +335,17 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
         yield
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{title} is no YAML{place}") from error
+        place = f": error in line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{title} is not valid YAML{place}") from error
     except OSError as error:
-        raise ConfigurationError(f"{title} cannot be read: {error.strerror or error}") from error
+        raise ConfigurationError(f"could not read {title}: {error.strerror or error}") from error
     except Malformed as error:
-        raise ConfigurationError(f"{where} does not have the form of a kubeconfig: {error}") from error
+        raise ConfigurationError(f"{where} is not a valid kubeconfig: {error}") from error
     except Unusable as error:
-        raise ConfigurationError(f"{where} is not usable: {error}") from error
+        raise ConfigurationError(f"{where} cannot be used: {error}") from error
     except Exception as error:
         # What the official loader does not foresee comes as Python has it: TypeError, KeyError, AttributeError, …
-        raise ConfigurationError(
-            f"{where} does not have the form of a kubeconfig ({type(error).__name__}: {error})"
-        ) from error
+        raise ConfigurationError(f"{where} is not a valid kubeconfig ({type(error).__name__}: {error})") from error
 
 
 def _open_keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:

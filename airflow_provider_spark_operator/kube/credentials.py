@@ -58,7 +58,7 @@ class Credentials:
                 await self._reload()
             except Exception as error:
                 # Whatever a plugin raises: the old token may still be good, and the API is the judge of that.
-                logger.warning("credentials could not be read again, the old ones stay in use: %s", error)
+                logger.warning("could not reload the credentials; the old ones stay in use: %s", error)
 
     def _compute_age(self) -> float:
         return time.monotonic() - self._loaded_at

@@ -122,7 +122,7 @@ def build_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
             context.load_cert_chain(endpoint.certificate_file, keyfile=endpoint.key_file)
     except (ssl.SSLError, OSError, ValueError) as error:
         raise ConfigurationError(
-            f"the certificate authority or client certificate for {endpoint.server} cannot be read: {error}"
+            f"could not read the certificate authority or client certificate for {endpoint.server}: {error}"
         ) from error
     # Certificate authorities made by older tools lack extensions that Python 3.13 began to insist on.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT

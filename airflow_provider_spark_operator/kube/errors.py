@@ -55,9 +55,9 @@ class KubeError(Exception):
         return f"in namespace {self.namespace}" if self.namespace else "cluster-wide"
 
     def __str__(self) -> str:
-        action = " ".join(part for part in (self.verb or "talk to", self.resource, self.name) if part)
+        action = " ".join(part for part in (self.verb or "complete the request", self.resource, self.name) if part)
         where = "" if self.verb == DISCOVER else f" {self.place}"
-        sentence = f"cannot {action}{where}: {_join_lines(self.message) or self.reason}"
+        sentence = f"could not {action}{where}: {_join_lines(self.message) or self.reason}"
         return f"{sentence}; {self.advice}" if self.advice else sentence
 
 
@@ -102,7 +102,11 @@ class NotFound(KubeError):
     def advice(self) -> str:
         """Tell a kind the API does not serve from an object that is not there."""
         unknown_kind = "page not found" in self.message or "requested resource" in self.message
-        return f"is the definition of {self.resource} installed in this cluster?" if unknown_kind else ""
+        return (
+            f"check that the CustomResourceDefinition of {self.resource} is installed in this cluster"
+            if unknown_kind
+            else ""
+        )
 
 
 class Conflict(KubeError):

@@ -61,7 +61,7 @@ class Entry:
         """
         value = self.content.get(key)
         if value is not None and not isinstance(value, str):
-            raise Malformed(f"{key} of {self.title} is no text")
+            raise Malformed(f"{key} of {self.title} must be a string")
         return value or None
 
     def get_path(self, key: str) -> Path | None:
@@ -75,7 +75,7 @@ class Entry:
         try:
             return base64.b64decode(text) if text else None
         except ValueError:
-            raise Unusable(f"{key} of {self.title} is not in base64") from None
+            raise Unusable(f"{key} of {self.title} is not valid base64") from None
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def require_object(value: object, title: str) -> Mapping[str, Any]:
         Malformed: it is none.
     """
     if not isinstance(value, Mapping):
-        raise Malformed(f"{title} is no object")
+        raise Malformed(f"{title} must be an object")
     return value
 
 
@@ -185,17 +185,17 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     currents = (document.content.get("current-context") for document in documents)
     name = context or next(filter(None, currents), None)
     if not name:
-        raise Unusable("it has no current-context, and none is named")
+        raise Unusable("it has no current-context, and no context is given")
     chosen = _find_required(documents, "context", name)
     user_name, namespace = chosen.get_text("user"), chosen.get_text("namespace")
     cluster_name = chosen.get_text("cluster")
     if cluster_name is None:
-        raise Unusable(f"{chosen.title} names no cluster")
+        raise Unusable(f"{chosen.title} has no cluster")
     user = _find(documents, "user", user_name) if user_name else None
     return Choice(
         context=name,
         cluster=_find_required(documents, "cluster", cluster_name),
-        user=user or Entry("nobody", {}, Path()),
+        user=user or Entry(f"the user of {chosen.title}", {}, Path()),
         namespace=namespace,
     )
 
@@ -203,7 +203,7 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
 def _find_required(documents: Sequence[Document], kind: str, name: str) -> Entry:
     entry = _find(documents, kind, name)
     if entry is None:
-        raise Unusable(f"its {kind}s lack {name!r}")
+        raise Unusable(f"it has no {kind} {name!r}")
     return entry
 
 
@@ -211,7 +211,7 @@ def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
     for document in documents:
         items = document.content.get(f"{kind}s") or ()
         if not isinstance(items, Sequence):
-            raise Malformed(f"{kind}s is no list")
+            raise Malformed(f"{kind}s must be a list")
         for item in items:
             if require_object(item, f"an entry of {kind}s").get("name") == name:
                 title = f"{kind} {name!r}"
@@ -279,7 +279,9 @@ def _read_authentication(user: Entry) -> dict[str, str]:
     token = user.get_text("token") or _read_token_file(user)
     if token:
         if not token.isprintable():
-            raise Unusable(f"the token of {user.title} has a line break, or another character that no header may have")
+            raise Unusable(
+                f"the token of {user.title} contains a line break or another character that HTTP headers cannot have"
+            )
         return {"Authorization": f"Bearer {token}"}
     name, password = user.get_text("username"), user.get_text("password")
     if name and password:
@@ -292,6 +294,6 @@ def _read_token_file(user: Entry) -> str | None:
     try:
         return file.read_text(encoding="utf-8").strip() if file else None
     except OSError as error:
-        raise Unusable(f"the tokenFile {file} cannot be read: {error.strerror or error}") from error
+        raise Unusable(f"could not read the tokenFile {file}: {error.strerror or error}") from error
     except UnicodeDecodeError:
         raise Unusable(f"the tokenFile {file} is not UTF-8 text") from None

@@ -123,9 +123,9 @@ class Links:
         old, self.current = self.current, link
         self._all = {one for one in self._all if not one.session.closed} | {link}
         if old.fingerprint == link.fingerprint:
-            logger.debug("connected to the Kubernetes API at %s anew; the configuration has not changed", link.server)
+            logger.debug("reconnected to the Kubernetes API at %s; the configuration has not changed", link.server)
         else:
-            logger.info("the configuration of the Kubernetes client was read again: %s", _describe_change(old, link))
+            logger.info("reloaded the configuration of the Kubernetes client: %s", _describe_change(old, link))
         if self.on_replaced is not None:
             self.on_replaced()
         await old.retire()
@@ -141,9 +141,9 @@ class Links:
 
 def _describe_change(old: Link, new: Link) -> str:
     if old.server != new.server:
-        return f"server {old.server} is replaced by {new.server}"
+        return f"the server changed from {old.server} to {new.server}"
     changed = {
         "certificate authority or settings": old.fingerprint.place != new.fingerprint.place,
         "credentials": old.fingerprint.credentials != new.fingerprint.credentials,
     }
-    return f"server {new.server}, new {' and '.join(name for name, has in changed.items() if has)}"
+    return f"new {' and '.join(name for name, has in changed.items() if has)} for {new.server}"

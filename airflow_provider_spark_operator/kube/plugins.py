@@ -41,7 +41,7 @@ async def ask_plugin(
     # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
     if has_plugin and not configuration.api_key and not configuration.cert_file:
         command = user["exec"].safe_get("command")
-        raise Unusable(f"the credential plugin {command!r} gave no credentials; run it by hand to see why")
+        raise Unusable(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
 
     async def read_headers() -> Mapping[str, str]:
         settings = await configuration.auth_settings()

@@ -53,7 +53,7 @@ def _read_authentication(file: Path) -> dict[str, str]:
     try:
         token = file.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise Unusable(f"the token {file} cannot be read: {error.strerror or error}") from error
+        raise Unusable(f"could not read the token {file}: {error.strerror or error}") from error
     except UnicodeDecodeError:
         raise Unusable(f"the token {file} is not UTF-8 text") from None
     if not token:

@@ -126,7 +126,7 @@ class Transport:
                 502,
                 {
                     "reason": "NoKubernetesAnswer",
-                    "message": f"{self.server} did not answer with a JSON object",
+                    "message": f"{self.server} did not return a JSON object",
                 },
             )
         return document
@@ -175,7 +175,7 @@ class Transport:
     async def _renew(self, link: Link, error: KubeError) -> bool:
         renewed = await self.links.renew(link, rejected=isinstance(error, Unauthorized))
         if not renewed and self.links.problem:
-            error.message += f" (the configuration could not be read again: {self.links.problem})"
+            error.message += f" (could not reload the configuration: {self.links.problem})"
         return renewed
 
     async def _send(self, link: Link, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
@@ -236,7 +236,7 @@ class Transport:
         finally:
             _drop(response)
         if 300 <= response.status < 400:
-            message = f"{link.server} redirects to another address: it is no Kubernetes API"
+            message = f"{link.server} redirects to another address: it is not a Kubernetes API server"
             return call.build_error(502, {"reason": "NoKubernetesAnswer", "message": message})
         error = call.build_error(response.status, _parse_status(content), _read_retry_after(response))
         if isinstance(error, Unauthorized):
@@ -268,7 +268,7 @@ def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> It
         limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
         raise call.build_unreachable(f"{link.server} did not answer{limit}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise call.build_unreachable(f"{link.server} cannot be reached: {_describe_cause(error)}") from error
+        raise call.build_unreachable(f"could not reach {link.server}: {_describe_cause(error)}") from error
 
 
 def _may_be_outdated(error: KubeError) -> bool:
@@ -320,7 +320,7 @@ def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
 def _describe_cause(error: BaseException) -> str:
     """The innermost words about a failed connection: `Connection refused`, not a class name."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not accepted: {error.certificate_error}"
+        return f"its TLS certificate is not trusted: {error.certificate_error}"
     if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
         return "the connection was lost before the answer was complete"
     if isinstance(error, aiohttp.ClientConnectorError):

@@ -53,5 +53,5 @@ def test_it_runs_as_it_is_written(
     assert dag_run.state == "success"
     assert application["metadata"]["name"] == "pi"
     assert application["spec"]["runtimeVersions"] == {"scalaVersion": "2.13", "sparkVersion": "4.0.0-preview2"}
-    sentence = "apiVersion spark.apache.org/v1alpha1 of SparkApplication is not served by this cluster: used "
+    sentence = "this cluster does not serve SparkApplication as spark.apache.org/v1alpha1; using "
     assert any(message.startswith(sentence) for message in caplog.messages) == told

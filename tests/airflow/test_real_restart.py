@@ -68,7 +68,7 @@ async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_ku
         kubeconfig.write_text("")
         again = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS["triggerer"])
         await components.start("triggerer again", again)
-        await all_told(home, "it has no current-context, and none is named; trying again for up to 15 min")
+        await all_told(home, "it has no current-context, and no context is given; retrying for up to 15 min")
         kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
         for task in TASKS:
             await asyncio.to_thread(cluster.play, succeed, task)

@@ -33,7 +33,7 @@ def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> Non
         pytest.param("a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"),
         pytest.param(
             "day: 2026-02-31",
-            "not YAML: a value that is no timestamp: put it in quotes (line 1, column 6)",
+            "not YAML: invalid timestamp: put the value in quotes (line 1, column 6)",
             id="impossible date",
         ),
         pytest.param("a: 1\n\tb: 2", "not YAML: ", id="tab"),

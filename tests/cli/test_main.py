@@ -235,7 +235,7 @@ users: [{name: u, user: {token: secret-token}}]
     captured = capsys.readouterr()
     assert captured.out == ""
     last = captured.err.splitlines()[-1]
-    assert last.startswith("spark-operator: error: cannot discover sparkapplications.spark.apache.org: ")
+    assert last.startswith("spark-operator: error: could not discover sparkapplications.spark.apache.org: ")
     assert "127.0.0.1:1" in last
     assert "secret-token" not in captured.err
 

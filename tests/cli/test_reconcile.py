@@ -60,8 +60,8 @@ async def test_it_works_from_its_ready_line_until_a_signal(
 @pytest.mark.parametrize(
     ("definitions", "problem"),
     [
-        ([], "does not know SparkApplication of spark.apache.org"),
-        (definitions_serving("v1beta1"), "serves SparkApplication of spark.apache.org as v1beta1 only, not as v1"),
+        ([], "does not serve SparkApplication of spark.apache.org"),
+        (definitions_serving("v1beta1"), "serves SparkApplication of spark.apache.org only as v1beta1, not as v1"),
     ],
     ids=["none", "of an earlier operator"],
 )
@@ -79,7 +79,7 @@ async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
         async with start_command("reconcile", "--kubeconfig", str(path), home=tmp_path) as process:
             exit_code, out, log = await wait_for_exit(process)
     assert (exit_code, out) == (ExitCode.API_FAILED, "")
-    assert log.startswith(f"spark-operator: error: {client.server} {problem}: install the CustomResourceDefinitions ")
+    assert log.startswith(f"spark-operator: error: {client.server} {problem}. Install the CustomResourceDefinitions ")
     assert log.count("\n") == 1
 
 

@@ -91,7 +91,7 @@ def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.Captur
         ("!!set {a, b}", "spec.x", "not a set"),
         (".inf", "spec.x", "must be a finite number"),
         ("&y [*y]", "", "not usable: a value that contains itself"),
-        ("2026-02-31", "", "not YAML: a value that is no timestamp"),
+        ("2026-02-31", "", "not YAML: invalid timestamp"),
         ("!!timestamp x", "", "not YAML: "),
         ("[" * 3000, "", "not usable: more than 100 levels"),
     ],

@@ -57,7 +57,7 @@ async def test_the_status_tells_the_exit_code_where_the_pod_is_gone(api: Scripte
     api.script(page(), page(), verb="list")
     sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
     assert evidence.exit_code == 3
-    assert sentence.endswith("exit code 3 (Error); no log: the driver pod is gone")
+    assert sentence.endswith("exit code 3 (Error); no log available: the driver pod does not exist")
 
 
 async def test_only_the_end_of_a_long_log_is_kept(api: ScriptedApi) -> None:

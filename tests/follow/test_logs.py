@@ -146,7 +146,7 @@ async def test_a_log_without_end_is_left(api: ScriptedApi) -> None:
     api.script(stream(*[line(1, "x" * 90)] * 20, hold=True), verb="log")
     lines = await read(api, longest=1000)
     assert len(lines) == 11
-    assert lines[-1] == "… the log goes on: `kubectl logs -n jobs pi-0-driver` shows all of it"
+    assert lines[-1] == "… the rest of the log is not shown. Run `kubectl logs -n jobs pi-0-driver` to see all of it"
 
 
 async def test_a_missing_right_is_told(api: ScriptedApi) -> None:

@@ -179,8 +179,8 @@ async def test_every_follower_reports_an_outage_once_and_its_end(
     for name in ("a", "b", "c"):
         lines = [line for who, line in said if who == name]
         assert len(lines) == 2, lines
-        assert lines[0].startswith("SparkApplication jobs/pi: the Kubernetes API is not available: cannot watch")
-        assert lines[0].endswith("starting; trying again for up to 15 min")
+        assert lines[0].startswith("SparkApplication jobs/pi: the Kubernetes API is not available: could not watch")
+        assert lines[0].endswith("starting; retrying for up to 15 min")
         assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
 
 
@@ -214,7 +214,7 @@ async def test_an_outage_lasts_until_the_watch_works_although_a_read_succeeds_be
         await hub.close()
     lines = [line for _, line in said]
     assert len(lines) == 2, lines
-    assert lines[0].endswith("starting; trying again for up to 15 min")
+    assert lines[0].endswith("starting; retrying for up to 15 min")
     assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
 
 
@@ -294,7 +294,7 @@ async def test_an_application_that_the_new_cluster_does_not_know_is_not_reported
         waiting = asyncio.create_task(wait_as("a", write(file, old.url)))
         await until(lambda: said)
         write(file, api.url)
-        with pytest.raises(NotFound, match="it may be another cluster"):
+        with pytest.raises(NotFound, match="which may be another cluster"):
             await waiting
 
 
@@ -331,7 +331,7 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
 async def test_a_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
     async with share_hub(write(file, nowhere())) as hub:
         hub._patience = 0.0
-        with pytest.raises(Unreachable, match="cannot be reached"):
+        with pytest.raises(Unreachable, match="could not reach"):
             await follow(hub)
 
 
@@ -389,7 +389,7 @@ async def test_watch_is_retried_at_once_when_another_request_has_read_new_creden
     api.script(refuse(401), stream(ENDED, hold=True), verb="watch")
     async with share_hub(write(file, api.url, "one")) as hub:
         waiting = asyncio.create_task(follow(hub))
-        await until(lambda: any("cannot watch" in line and "renew the token" in line for _, line in said))
+        await until(lambda: any("could not watch" in line and "renew the token" in line for _, line in said))
         write(file, api.url, "two")
         api.by_verb["get"] = [refuse(401), answer(stored())]
         await hub.client.get(SPARK_APPLICATIONS, "pi", "jobs")

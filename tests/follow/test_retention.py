@@ -38,7 +38,7 @@ async def test_a_task_is_warned_whose_application_may_be_gone_before_anybody_loo
     mine = document("mine")
     mine["spec"]["applicationTolerations"] = {"ttlAfterStopMillis": millis}
     await submit(client, mine, namespace, stamp())
-    assert ("is deleted 3 s after its end" in caplog.text) is warned
+    assert ("is deleted 3 s after it finishes" in caplog.text) is warned
 
 
 WEEK, DAY = 604_800_000, 86_400_000

@@ -291,7 +291,7 @@ async def test_an_application_that_does_not_go_away_is_named(client: KubeClient,
     held["metadata"]["finalizers"] = ["example.org/hold"]
     first = await submit(client, held, namespace, stamp(1))
     await move(client, first.reference, *FAILED)
-    with pytest.raises(DeletionStuck, match=r"pi was deleted .*finalizers: example.org/hold"):
+    with pytest.raises(DeletionStuck, match=r"pi still exists .* after its deletion .*finalizers: example.org/hold"):
         await submit(client, document("pi"), namespace, stamp(2), deletion_seconds=0.1)
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
 
@@ -360,7 +360,7 @@ async def test_the_task_of_an_earlier_run_is_given_time_to_see_its_end(
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
-    assert "its task has not recorded the end; waiting for up to 30 s" in caplog.text
+    assert "its task has not recorded the result; waiting for up to 30 s" in caplog.text
     await acknowledge(client, old.reference, earlier_run())
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
 
@@ -370,7 +370,7 @@ async def test_an_end_that_its_task_may_still_read_is_not_deleted(
 ) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
     old = await ended_just_now(client, namespace)
-    with pytest.raises(NameTaken, match=r"run manual__0; it has ended .*has not recorded its end yet\. Try again"):
+    with pytest.raises(NameTaken, match=r"run manual__0; it finished .*has not recorded the result yet\. Try again"):
         await submit(client, document("pi"), namespace, stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
@@ -382,7 +382,7 @@ async def test_an_end_that_no_task_can_still_read_is_replaced_at_once(
     old = await submit(client, document("pi"), namespace, earlier_run())
     await move(client, old.reference, *SUCCEEDED)
     assert (await submit(client, document("pi"), namespace, stamp())).reference.uid != old.reference.uid
-    assert "its task has not recorded the end within 15 min" in caplog.text
+    assert "its task did not record the result within 15 min" in caplog.text
 
 
 async def test_two_runs_that_replace_the_same_application_have_one(client: KubeClient, namespace: str) -> None:
@@ -404,10 +404,10 @@ async def test_two_runs_that_replace_the_same_application_have_one(client: KubeC
             earlier_run(),
             RUNNING,
             IfExists.REPLACE_ENDED,
-            "run manual__0; it is in state RunningHealthy. Wait for its end",
+            "run manual__0; it is in state RunningHealthy. Wait until it finishes",
         ),
-        (earlier_run(), (*RUNNING, "Failed"), IfExists.REPLACE_ENDED, "it is in state Failed. Wait for its end"),
-        (earlier_run(), SUCCEEDED, IfExists.FAIL, "let the task do so with if_exists='replace_ended'"),
+        (earlier_run(), (*RUNNING, "Failed"), IfExists.REPLACE_ENDED, "it is in state Failed. Wait until it finishes"),
+        (earlier_run(), SUCCEEDED, IfExists.FAIL, "or set if_exists='replace_ended'"),
         (earlier_run(task_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "task other .* Choose another name"),
         (earlier_run(dag_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "DAG other, .* Choose another name"),
         (earlier_run(map_index=2), SUCCEEDED, IfExists.REPLACE_ENDED, "map index 2; .* Choose another name"),
@@ -449,7 +449,7 @@ async def test_of_several_live_ones_the_newest_is_adopted_and_the_others_told(
     adopted = await submit(client, document(), namespace, stamp(2))
     assert adopted.reference.name == "b"
     assert adopted.others == ("a",)
-    assert "further live applications: a" in caplog.text
+    assert "other live applications: a" in caplog.text
 
 
 async def test_submissions_at_the_same_time_make_one_application(client: KubeClient, namespace: str) -> None:

@@ -87,27 +87,27 @@ async def test_a_missing_definition_is_told_with_the_ways_to_install_it(bare: Ku
     with pytest.raises(KindNotServed) as caught:
         await choose_served_version(bare, SPARK_APPLICATIONS)
     assert str(caught.value) == (
-        f"{bare.server} does not know SparkApplication of spark.apache.org: install the CustomResourceDefinitions "
+        f"{bare.server} does not serve SparkApplication of spark.apache.org. Install the CustomResourceDefinitions "
         "with `spark-operator crds | kubectl apply --server-side -f -`, or those of the Apache operator's chart"
     )
 
 
 async def test_fields_of_an_unknown_version_are_not_guessed(bare: KubeClient) -> None:
     await install(bare, "v2")
-    with pytest.raises(KindNotServed, match=r"serves SparkApplication of spark\.apache\.org as v2 only, not as v1: "):
+    with pytest.raises(KindNotServed, match=r"serves SparkApplication of spark\.apache\.org only as v2, not as v1\. "):
         await choose_served_version(bare, SPARK_APPLICATIONS)
 
 
 async def test_another_group_has_no_other_versions_to_turn_to(bare: KubeClient) -> None:
     await install(bare, "v1")
-    with pytest.raises(KindNotServed, match=r"does not know SparkApplication of example\.org: install its Custom"):
+    with pytest.raises(KindNotServed, match=r"does not serve SparkApplication of example\.org\. Install its Custom"):
         await choose_served_version(bare, resource_of("example.org/v1beta2"))
 
 
 async def test_who_needs_one_version_gets_no_other(bare: KubeClient) -> None:
     await install(bare, "v1beta1")
     await require_version(bare, resource_of("spark.apache.org/v1beta1"))
-    with pytest.raises(KindNotServed, match="as v1beta1 only, not as v1: install"):
+    with pytest.raises(KindNotServed, match=r"only as v1beta1, not as v1\. Install"):
         await require_version(bare, SPARK_APPLICATIONS)
 
 
@@ -158,8 +158,7 @@ async def test_an_application_is_submitted_adopted_and_cancelled_in_the_version_
         first = await submit(bare, in_version(written), "jobs", stamp(1))
     assert first.resource["apiVersion"] == first.reference.resource.api_version == f"spark.apache.org/{served}"
     assert (
-        f"apiVersion spark.apache.org/{written} of SparkApplication is not served by this cluster: "
-        f"used spark.apache.org/{served}"
+        f"this cluster does not serve SparkApplication as spark.apache.org/{written}; using spark.apache.org/{served}"
     ) in caplog.messages
     second = await submit(bare, in_version(written), "jobs", stamp(2))
     assert second.adopted
@@ -183,7 +182,7 @@ async def test_a_served_version_is_not_worth_a_word(bare: KubeClient, caplog: py
 
 
 async def test_without_definitions_nothing_is_submitted(bare: KubeClient) -> None:
-    with pytest.raises(KindNotServed, match="does not know SparkApplication"):
+    with pytest.raises(KindNotServed, match="does not serve SparkApplication"):
         await submit(bare, in_version("v1"), "jobs")
 
 
@@ -198,6 +197,6 @@ async def test_what_the_clusters_definition_does_not_know_is_told(
     await submit(bare, document("pi", suspend=True, applicationTolerations=tolerations), "jobs")
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert warnings == [
-        "SparkApplication jobs/pi is without spec.suspend, spec.applicationTolerations.ttlAfterStopMillis: "
-        "this cluster's definition has no such field"
+        "SparkApplication jobs/pi was stored without spec.suspend, spec.applicationTolerations.ttlAfterStopMillis, "
+        "which this cluster's CustomResourceDefinition does not define"
     ]

@@ -48,7 +48,7 @@ async def test_a_deletion_ends_the_wait(client: KubeClient, namespace: str) -> N
     hub = WatchHub(client)
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    with pytest.raises(ApplicationDeleted, match=r"jobs/pi .* was deleted before it came to its end"):
+    with pytest.raises(ApplicationDeleted, match=r"jobs/pi .* was deleted before it finished"):
         await asyncio.wait_for(waiting, 30)
     await hub.close()
 

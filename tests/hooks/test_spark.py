@@ -100,7 +100,7 @@ async def test_any_other_connection_that_is_missing_is_named(
 
 
 def test_two_sources_of_configuration_contradict_each_other() -> None:
-    with pytest.raises(AirflowFailException, match="'spark' sets in_cluster and kube_config_path; set only one"):
+    with pytest.raises(AirflowFailException, match=r"'spark' sets in_cluster and kube_config_path\. Set only one"):
         parse_extras("spark", {"in_cluster": True, "kube_config_path": "/etc/kubeconfig"})
 
 
@@ -115,7 +115,7 @@ async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
 
 @pytest.mark.parametrize("value", ["{token: s3cret", "s3cret"])
 def test_a_broken_kubeconfig_is_refused_without_being_quoted(value: str) -> None:
-    with pytest.raises(AirflowFailException, match="kube_config of connection 'spark' is no kubeconfig") as caught:
+    with pytest.raises(AirflowFailException, match="kube_config of connection 'spark' is not a kubeconfig") as caught:
         parse_extras("spark", {"kube_config": value})
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -140,5 +140,5 @@ async def test_a_default_connection_that_was_deleted_is_not_replaced_by_another_
     access = await read("kubernetes_default")
     monkeypatch.delenv("AIRFLOW_CONN_KUBERNETES_DEFAULT")
     assert access.reread is not None
-    with pytest.raises(AirflowNotFoundException, match="is not defined any more"):
+    with pytest.raises(AirflowNotFoundException, match="is no longer defined"):
         await access.reread()

@@ -82,7 +82,7 @@ def test_as_many_levels_as_allowed_are_read() -> None:
 def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value: str, tag: str) -> None:
     with pytest.raises(yaml.MarkedYAMLError) as caught:
         list(load_all(f"a:\n  b: {value}"))
-    assert caught.value.problem == f"a value that is no {tag}: put it in quotes"
+    assert caught.value.problem == f"invalid {tag}: put the value in quotes"
     assert caught.value.problem_mark is not None
     assert (caught.value.problem_mark.line, caught.value.problem_mark.column) == (1, 5)
 

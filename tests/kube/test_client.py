@@ -65,7 +65,7 @@ async def test_kinds_without_a_namespace_have_none_in_their_path(api: ScriptedAp
 async def test_a_name_that_would_address_something_else_is_not_sent(
     api: ScriptedApi, client: KubeClient, name: str
 ) -> None:
-    with pytest.raises(BadRequest, match="no valid name"):
+    with pytest.raises(BadRequest, match="not a valid name"):
         await client.delete(PODS, name, "jobs")
     assert api.requests == []
 
@@ -163,13 +163,13 @@ async def test_a_server_that_wants_a_long_rest_is_left_in_peace(api: ScriptedApi
 @pytest.mark.parametrize("text", ["<html>Login</html>", "", "[]", '{"cut": '])
 async def test_an_answer_that_is_no_object_is_no_answer(api: ScriptedApi, client: KubeClient, text: str) -> None:
     api.script(*[text_answer(text)] * 4)
-    with pytest.raises(ServerError, match="did not answer with a JSON object"):
+    with pytest.raises(ServerError, match="did not return a JSON object"):
         await client.get(PODS, "a", "jobs")
 
 
 async def test_a_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) -> None:
     api.script(*[answer({}, 302, Location="/login")] * 4)
-    with pytest.raises(ServerError, match="it is no Kubernetes API"):
+    with pytest.raises(ServerError, match="it is not a Kubernetes API server"):
         await client.create(PODS, POD, "jobs")
     assert len(api.requests) == 1
 
@@ -237,7 +237,7 @@ async def test_a_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeC
 
 async def test_a_watch_that_is_too_old_is_gone(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(error_event(410, "Expired")))
-    with pytest.raises(Gone, match="cannot watch pods in namespace jobs"):
+    with pytest.raises(Gone, match="could not watch pods in namespace jobs"):
         await watched(client)
 
 

@@ -35,7 +35,7 @@ def test_each_answer_has_its_kind_of_error(status: int, reason: str, kind: type[
 def test_a_forbidden_call_names_the_missing_right() -> None:
     said = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
     advice = 'grant the verb "create" on pods in namespace jobs'
-    assert str(error(403, "Forbidden", said)) == f"cannot create pods in namespace jobs: {said}; {advice}"
+    assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
 
 
 def test_a_forbidden_call_in_all_namespaces_says_so() -> None:
@@ -63,17 +63,17 @@ def test_a_forbidden_call_in_all_namespaces_says_so() -> None:
     ],
 )
 def test_what_no_role_can_mend_is_told_without_advice(said: str) -> None:
-    assert str(error(403, "Forbidden", said)) == f"cannot create pods in namespace jobs: {said}"
+    assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}"
 
 
 def test_an_unknown_kind_hints_at_its_definition() -> None:
     missing = error(404, "", "404 page not found", resource="sparkapplications.spark.apache.org")
-    assert "is the definition of sparkapplications.spark.apache.org installed" in str(missing)
+    assert "check that the CustomResourceDefinition of sparkapplications.spark.apache.org is installed" in str(missing)
 
 
 def test_a_missing_object_is_told_without_advice() -> None:
     missing = error(404, "NotFound", 'pods "a" not found', verb="get", name="a")
-    assert str(missing) == 'cannot get pods a in namespace jobs: pods "a" not found'
+    assert str(missing) == 'could not get pods a in namespace jobs: pods "a" not found'
 
 
 def test_a_message_of_several_lines_becomes_one() -> None:
@@ -81,11 +81,11 @@ def test_a_message_of_several_lines_becomes_one() -> None:
 
 
 def test_an_answer_without_a_message_tells_its_code() -> None:
-    assert str(error(418)) == "cannot create pods in namespace jobs: HTTP status 418"
+    assert str(error(418)) == "could not create pods in namespace jobs: HTTP status 418"
 
 
 def test_a_failed_discovery_names_no_place() -> None:
     call = Call("get", "GET", SPARK_APPLICATIONS, None, address="/apis/spark.apache.org/v1")
     assert str(call.build_unreachable("Connection refused")) == (
-        "cannot discover sparkapplications.spark.apache.org: Connection refused"
+        "could not discover sparkapplications.spark.apache.org: Connection refused"
     )

@@ -43,7 +43,7 @@ async def test_the_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
 
 
 def test_an_absent_token_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match=r"the tokenFile .*/token cannot be read: No such file"):
+    with pytest.raises(Unusable, match=r"could not read the tokenFile .*/token: No such file"):
         opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
@@ -82,13 +82,13 @@ def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
     [
         ({"certificate-authority": "absent"}, {}, "the file /folder/absent of cluster 'c' does not exist"),
         ({}, {"client-certificate": "absent"}, "the file /folder/absent of user 'u' does not exist"),
-        ({"certificate-authority-data": "x"}, {}, "certificate-authority-data of cluster 'c' is not in base64"),
-        ({"certificate-authority-data": "ü"}, {}, "certificate-authority-data of cluster 'c' is not in base64"),
+        ({"certificate-authority-data": "x"}, {}, "certificate-authority-data of cluster 'c' is not valid base64"),
+        ({"certificate-authority-data": "ü"}, {}, "certificate-authority-data of cluster 'c' is not valid base64"),
         ({"server": ""}, {}, "cluster 'c' has no server"),
         (
             {},
             {"token": "a\nb"},
-            "the token of user 'u' has a line break, or another character that no header may have",
+            "the token of user 'u' contains a line break or another character that HTTP headers cannot have",
         ),
     ],
 )
@@ -103,16 +103,16 @@ def test_what_cannot_be_used_is_named(cluster: dict[str, Any], user: dict[str, A
 def test_a_token_that_is_no_text_is_told_without_its_value() -> None:
     with pytest.raises(Malformed) as caught:
         opened(kubeconfig("https://k", {"token": 12345}))
-    assert str(caught.value) == "token of user 'u' is no text"
+    assert str(caught.value) == "token of user 'u' must be a string"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"current-context": None}, "it has no current-context, and none is named"),
-        ({"current-context": "other"}, "its contexts lack 'other'"),
-        ({"clusters": []}, "its clusters lack 'c'"),
-        ({"contexts": [{"name": "main", "context": {"user": "u"}}]}, "context 'main' names no cluster"),
+        ({"current-context": None}, "it has no current-context, and no context is given"),
+        ({"current-context": "other"}, "it has no context 'other'"),
+        ({"clusters": []}, "it has no cluster 'c'"),
+        ({"contexts": [{"name": "main", "context": {"user": "u"}}]}, "context 'main' has no cluster"),
     ],
 )
 def test_a_missing_entry_is_named(change: dict[str, Any], message: str) -> None:

@@ -88,7 +88,7 @@ async def test_a_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path
         api.script(answer(POD))
         access = write(file, kubeconfig(api.url, None, **{"certificate-authority": str(authority)}))
         async with await open_client(access) as client:
-            with pytest.raises(Unreachable, match="its certificate is not accepted"):
+            with pytest.raises(Unreachable, match="its TLS certificate is not trusted"):
                 await client.get(PODS, "a", "jobs")
             authority.write_bytes((tmp_path / "certificate.pem").read_bytes())
             assert await client.get(PODS, "a", "jobs") == POD
@@ -111,7 +111,10 @@ async def test_a_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the
     async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
         write(file, "clusters: [")
         for _ in range(2):
-            with pytest.raises(Unauthorized, match=r"could not be read again: kubeconfig .* is no YAML at line 1\)"):
+            with pytest.raises(
+                Unauthorized,
+                match=r"could not reload the configuration: kubeconfig .* is not valid YAML: error in line 1\)",
+            ):
                 await client.get(PODS, "a", "jobs")
         write(file, kubeconfig(api.url, {"token": "new"}))
         assert await client.get(PODS, "a", "jobs") == POD
@@ -246,9 +249,9 @@ async def test_reconnection_without_a_change_is_not_reported_as_one(
         first = client.links.current
         await reconnect(client, access)
         assert client.links.current is not first
-        assert "was read again" not in caplog.text
+        assert "reloaded the configuration" not in caplog.text
         await reconnect(client, write(file, kubeconfig(api.url, {"token": "new"})))
-        assert f"was read again: server {api.url}, new credentials" in caplog.text
+        assert f"reloaded the configuration of the Kubernetes client: new credentials for {api.url}" in caplog.text
 
 
 def test_a_fingerprint_tells_places_from_credentials_and_holds_no_secret(tmp_path: Path) -> None:

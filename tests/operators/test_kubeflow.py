@@ -231,7 +231,7 @@ def test_missing_kubeflow_operator_is_reported_with_installation(monkeypatch: py
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         cluster.script = stay_submitted
-        with pytest.raises(SparkApplicationError, match=r"does not know SparkApplication of .*helm install"):
+        with pytest.raises(SparkApplicationError, match=r"does not serve SparkApplication of .*helm install"):
             run(task(), TaskInstance())
 
 
@@ -332,6 +332,6 @@ def test_missing_operator_is_reported_with_requested_group(
     made = operator(application=None, py_file="local:///a.py", image="spark:4.0.0")
     with pytest.raises(
         SparkApplicationError,
-        match=rf'does not know SparkApplication of spark\.apache\.org: .* api_version="{KUBEFLOW_VERSION}"',
+        match=rf'does not serve SparkApplication of spark\.apache\.org\. .* api_version="{KUBEFLOW_VERSION}"',
     ):
         run(made, TaskInstance())

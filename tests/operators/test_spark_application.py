@@ -130,7 +130,7 @@ def test_deleted_application_raises_its_own_exception(cluster: Cluster, deferrab
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
 
     cluster.script = vanish
-    with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it came to its end"):
+    with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it finished"):
         run(operator(deferrable), TaskInstance())
 
 
@@ -174,7 +174,7 @@ def test_deletion_with_running_driver_is_no_infrastructure_failure(
 
     cluster.script = be_deleted
     document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
-    with pytest.raises(SparkApplicationDeleted, match="was deleted before it came to its end") as caught:
+    with pytest.raises(SparkApplicationDeleted, match="was deleted before it finished") as caught:
         run(operator(deferrable, document, retry_policy=policy), TaskInstance())
     assert isinstance(caught.value, AirflowFailException) is final
     assert ("To run it again, clear the task" in str(caught.value)) is final
@@ -289,7 +289,7 @@ def test_fixed_name_works_in_each_run(cluster: Cluster, deferrable: bool) -> Non
 
 def test_if_exists_fail_keeps_ended_application_of_another_run(cluster: Cluster, deferrable: bool) -> None:
     run(operator(deferrable), TaskInstance())
-    with pytest.raises(SparkApplicationError, match="let the task do so with if_exists='replace_ended'"):
+    with pytest.raises(SparkApplicationError, match="or set if_exists='replace_ended'"):
         run(operator(deferrable, if_exists="fail"), another_run())
     run(operator(deferrable, if_exists="fail"), TaskInstance().next_try())
 
@@ -388,7 +388,7 @@ def test_kind_that_is_not_served_is_reported(cluster: Cluster) -> None:
 
 
 def test_missing_namespace_is_reported(cluster: Cluster) -> None:
-    with pytest.raises(SparkApplicationError, match=r"cannot create sparkapplications.* in namespace nowhere"):
+    with pytest.raises(SparkApplicationError, match=r"could not create sparkapplications.* in namespace nowhere"):
         run(operator(namespace="nowhere"), TaskInstance())
 
 

@@ -186,7 +186,9 @@ def test_only_failed_cluster_of_another_run_is_replaced(cluster: Cluster) -> Non
     second, third = TaskInstance(), TaskInstance()
     second.run_id, third.run_id = "manual__2", "manual__3"
     assert run(create(), second) == "shared"
-    with pytest.raises(SparkApplicationError, match=r"run manual__2; it is in state RunningHealthy\. Wait for its end"):
+    with pytest.raises(
+        SparkApplicationError, match=r"run manual__2; it is in state RunningHealthy\. Wait until it finishes"
+    ):
         run(create(), third)
 
 
@@ -325,7 +327,7 @@ def test_ambiguous_deletion_is_rejected_at_parse_time(
 def test_stuck_deletion_names_the_finalizers(cluster: Cluster) -> None:
     held = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE, "finalizers": ["x/held"]}}
     cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, held))
-    with pytest.raises(SparkApplicationError, match=r"still there after 0 s \(finalizers: x/held\)"):
+    with pytest.raises(SparkApplicationError, match=r"still exists 0 s after its deletion \(finalizers: x/held\)"):
         run(delete(only_own=False, gone_timeout=SHORT), TaskInstance())
     run(delete(only_own=False, wait_until_gone=False), TaskInstance())
 

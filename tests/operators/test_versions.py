@@ -49,8 +49,8 @@ def test_application_runs_in_served_version(
     with caplog.at_level(logging.INFO):
         assert run(operator(deferrable, written_in(OTHER[served])), first) == "pi"
     assert (
-        f"apiVersion spark.apache.org/{OTHER[served]} of SparkApplication is not served by this cluster: "
-        f"used spark.apache.org/{served}"
+        f"this cluster does not serve SparkApplication as spark.apache.org/{OTHER[served]}; "
+        f"using spark.apache.org/{served}"
     ) in caplog.messages
     assert "driver | Pi is roughly 3.14" in caplog.text
     taken = cluster.application()["metadata"]["annotations"]["airflow.spark-operator/result-taken-by"]
@@ -100,8 +100,8 @@ def test_deferred_task_survives_replaced_definitions(cluster: Cluster, served: s
 def test_unknown_served_version_fails_the_submission(cluster: Cluster, served: str) -> None:
     with pytest.raises(
         SparkApplicationError,
-        match=r"^could not submit the application: .* serves SparkApplication of spark\.apache\.org as v2 only, "
-        r"not as v1: install the CustomResourceDefinitions with `spark-operator crds \| kubectl apply",
+        match=r"^could not submit the application: .* serves SparkApplication of spark\.apache\.org only as v2, "
+        r"not as v1\. Install the CustomResourceDefinitions with `spark-operator crds \| kubectl apply",
     ):
         run(operator(False), TaskInstance())
     assert cluster.applications() == []
@@ -110,7 +110,7 @@ def test_unknown_served_version_fails_the_submission(cluster: Cluster, served: s
 @pytest.mark.parametrize("served", ["v2"])
 def test_sensor_fails_if_only_an_unknown_version_is_served(cluster: Cluster, served: str, deferrable: bool) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=deferrable)
-    with pytest.raises(SparkApplicationError, match=r"could not follow .* as v2 only"):
+    with pytest.raises(SparkApplicationError, match=r"could not follow .* only as v2"):
         run(sensor, TaskInstance())
 
 

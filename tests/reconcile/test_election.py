@@ -168,7 +168,7 @@ async def test_only_the_leader_may_write() -> None:
     leadership = Leadership(lambda: seconds)
     read, write = Call("get", "GET", PODS, "jobs", "a"), Call("create", "POST", PODS, "jobs")
     await leadership.gate(read)
-    with pytest.raises(NotLeading, match=r"cannot create pods in namespace jobs: .* does not lead"):
+    with pytest.raises(NotLeading, match=r"could not create pods in namespace jobs: .* does not lead"):
         await leadership.gate(write)
     leadership.extend(110.0)
     await leadership.gate(write)

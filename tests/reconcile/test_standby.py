@@ -121,7 +121,7 @@ async def test_a_leader_whose_deadline_is_over_writes_nothing_though_nobody_has_
         await stage.submit(application())
 
         async def is_held_back() -> bool:
-            return "left to the next leader: cannot patch sparkapplications.spark.apache.org pi" in caplog.text
+            return "left to the next leader: could not patch sparkapplications.spark.apache.org pi" in caplog.text
 
         await stage.until_true(is_held_back)
         assert one.writes == []

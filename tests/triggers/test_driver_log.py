@@ -170,7 +170,7 @@ def test_failure_does_not_quote_error_of_a_node_in_place_of_the_log(
     event = fire(trigger_for(ended(cluster, log_and_fail)))
     assert f"driver | … the driver's log could not be read: {removed}" in caplog.messages
     assert not event["log_lines"]
-    assert "no log: cannot get pods/log" in event["sentence"]
+    assert "no log available: could not get pods/log" in event["sentence"]
 
 
 async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(

@@ -104,9 +104,9 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (pending("ImagePullBackOff", PULL), "waits: the image spark:9 of the driver's container"),
-        (pending("CreateContainerConfigError", "secret not found"), "waits: the driver's container"),
-        (pending(unscheduled=FULL), f"waits: no node could take the driver pod: {FULL.rstrip('.')}"),
+        (pending("ImagePullBackOff", PULL), "is waiting: the image spark:9 of the driver's container"),
+        (pending("CreateContainerConfigError", "secret not found"), "is waiting: the driver's container"),
+        (pending(unscheduled=FULL), f"is waiting: no node could take the driver pod: {FULL.rstrip('.')}"),
     ],
     ids=["image", "container", "no node"],
 )
@@ -120,7 +120,7 @@ async def test_obstacle_of_the_pod_is_logged_while_the_task_waits(
 async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster: Cluster) -> None:
     application = await asyncio.to_thread(requested, cluster, pending())
     await asyncio.to_thread(warn, cluster, "FailedMount", MOUNT)
-    await told(trigger_for(application), f"waits: the driver pod is pending: FailedMount: {MOUNT}")
+    await told(trigger_for(application), f"is waiting: the driver pod is pending: FailedMount: {MOUNT}")
 
 
 async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
@@ -139,7 +139,7 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
         await asyncio.wait_for(second.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    waits = [line for line in warnings_in(caplog) if " waits: " in line]
+    waits = [line for line in warnings_in(caplog) if " is waiting: " in line]
     assert ["no node" in line for line in waits] == [True, False]
 
 
@@ -184,7 +184,7 @@ def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]
 
 async def test_suspended_application_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(suspended, cluster, stay_submitted)
-    await told(trigger_for(application), "waits: it is suspended; set spec.suspend to false to start it")
+    await told(trigger_for(application), "is waiting: it is suspended; set spec.suspend to false to start it")
     assert [line for line in warnings_in(caplog) if "no operator" in line] == []
 
 

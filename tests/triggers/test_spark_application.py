@@ -223,7 +223,7 @@ def test_missing_connection_becomes_an_event(application: dict[str, Any]) -> Non
 def test_missing_default_connection_is_not_replaced_by_default_cluster(application: dict[str, Any]) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
     assert event["kind"] == "lost"
-    assert "connection 'kubernetes_default' is not defined any more" in event["sentence"]
+    assert "connection 'kubernetes_default' is no longer defined" in event["sentence"]
 
 
 def test_missing_application_is_reported_as_deleted(cluster: Cluster, application: dict[str, Any]) -> None:
@@ -303,7 +303,7 @@ async def test_next_triggerer_continues_the_log(
         await asyncio.wait_for(told.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
-    assert "the driver's log goes on after" in caplog.text
+    assert "the driver's log continues after" in caplog.text
     assert "driver | before" not in caplog.text
 
 
@@ -320,7 +320,7 @@ async def test_another_try_shows_the_whole_log(
     await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.mark.parametrize(("streams", "told"), [("0", "0 drivers' logs"), ("1", "driver | ")])
+@pytest.mark.parametrize(("streams", "told"), [("0", "0 driver logs"), ("1", "driver | ")])
 async def test_the_number_of_streams_is_configured(
     cluster: Cluster,
     application: dict[str, Any],
