@@ -1,4 +1,4 @@
-"""The scripted cluster of `airflow_provider_spark_operator.testing`, under the names by which these tests use it."""
+"""The scripted cluster of `airflow_provider_spark_operator.testing`, under the names that the tests use."""
 
 from airflow_provider_spark_operator.testing.applications import fail, run_on, stay_submitted, succeed
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE

@@ -1,4 +1,4 @@
-"""What the wheels of the two distributions contain."""
+"""The contents of the wheels of both distributions."""
 
 import email.message
 import email.parser

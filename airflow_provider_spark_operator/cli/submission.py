@@ -115,7 +115,7 @@ def _read_properties(field: str, text: str) -> dict[str, str]:
     try:
         return parse_properties(text)
     except ValueError as error:
-        raise DriverBuildError(field, f"holds {error}") from None
+        raise DriverBuildError(field, f"contains {error}") from None
 
 
 def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:

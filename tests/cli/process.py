@@ -1,4 +1,4 @@
-"""Running the command line as a process of its own, as users do."""
+"""Run the command line as a separate process."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ DEADLINE = 90
 
 @contextmanager
 def set_sighup(*, ignored: bool) -> Iterator[None]:
-    """Have children start with SIGHUP ignored, or with its default disposition, whatever this process has.
+    """Start children with SIGHUP ignored, or with its default disposition, whatever the disposition in this process is.
 
     A child inherits SIG_IGN, as under `nohup`, but not a handler.
     """
@@ -28,13 +28,13 @@ def set_sighup(*, ignored: bool) -> Iterator[None]:
 async def start_command(
     *words: str, home: Path, variables: Mapping[str, str] | None = None, ignores_sighup: bool = False
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """`spark-operator` with these words; killed at the end if it still runs.
+    """Start `spark-operator`. Kill the process at the end of the context if it still runs.
 
     Args:
-        words: after the program's name.
-        home: the user's home folder, and that for temporary files.
-        variables: of the environment, beside what this process has.
-        ignores_sighup: whether it starts with SIGHUP ignored, as under `nohup`.
+        words: The arguments after the name of the program.
+        home: The home folder of the user, which is also the folder for temporary files.
+        variables: Environment variables in addition to those of this process.
+        ignores_sighup: Whether the process starts with SIGHUP ignored, as under `nohup`.
     """
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}
     with set_sighup(ignored=ignores_sighup):
@@ -55,7 +55,7 @@ async def start_command(
 
 
 async def read_line(process: asyncio.subprocess.Process, start: str) -> str:
-    """The first line on stdout that begins so."""
+    """Return the first line on stdout that begins with `start`."""
     assert process.stdout is not None
     async with asyncio.timeout(DEADLINE):
         async for line in process.stdout:
@@ -66,7 +66,7 @@ async def read_line(process: asyncio.subprocess.Process, start: str) -> str:
 
 
 async def wait_for_exit(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
-    """Wait for the end: exit code, stdout, stderr."""
+    """Wait until the process ends. Return its exit code, stdout and stderr."""
     async with asyncio.timeout(DEADLINE):
         out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()

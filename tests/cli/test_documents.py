@@ -12,12 +12,12 @@ def write(folder: Path, content: str | bytes) -> str:
     return str(path)
 
 
-def test_every_document_is_found_with_its_line(tmp_path: Path) -> None:
+def test_every_document_has_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, "# first\na: 1\n---\n---\n- 2\n")
     assert [(found.line, found.content) for found in read_documents(path)] == [(2, {"a": 1}), (5, [2])]
 
 
-def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> None:
+def test_documents_before_an_error_are_yielded_first(tmp_path: Path) -> None:
     documents = read_documents(write(tmp_path, "a: 1\n---\nb: [\n"))
     assert next(documents).content == {"a": 1}
     with pytest.raises(DocumentError, match=r"file\.yaml: not YAML: .*\(line 4, column 1\)$"):
@@ -42,7 +42,7 @@ def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> Non
         pytest.param("a: \x00", "not YAML: unacceptable character", id="control character"),
     ],
 )
-def test_what_is_no_document_is_said_in_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+def test_invalid_input_raises_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     path = write(tmp_path, content)
     with pytest.raises(DocumentError) as caught:
         list(read_documents(path))
@@ -50,7 +50,7 @@ def test_what_is_no_document_is_said_in_one_sentence(tmp_path: Path, content: st
     assert "\n" not in str(caught.value)
 
 
-def test_input_of_more_than_16_mib_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_above_16_mib_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, b"#" * (LARGEST_INPUT + 1))
     with pytest.raises(DocumentError, match=r"file\.yaml: cannot be read: larger than 16 MiB; split it"):
         list(read_documents(path))
@@ -60,10 +60,10 @@ def test_input_of_more_than_16_mib_is_refused(tmp_path: Path, monkeypatch: pytes
             list(read_documents("-"))
 
 
-def test_input_of_16_mib_is_read(tmp_path: Path) -> None:
+def test_input_of_16_mib_is_accepted(tmp_path: Path) -> None:
     assert len(read_text(write(tmp_path, b"#" * LARGEST_INPUT))) == LARGEST_INPUT
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"none\.yaml: cannot be read: no such file or directory$"):
         list(read_documents(str(tmp_path / "none.yaml")))

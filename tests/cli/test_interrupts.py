@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from tests.cli.process import read_line, start_command, wait_for_exit
 
-# Python imports this module at its start. It stops the process where a given module would be imported.
+# Python imports this module when it starts. The module stops the process where it would import a given module.
 STOP_AT_IMPORT = """
 import os, sys, time
 

@@ -28,11 +28,11 @@ def named(folder: Path, manifest: str, entry: str = MANIFEST) -> str | None:
         ("", None),
     ],
 )
-def test_the_manifest_names_the_main_class(manifest: str, name: str | None, tmp_path: Path) -> None:
+def test_main_class_is_read_from_the_manifest(manifest: str, name: str | None, tmp_path: Path) -> None:
     assert named(tmp_path, manifest) == name
 
 
-def test_what_is_no_jar_names_none(tmp_path: Path) -> None:
+def test_invalid_jar_has_no_main_class(tmp_path: Path) -> None:
     assert named(tmp_path, "Main-Class: a.B\n", "other") is None
     (tmp_path / "text.jar").write_text("text")
     assert read_main_class(str(tmp_path / "text.jar")) is None

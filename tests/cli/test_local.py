@@ -19,7 +19,7 @@ DRIVER = "spark-kubernetes-driver"
 
 
 def write(folder: Path, script: str, image: str = "local/process") -> str:
-    """An application whose driver is a shell script: no Spark, and no Java, has to start."""
+    """Write an application whose driver is a shell script, so that no test starts Spark or Java."""
     container = {"name": DRIVER, "command": ["sh", "-c", script]}
     document = application(
         conf={"spark.kubernetes.container.image": image},
@@ -47,7 +47,7 @@ async def run(words: list[str], home: Path) -> tuple[int | None, str, str]:
         (signal.SIGHUP, ExitCode.INTERRUPTED),
     ],
 )
-async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
+async def test_cluster_runs_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
 ) -> None:
     copy = tmp_path / "copy"
@@ -67,7 +67,7 @@ async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
     assert not copy.exists()
 
 
-def test_a_kubeconfig_of_the_users_own_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeconfig_of_the_user_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = tmp_path / "config"
     theirs.write_text("apiVersion: v1")
     words = ["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(theirs)]
@@ -105,7 +105,7 @@ def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
     assert left_in(tmp_path) == []
 
 
-async def test_a_run_shows_the_drivers_log_and_tells_the_states(tmp_path: Path) -> None:
+async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
     path = write(tmp_path, "echo Pi is roughly 3.14")
     exit_code, out, err = await run(["local", "run", path], tmp_path)
     assert (exit_code, out) == (ExitCode.SUCCESS, "Pi is roughly 3.14\n")
@@ -115,7 +115,7 @@ async def test_a_run_shows_the_drivers_log_and_tells_the_states(tmp_path: Path) 
     assert left_in(tmp_path) == ["app.yaml"]
 
 
-async def test_a_failed_application_ends_with_1_and_says_why(tmp_path: Path) -> None:
+async def test_failed_application_exits_with_1_and_prints_the_cause(tmp_path: Path) -> None:
     path = write(tmp_path, "echo on purpose; exit 3")
     exit_code, out, err = await run(["local", "run", path, "-n", "jobs"], tmp_path)
     assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "on purpose\n")
@@ -125,14 +125,14 @@ async def test_a_failed_application_ends_with_1_and_says_why(tmp_path: Path) -> 
     assert lines == [f"spark-operator: error: {line}" for line in ("Last lines of the driver's log:", "  on purpose")]
 
 
-async def test_an_application_that_takes_too_long_ends_with_4(tmp_path: Path) -> None:
+async def test_application_over_its_timeout_exits_with_4(tmp_path: Path) -> None:
     path = write(tmp_path, "sleep 600")
     exit_code, _, err = await run(["local", "run", path, "--timeout", "0.5"], tmp_path)
     assert exit_code == ExitCode.TIMED_OUT
     assert err.splitlines()[-1].endswith("SparkApplication default/pi did not end within 0.5 s")
 
 
-async def test_a_driver_that_can_never_start_ends_with_5_at_once(tmp_path: Path) -> None:
+async def test_driver_with_unknown_image_exits_with_5_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "true", "nobody/knows:1")
     exit_code, _, err = await run(["local", "run", path], tmp_path)
     assert exit_code == ExitCode.INFRASTRUCTURE_FAILED
@@ -153,7 +153,7 @@ async def test_cluster_under_nohup_survives_its_terminal(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+async def test_interrupted_run_leaves_no_process_and_no_file(tmp_path: Path, number: signal.Signals) -> None:
     path = write(tmp_path, "echo $$$$; exec sleep 600")  # $$ is $ in a pod
     async with start_command("local", "run", path, home=tmp_path) as process:
         driver = int(await read_line(process, ""))
@@ -165,7 +165,7 @@ async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.
     assert left_in(tmp_path) == ["app.yaml"]
 
 
-async def test_a_killed_run_leaves_nothing_either(tmp_path: Path) -> None:
+async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     path = write(tmp_path, "echo $$$$; exec sleep 600")
     async with start_command("local", "run", path, home=tmp_path) as process:
         driver = int(await read_line(process, ""))

@@ -1,4 +1,4 @@
-"""The controller of the local cluster next to `reconcile` on the same cluster: each application has one of them."""
+"""The controller of the local cluster and `reconcile` on the same cluster: one of them manages each application."""
 
 import asyncio
 from pathlib import Path
@@ -45,7 +45,7 @@ async def until_event(client: KubeClient, reason: str, name: str) -> str:
 
 
 def writers(document: dict[str, Any]) -> set[str]:
-    """Return who has written the status."""
+    """Return the field managers that wrote the status."""
     return {entry["manager"] for entry in document["metadata"]["managedFields"] if entry.get("subresource") == "status"}
 
 
@@ -53,7 +53,7 @@ def states(document: dict[str, Any]) -> list[str]:
     return [entry["currentStateSummary"] for _, entry in sorted(document["status"]["stateTransitionHistory"].items())]
 
 
-async def test_second_controller_leaves_applications_of_the_local_one_alone_and_says_so(tmp_path: Path) -> None:
+async def test_second_controller_leaves_applications_of_the_local_one_alone_and_logs_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     kubeconfig = home / "kubeconfig"
     async with start_command("local", "up", "--home", str(home), home=tmp_path) as local:
@@ -96,7 +96,7 @@ async def test_second_controller_reports_at_once_what_the_local_one_manages(tmp_
 
 
 async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[str]:
-    """Submit applications, for which both controllers contend, until the second leaves one alone; return names."""
+    """Submit applications that both controllers could manage, until the second leaves one alone. Return their names."""
     names: list[str] = []
     async with asyncio.timeout(DEADLINE):
         while not [event for event in (await client.list(EVENTS, "default")).items if BY_LOCAL in event["message"]]:
@@ -107,7 +107,7 @@ async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[
     return names
 
 
-async def test_local_controller_leaves_applications_of_another_one_alone_until_told_otherwise(tmp_path: Path) -> None:
+async def test_local_controller_manages_applications_of_another_one_only_with_take_over(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with (
         LocalCluster(home, custom_resource_definitions(), keep=True) as cluster,
@@ -153,7 +153,7 @@ async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once
     async with start_command(*words, home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
-            # The driver's process is gone; the controller has to notice.
+            # The driver's process does not exist any more. The controller must notice it.
             found = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
             assert writers(found) == {LOCAL}
             reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}

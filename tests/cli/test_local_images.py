@@ -9,7 +9,7 @@ from tests.cli.process import start_command, wait_for_exit
 from tests.cli.test_local import write
 
 
-def test_the_table_says_what_runs_for_an_image(capsys: pytest.CaptureFixture[str]) -> None:
+def test_images_prints_the_runtime_of_each_image(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["local", "images"]) == ExitCode.SUCCESS
 
     head, *lines = capsys.readouterr().out.splitlines()
@@ -20,7 +20,7 @@ def test_the_table_says_what_runs_for_an_image(capsys: pytest.CaptureFixture[str
     assert any(line.startswith("local/process ") and "unchanged" in line for line in lines)
 
 
-def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["local", "images", "--image", "*/etl=spark", "--image", "busybox=process", "-o", "json"]
 
     assert main(words) == ExitCode.SUCCESS
@@ -30,7 +30,7 @@ def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[
     assert rows[1]["runs"] == "the command of the container, unchanged"
 
 
-def test_without_spark_the_table_says_what_to_install(
+def test_images_without_spark_prints_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
@@ -41,7 +41,7 @@ def test_without_spark_the_table_says_what_to_install(
 
 
 @pytest.mark.parametrize("rule", ["busybox", "busybox=docker", "=spark", ""])
-def test_what_is_no_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_image_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["local", "images", "--image", rule]) == ExitCode.INVALID
 
     error = capsys.readouterr().err
@@ -51,7 +51,7 @@ def test_what_is_no_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str
     )
 
 
-async def test_a_run_takes_further_images(tmp_path: Path) -> None:
+async def test_run_accepts_image_rules(tmp_path: Path) -> None:
     path = write(tmp_path, "echo it runs", "registry.example/tools/shell:1")
 
     async with start_command("local", "run", path, "--image", "*/shell=process", home=tmp_path) as process:

@@ -1,4 +1,4 @@
-"""`local prepare` makes the archive of Spark's classes once, or says in one sentence why not."""
+"""`local prepare` writes the archive of Spark's classes once, or reports the cause in one sentence."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.local.java import Java, JavaMissing
 
 @pytest.fixture
 def fake_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """A Java that runs what a test writes as its program, and an archive in the test's folder."""
+    """Return a function that writes the program of a fake Java. The archive is in the folder of the test."""
     program = tmp_path / "java" / "bin" / "java"
     program.parent.mkdir(parents=True)
 
@@ -33,7 +33,7 @@ for word in "$@"; do case $word in -XX:ArchiveClassesAtExit=*) echo classes >"${
 """
 
 
-def test_the_archive_is_made_and_its_path_printed(
+def test_prepare_writes_the_archive_and_prints_its_path(
     fake_java: Callable[[str], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake_java(RECORD)
@@ -44,14 +44,14 @@ def test_the_archive_is_made_and_its_path_printed(
     assert list(archive.parent.iterdir()) == [archive]
 
 
-def test_an_archive_that_is_there_is_not_made_again(fake_java: Callable[[str], None], tmp_path: Path) -> None:
+def test_prepare_keeps_an_existing_archive(fake_java: Callable[[str], None], tmp_path: Path) -> None:
     fake_java(RECORD)
     assert main(["local", "prepare"]) == 0
     fake_java("exit 1")
     assert main(["local", "prepare"]) == 0
 
 
-def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(
+def test_prepare_without_an_archive_prints_the_last_line_of_java(
     fake_java: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake_java("echo out of memory >&2; exit 1")
@@ -59,7 +59,7 @@ def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(
     assert "did not write an archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_without_java_it_says_what_to_install(
+def test_prepare_without_java_prints_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def no_java() -> None:

@@ -17,7 +17,7 @@ def log() -> Iterator[logging.Logger]:
     root.setLevel(level)
 
 
-def test_text_has_time_level_application_and_message(log: logging.Logger) -> None:
+def test_text_log_has_time_level_application_and_message(log: logging.Logger) -> None:
     stream = io.StringIO()
     configure_logs("text", stream=stream)
     log.info("two\nlines", extra={"application": "jobs/pi"})
@@ -26,7 +26,7 @@ def test_text_has_time_level_application_and_message(log: logging.Logger) -> Non
     assert (level, rest) == ("INFO", "[jobs/pi] two lines\n")
 
 
-def test_json_is_one_object_a_line_with_its_traceback(log: logging.Logger) -> None:
+def test_json_log_has_one_object_per_line_with_the_traceback(log: logging.Logger) -> None:
     stream = io.StringIO()
     configure_logs("json", stream=stream)
     try:
@@ -44,7 +44,7 @@ def test_json_is_one_object_a_line_with_its_traceback(log: logging.Logger) -> No
     assert entry["exception"].endswith("ValueError: bad")
 
 
-def test_text_ends_with_a_traceback_where_there_is_one(log: logging.Logger) -> None:
+def test_text_log_ends_with_the_traceback(log: logging.Logger) -> None:
     stream = io.StringIO()
     configure_logs("text", stream=stream)
     try:
@@ -54,7 +54,7 @@ def test_text_ends_with_a_traceback_where_there_is_one(log: logging.Logger) -> N
     assert stream.getvalue().splitlines()[-1] == "ValueError: bad"
 
 
-def test_what_is_below_the_level_is_not_shown(log: logging.Logger) -> None:
+def test_records_below_the_level_are_not_logged(log: logging.Logger) -> None:
     stream = io.StringIO()
     configure_logs("text", logging.WARNING, stream)
     log.info("quiet")

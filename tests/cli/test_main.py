@@ -34,7 +34,7 @@ def usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_the_exit_codes_are_the_contract() -> None:
+def test_exit_codes_are_those_of_the_contract() -> None:
     assert {code.name: int(code) for code in ExitCode} == {
         "SUCCESS": 0,
         "APPLICATION_FAILED": 1,
@@ -46,14 +46,14 @@ def test_the_exit_codes_are_the_contract() -> None:
     }
 
 
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == 0
     assert capsys.readouterr().out == f"spark-operator {airflow_provider_spark_operator.__version__}\n"
 
 
-def test_the_command_is_installed_as_spark_operator() -> None:
+def test_command_is_installed_as_spark_operator() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"spark-operator": "airflow_provider_spark_operator.cli:main"}
 
@@ -118,7 +118,7 @@ def test_help_of_every_verb_lists_the_exit_codes(verb: list[str], capsys: pytest
         pytest.param(["local", "run", "x", "--timeout", "-1"], "invalid number of seconds '-1'", id="no time"),
     ],
 )
-def test_wrong_usage_ends_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert message in usage_error(words, capsys)
 
 
@@ -138,7 +138,7 @@ def test_wrong_usage_ends_with_2(words: list[str], message: str, capsys: pytest.
         pytest.param(["reconcile"], "no Kubernetes cluster is configured", id="no cluster"),
     ],
 )
-def test_what_cannot_work_is_said_in_one_sentence(
+def test_invalid_argument_prints_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == ExitCode.INVALID
@@ -151,7 +151,7 @@ def test_what_cannot_work_is_said_in_one_sentence(
 @pytest.mark.parametrize(
     "words", [["validate"], ["render"], ["local", "run"], ["reconcile", "--config"], ["reconcile", "--kubeconfig"]]
 )
-def test_directory_in_place_of_a_file_is_named(
+def test_directory_instead_of_a_file_is_named(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*words, str(tmp_path)]) == ExitCode.INVALID
@@ -164,7 +164,7 @@ def test_directory_in_place_of_a_file_is_named(
     ("name", "reason"),
     [("file", "it is a file, not a directory"), ("file/x", "a part of its path is a file, not a directory")],
 )
-def test_home_that_cannot_be_one_is_a_usage_error(
+def test_unusable_home_is_a_usage_error(
     name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("theirs")
@@ -177,7 +177,7 @@ def test_home_that_cannot_be_one_is_a_usage_error(
 
 
 @pytest.mark.parametrize("words", [["local", "up"], ["render", "--spark-submit", "--", "--class", "a", "a.jar"]])
-def test_working_directory_that_was_deleted_is_named(
+def test_deleted_working_directory_is_reported(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "gone"
@@ -190,7 +190,7 @@ def test_working_directory_that_was_deleted_is_named(
     )
 
 
-def test_user_without_a_name_or_home_is_told_what_is_missing(
+def test_user_without_name_and_home_gets_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("HOME", "USER", "LOGNAME", "LNAME", "USERNAME", "HADOOP_USER_NAME"):
@@ -206,7 +206,7 @@ def test_user_without_a_name_or_home_is_told_what_is_missing(
     assert "HADOOP_USER_NAME: is required: the current user id has no user name" in capsys.readouterr().err
 
 
-def test_defect_is_not_reported_as_a_failed_application(
+def test_internal_error_exits_with_5_and_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
@@ -221,7 +221,7 @@ def test_defect_is_not_reported_as_a_failed_application(
     )
 
 
-def test_an_api_that_is_down_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_api_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("""
 apiVersion: v1
@@ -240,7 +240,7 @@ users: [{name: u, user: {token: secret-token}}]
     assert "secret-token" not in captured.err
 
 
-def test_wrong_settings_name_file_and_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "settings.yaml"
     config.write_text("workers: many")
     assert main(["reconcile", "--config", str(config)]) == ExitCode.INVALID
@@ -259,7 +259,7 @@ def test_wrong_settings_name_file_and_key(tmp_path: Path, capsys: pytest.Capture
         ),
     ],
 )
-def test_a_bad_application_is_refused_before_a_cluster_starts(
+def test_invalid_application_is_refused_before_a_cluster_starts(
     content: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "app.yaml"
@@ -268,7 +268,7 @@ def test_a_bad_application_is_refused_before_a_cluster_starts(
     assert f"{path}: {sentence}" in capsys.readouterr().err
 
 
-def test_errors_are_coloured_on_a_terminal_only(
+def test_errors_are_coloured_only_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

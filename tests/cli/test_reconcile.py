@@ -26,7 +26,7 @@ from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, servin
         (signal.SIGHUP, ExitCode.INTERRUPTED),
     ],
 )
-async def test_it_works_from_its_ready_line_until_a_signal(
+async def test_controller_runs_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
 ) -> None:
     async with (
@@ -41,7 +41,7 @@ async def test_it_works_from_its_ready_line_until_a_signal(
         async with start_command(*words, home=tmp_path) as process:
             ready = await read_line(process, "ready ")
             settings = dict(word.split("=", 1) for word in ready.split()[1:])
-            assert settings["namespaces"] == NAMESPACE  # that of the kubeconfig's context
+            assert settings["namespaces"] == NAMESPACE  # the namespace of the kubeconfig's context
             assert (await fetch(settings["health-port"], "/readyz"))[0] == 200
             stage = Stage(client, NAMESPACE)
             await stage.submit(application())
@@ -65,7 +65,7 @@ async def test_it_works_from_its_ready_line_until_a_signal(
     ],
     ids=["none", "of an earlier operator"],
 )
-async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
+async def test_unsupported_definitions_print_one_sentence(
     tmp_path: Path, definitions: list[dict[str, object]], problem: str
 ) -> None:
     async with (
@@ -83,7 +83,7 @@ async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
     assert log.count("\n") == 1
 
 
-async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Path) -> None:
+async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path) -> None:
     async with (
         serving() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
@@ -111,7 +111,7 @@ async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Pa
         assert read_tenure(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
 
 
-async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_settings(tmp_path: Path) -> None:
+async def test_lease_flag_overrides_the_settings(tmp_path: Path) -> None:
     async with (
         serving() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
@@ -127,13 +127,13 @@ async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_sett
 
 
 @pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
-def test_a_lease_that_is_named_otherwise_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_lease_name_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser("0").parse_args(["reconcile", "--lease", lease])
     assert "must be NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 
-async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> None:
+async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -> None:
     async with (
         serving() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
@@ -154,7 +154,7 @@ async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])
-async def test_a_port_that_is_taken_is_named_with_its_flag(tmp_path: Path, flag: str) -> None:
+async def test_port_in_use_is_reported_with_its_flag(tmp_path: Path, flag: str) -> None:
     async with (
         serving() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
@@ -170,7 +170,7 @@ async def test_a_port_that_is_taken_is_named_with_its_flag(tmp_path: Path, flag:
 
 
 async def fetch(port: str, path: str) -> tuple[int, str]:
-    # The ready line comes when the caches are filled, so there is nothing to wait for.
+    # The ready line is printed when the caches are filled, so the test need not wait.
     url = f"http://127.0.0.1:{port}{path}"
     async with asyncio.timeout(30), aiohttp.ClientSession() as session, session.get(url) as response:
         return response.status, await response.text()

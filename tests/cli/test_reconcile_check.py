@@ -1,4 +1,4 @@
-"""`reconcile --check`: what other controllers still drive, before a takeover ends."""
+"""`reconcile --check` lists what other controllers still manage before a takeover is complete."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ OURS = Identity(Settings().operator_name)
 @pytest.mark.parametrize(
     "scope", [("--namespaces", NAMESPACE), ("--namespace-selector", "team=x"), ("--all-namespaces",)], ids=" ".join
 )
-async def test_check_lists_what_another_controller_drives_until_it_is_taken_over(
+async def test_check_lists_resources_of_another_controller_until_takeover(
     scope: tuple[str, ...], tmp_path: Path
 ) -> None:
     async with serving() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:

@@ -72,9 +72,7 @@ def names(documents: list[dict[str, Any]]) -> list[str]:
     return [f"{each['kind']}/{each['metadata']['name']}" for each in documents]
 
 
-def test_an_applications_resources_come_in_the_order_of_creation(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_resources_are_in_the_order_of_creation(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = APPLICATION["spec"] | {"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}
     changed(file, spec=spec)
     assert names(rendered(capsys, str(file))) == [
@@ -86,7 +84,7 @@ def test_an_applications_resources_come_in_the_order_of_creation(
     ]
 
 
-def test_they_are_what_the_controller_creates(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resources_equal_those_of_the_controller(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metadata = {"name": "pi", "namespace": "ns", "uid": "1-2-3"}
     changed(file, metadata=metadata)
     attempt = build_attempt(parse_application(APPLICATION | {"metadata": metadata}), 2, "spark-kubernetes-operator")
@@ -98,7 +96,7 @@ def test_they_are_what_the_controller_creates(file: Path, capsys: pytest.Capture
     ("name", "text"),
     [("controller.yaml", "operatorName: ours\n"), ("controller.properties", "spark.kubernetes.operator.name=ours\n")],
 )
-def test_they_bear_the_name_that_the_controller_has_by_its_settings(
+def test_resources_have_the_controller_name_of_the_settings(
     name: str, text: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -108,7 +106,7 @@ def test_they_bear_the_name_that_the_controller_has_by_its_settings(
     assert refusal(capsys, str(file), "--config", name).startswith(f"{name}: ")
 
 
-def test_yaml_says_the_same_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_yaml_and_json_have_the_same_content(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = rendered(capsys, str(file))
     assert main(["render", str(file)]) == ExitCode.SUCCESS
     text = capsys.readouterr().out
@@ -117,11 +115,11 @@ def test_yaml_says_the_same_as_json(file: Path, capsys: pytest.CaptureFixture[st
     assert "spark.properties: |" in text
 
 
-def test_no_owner_is_named_that_does_not_exist_yet(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pod_has_no_owner_that_does_not_exist(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert all("ownerReferences" not in each["metadata"] for each in rendered(capsys, str(file)))
 
 
-def test_the_attempt_is_that_of_the_status_unless_given(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_attempt_defaults_to_that_of_the_status(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = {"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 3}}}
     changed(file, status=status | {"stateTransitionHistory": {"0": state}})
@@ -129,7 +127,7 @@ def test_the_attempt_is_that_of_the_status_unless_given(file: Path, capsys: pyte
     assert "Pod/pi-1-driver" in names(rendered(capsys, "--attempt", "1", str(file)))
 
 
-def test_the_namespace_is_that_of_the_file_or_of_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_namespace_comes_from_the_file_or_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert of_kind(rendered(capsys, str(file)), "Pod")["metadata"]["namespace"] == "default"
     assert of_kind(rendered(capsys, str(file), "-n", "x"), "Pod")["metadata"]["namespace"] == "x"
     changed(file, metadata={"name": "pi", "namespace": "ns"})
@@ -137,7 +135,7 @@ def test_the_namespace_is_that_of_the_file_or_of_the_flag(file: Path, capsys: py
     assert refusal(capsys, str(file), "-n", "x").startswith(f"{file}: metadata.namespace: is 'ns', but")
 
 
-def test_a_template_named_by_the_configuration_is_read(
+def test_pod_template_of_the_configuration_is_read(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     template = tmp_path / "pod.yaml"
@@ -157,7 +155,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 @pytest.mark.parametrize("conf", [{}, {"spark.kubernetes.container.image": ""}])
-def test_a_missing_image_is_the_same_warning_as_of_validate(
+def test_missing_image_prints_the_warning_of_validate(
     file: Path, capsys: pytest.CaptureFixture[str], conf: dict[str, str]
 ) -> None:
     changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
@@ -171,7 +169,7 @@ def test_a_missing_image_is_the_same_warning_as_of_validate(
     assert [container["image"] for container in pod["spec"]["containers"]] == ["image-is-missing"]
 
 
-def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_input_of_render_prints_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed(file, metadata={"generateName": "pi-"})
     assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
     changed(file, kind="Spork")
@@ -182,7 +180,7 @@ def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("option", [("-n", "x"), ("--attempt", "0"), ("--config", "x")])
-def test_what_only_a_file_needs_is_not_ignored_beside_a_submission(
+def test_options_of_a_file_are_refused_with_spark_submit(
     option: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*option, "--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar"]
@@ -191,14 +189,14 @@ def test_what_only_a_file_needs_is_not_ignored_beside_a_submission(
     )
 
 
-def test_an_attempt_is_a_number(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_attempt_is_a_usage_error(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["render", str(file), "--attempt", "-1"])
     assert ended.value.code == ExitCode.INVALID
     assert "--attempt" in capsys.readouterr().err
 
 
-def test_a_submission_is_printed_in_spark_submits_form(capsys: pytest.CaptureFixture[str]) -> None:
+def test_submission_has_the_form_of_spark_submit(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar", "--", "-o", "x"]
     documents = rendered(capsys, *words)
     assert [each["kind"] for each in documents] == ["Pod", "Service", "NetworkPolicy", "ConfigMap"]
@@ -213,7 +211,7 @@ def test_a_submission_is_printed_in_spark_submits_form(capsys: pytest.CaptureFix
     assert rendered(capsys, *words, "y")[0]["metadata"]["name"] != pod["metadata"]["name"]
 
 
-def test_a_submission_reads_the_files_around_it(
+def test_submission_reads_configuration_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("conf", "hadoop"):
@@ -246,7 +244,7 @@ def test_a_submission_reads_the_files_around_it(
     assert properties["spark.both"] == "file"
 
 
-def test_the_main_class_is_that_of_a_local_jars_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_class_comes_from_the_manifest_of_a_local_jar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with zipfile.ZipFile(tmp_path / "app.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Main-Class: org.example.InJar\n")
     upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
@@ -255,9 +253,7 @@ def test_the_main_class_is_that_of_a_local_jars_manifest(tmp_path: Path, capsys:
     assert args[args.index("--class") + 1] == "org.example.InJar"
 
 
-def test_a_keytab_and_what_the_client_reads_are_files_of_this_disk(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keytab_and_client_files_are_read_from_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "me.keytab").write_bytes(b"key")
     kerberos = ["--principal", "me", "--keytab", str(tmp_path / "me.keytab")]
     documents = rendered(capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE, *kerberos, "local:///a.jar")
@@ -267,13 +263,13 @@ def test_a_keytab_and_what_the_client_reads_are_files_of_this_disk(
     assert refusal(capsys, *words) == f"{key}: the file none.pem does not exist"
 
 
-def test_a_mistake_in_a_properties_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_in_a_properties_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p").write_text("spark.a=\\u12\n")
     words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "--properties-file", "p", "local:///a.jar"]
-    assert refusal(capsys, *words).startswith("--properties-file: holds a \\u without four hexadecimal digits")
+    assert refusal(capsys, *words).startswith("--properties-file: contains a \\u without four hexadecimal digits")
 
 
-def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uploads_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("1.jar", "2.jar", "job.py"):
         (tmp_path / name).touch()
     upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
@@ -298,7 +294,7 @@ def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFi
         (["--master", "local", *SUBMISSION[2:], "local:///a.jar"], "spark.master: must be k8s://"),
     ],
 )  # fmt: skip
-def test_what_spark_submit_refuses_is_refused(
+def test_arguments_that_spark_submit_refuses_are_refused(
     arguments: list[str], beginning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert refusal(capsys, "--spark-submit", "--", *arguments).startswith(beginning)

@@ -1,4 +1,4 @@
-"""Recorded runs of the real spark-submit, given to `render --spark-submit` as they were given to it."""
+"""`render --spark-submit` with the arguments of recorded runs of the real spark-submit."""
 
 import json
 from typing import Any
@@ -41,7 +41,7 @@ def render(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_a_recorded_submission_is_rendered_as_it_was_sent(name: str, render: Any) -> None:
+def test_recorded_submission_is_rendered_as_it_was_sent(name: str, render: Any) -> None:
     exit_code, output, _ = render(Case(name))
     assert exit_code == ExitCode.SUCCESS
     documents = json.loads(output)["items"]
@@ -58,7 +58,7 @@ def test_a_recorded_submission_is_rendered_as_it_was_sent(name: str, render: Any
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_recorded_refusal_is_one_sentence(name: str, render: Any) -> None:
+def test_recorded_refusal_prints_one_sentence(name: str, render: Any) -> None:
     exit_code, output, errors = render(Case(name))
     assert (exit_code, output) == (ExitCode.INVALID, "")
     assert errors.startswith("spark-operator: error: ")

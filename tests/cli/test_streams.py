@@ -1,4 +1,4 @@
-"""The command line in hostile surroundings: an ASCII locale, and streams that are full or closed."""
+"""The command line with an ASCII locale, and with streams that are full or closed."""
 
 import json
 import os
@@ -26,7 +26,7 @@ LOST = "spark-operator: error: could not write to standard output: "
 def run(
     folder: Path, *words: str, shell: str = "", variables: Mapping[str, str] | None = None, given: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a folder; `shell` redirects its streams as a shell does."""
+    """Run a command in a folder. `shell` redirects its streams in the syntax of a shell."""
     return subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {shell}', "sh", *COMMAND, *words],
         cwd=folder,
@@ -40,7 +40,7 @@ def run(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder whose name is not ASCII, with an application in it whose script is not ASCII either."""
+    """A folder with a non-ASCII name, and an application with a non-ASCII script in it."""
     folder = tmp_path / "é"
     folder.mkdir()
     write(folder, "echo hällo")
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
-def test_ascii_locale_escapes_what_it_lacks(folder: Path, locale: dict[str, str]) -> None:
+def test_ascii_locale_escapes_other_characters(folder: Path, locale: dict[str, str]) -> None:
     found = run(folder.parent, "validate", "é/bäd.yaml", variables=locale)
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
     assert found.stdout.startswith(b"\\xe9/b\\xe4d.yaml:2: SparkApplication p\\xe4i: metadata.name: 'p\\xe4i' ")
@@ -63,7 +63,7 @@ def test_ascii_locale_escapes_what_it_lacks(folder: Path, locale: dict[str, str]
 
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
-def test_ascii_locale_changes_no_document(folder: Path, locale: dict[str, str]) -> None:
+def test_ascii_locale_keeps_the_content_of_documents(folder: Path, locale: dict[str, str]) -> None:
     expected = list(yaml.safe_load_all(run(folder, "render", "äpp.yaml").stdout))
     assert "hällo" in str(expected)
     content = (folder / "äpp.yaml").read_bytes()
@@ -74,7 +74,7 @@ def test_ascii_locale_changes_no_document(folder: Path, locale: dict[str, str]) 
 
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
-def test_ascii_locale_runs_an_application_that_is_not_ascii(folder: Path, locale: dict[str, str]) -> None:
+def test_ascii_locale_runs_a_non_ascii_application(folder: Path, locale: dict[str, str]) -> None:
     found = run(folder, "local", "run", "äpp.yaml", variables=locale)
     assert (found.returncode, found.stdout) == (ExitCode.SUCCESS, b"h\\xe4llo\n"), found.stderr
 
@@ -95,7 +95,9 @@ def test_lost_results_are_an_error(folder: Path, words: list[str], shell: str, r
 @pytest.mark.parametrize(
     ("script", "code"), [("true", ExitCode.INFRASTRUCTURE_FAILED), ("exit 3", ExitCode.APPLICATION_FAILED)]
 )
-def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure(tmp_path: Path, script: str, code: ExitCode) -> None:
+def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure_kind(
+    tmp_path: Path, script: str, code: ExitCode
+) -> None:
     write(tmp_path, f"echo before; {script}")
     found = run(tmp_path, "local", "run", "app.yaml", shell=">/dev/full")
     lines = found.stderr.decode().splitlines()
@@ -105,7 +107,7 @@ def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure(tmp_path: Path
     assert "Traceback" not in found.stderr.decode()
 
 
-def test_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
+def test_closed_pipe_does_not_end_the_run(tmp_path: Path) -> None:
     write(tmp_path, "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; exit 3")
     found = run(tmp_path, "local", "run", "app.yaml", shell="| head -n 1; exit 0")
     assert found.stdout == b"1\n"
@@ -122,7 +124,7 @@ def test_cluster_that_cannot_print_its_ready_line_is_taken_down(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("shell", ["2>&-", "2>/dev/full"], ids=["closed", "full"])
-def test_messages_that_nobody_sees_change_no_result(tmp_path: Path, shell: str) -> None:
+def test_closed_standard_error_does_not_change_the_result(tmp_path: Path, shell: str) -> None:
     found = run(tmp_path, "crds", "--kind", "x", shell=shell)
     assert (found.returncode, found.stdout, found.stderr) == (ExitCode.INVALID, b"", b"")
     write(tmp_path, "echo hello")
@@ -130,7 +132,7 @@ def test_messages_that_nobody_sees_change_no_result(tmp_path: Path, shell: str) 
     assert (found.returncode, found.stdout, found.stderr) == (ExitCode.SUCCESS, b"hello\n", b"")
 
 
-def test_closed_standard_input_is_named(tmp_path: Path) -> None:
+def test_closed_standard_input_is_reported(tmp_path: Path) -> None:
     found = run(tmp_path, "validate", "-", shell="<&-")
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
     assert found.stdout == b"standard input: cannot be read: it is closed\n"

@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.pods import Container, containers
 
 
 def waiting(reason: str) -> Container:
-    """A container that waits for a reason."""
+    """Build a container that waits with a reason."""
     state = {"waiting": {"reason": reason, "message": "refused"}}
     (container,) = containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
     return container
@@ -24,7 +24,7 @@ async def test_pod_that_cannot_be_started_is_an_obstacle(role: str, subject: str
     assert terminal.obstacle.result() == expected
 
 
-async def test_executor_that_is_restarted_is_no_obstacle() -> None:
+async def test_restarting_executor_is_not_an_obstacle() -> None:
     terminal = Terminal()
     terminal.show_blocked_pod(ROLE_EXECUTOR, "pi-1", waiting("CrashLoopBackOff"))
     assert not terminal.obstacle.done()

@@ -44,11 +44,11 @@ def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.
     assert len(lines) == 4
 
 
-def test_a_valid_file_does_not_excuse_another(application: Path, tmp_path: Path) -> None:
+def test_one_invalid_file_fails_the_command(application: Path, tmp_path: Path) -> None:
     assert main(["validate", str(application), str(tmp_path / "none")]) == ExitCode.INVALID
 
 
-def test_json_has_the_same_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_has_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text(APPLICATION.replace("mainClass", "mainKlass"))
     assert main(["validate", str(bad), "-o", "json"]) == ExitCode.INVALID
@@ -71,7 +71,7 @@ def test_json_names_a_file_whose_name_contains_a_colon(tmp_path: Path, capsys: p
     assert (problem["file"], problem["message"]) == (str(missing), "cannot be read: no such file or directory")
 
 
-def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_cluster_is_validated_by_its_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "cluster.yaml"
     bad.write_text(
         "apiVersion: spark.apache.org/v1\nkind: SparkCluster\nmetadata: {name: cl}\nspec:\n"
@@ -97,7 +97,7 @@ def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.Captur
     ],
     ids=["date", "binary", "set", "infinity", "itself", "impossible date", "tag", "nesting"],
 )
-def test_what_yaml_says_and_json_cannot_is_a_problem(
+def test_yaml_without_json_equivalent_is_a_problem(
     value: str, path: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad.yaml"
@@ -109,9 +109,7 @@ def test_what_yaml_says_and_json_cannot_is_a_problem(
     assert message in line
 
 
-def test_warnings_are_shown_apart_from_errors_and_do_not_fail(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_warnings_are_labelled_and_do_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
@@ -125,7 +123,7 @@ def test_warnings_are_shown_apart_from_errors_and_do_not_fail(
     assert [problem["severity"] for problem in result["problems"]] == ["warning"]
 
 
-def test_a_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  mainClass: B\n")
     assert main(["validate", str(file)]) == ExitCode.INVALID
@@ -133,7 +131,7 @@ def test_a_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out == expected
 
 
-def test_an_application_of_kubeflow_is_checked_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.yaml"
     file.write_text("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: a}, spec: {}}")
     assert main(["validate", str(file)]) == ExitCode.INVALID

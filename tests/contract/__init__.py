@@ -1,5 +1,5 @@
-"""What the local API server answers, held to what a real kube-apiserver answers to the same requests.
+"""Compare the answers of the local API server with those of a real kube-apiserver to the same requests.
 
-A behaviour is a short script of requests. What the real server answered to it is kept in `recorded/`; the local one
-has to give the same status codes, bodies and watch events, but for ids and times.
+A behaviour is a short script of requests. `recorded/` contains the answers of the real server. The local server must
+give the same status codes, bodies and watch events, except for ids and times.
 """

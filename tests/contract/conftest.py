@@ -1,4 +1,4 @@
-"""The servers and the conversation of local-kubernetes' contract suite, for what this package installs on a server."""
+"""The servers and the conversation of local-kubernetes' contract tests, for the resources of this package."""
 
 from contract.conftest import conversation, pytest_generate_tests, real_server, server
 

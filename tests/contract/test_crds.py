@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions on a server: accepted, and what they accept, fill in, leave out and refuse."""
+"""A server accepts the CustomResourceDefinitions, and prunes, defaults and validates resources by them."""
 
 import copy
 from pathlib import Path
@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 
 def recorded() -> list[Any]:
-    """Every resource that is recorded of the Apache operator, with the name of its file."""
+    """Yield every recorded resource of the Apache operator, with the name of its file."""
     paths = [path for folder in ("traces", "apache_operator") for path in sorted((GOLDEN / folder).rglob("*.yaml"))]
     found = [(path.stem, yaml.safe_load(path.read_text())) for path in paths]
     traces = [(name, part) for name, read in found for part in read.get("resources", ())]
@@ -39,7 +39,7 @@ RECORDED = recorded()
 
 @pytest.fixture
 async def server_with_definitions(conversation: Conversation) -> Conversation:
-    """A server that has taken the definitions and serves them."""
+    """A server that serves the definitions."""
     for definition in custom_resource_definitions():
         name = definition["metadata"]["name"]
         reply = await conversation.ask("POST", DEFINITIONS, definition)
@@ -83,7 +83,7 @@ def tolerating(path: str, value: object) -> Document:
 
 
 def lost(sent: object, stored: object, path: str = "") -> list[str]:
-    """The fields that are not stored as they were sent."""
+    """Return the fields that the server stored in another form than it received."""
     if isinstance(sent, dict) and isinstance(stored, dict):
         return [each for key, value in sent.items() for each in lost(value, stored.get(key), f"{path}.{key}")]
     if isinstance(sent, list) and isinstance(stored, list) and len(sent) == len(stored):
@@ -91,7 +91,7 @@ def lost(sent: object, stored: object, path: str = "") -> list[str]:
     return [] if sent == stored else [path]
 
 
-async def test_the_definitions_are_established_without_complaint(server_with_definitions: Conversation) -> None:
+async def test_definitions_are_established_without_warnings(server_with_definitions: Conversation) -> None:
     for definition in custom_resource_definitions():
         path = f"{DEFINITIONS}/{definition['metadata']['name']}"
         present = (await server_with_definitions.ask("GET", path)).body
@@ -101,7 +101,7 @@ async def test_the_definitions_are_established_without_complaint(server_with_def
         assert lost(definition, present) == []
 
 
-async def test_the_kinds_are_found_by_their_short_names(server_with_definitions: Conversation) -> None:
+async def test_kinds_have_short_names(server_with_definitions: Conversation) -> None:
     for version in VERSIONS:
         served = (await server_with_definitions.ask("GET", f"/apis/{GROUP}/{version}")).body["resources"]
         kinds = {each["name"]: (each["kind"], each.get("shortNames"), each["namespaced"]) for each in served}
@@ -111,7 +111,7 @@ async def test_the_kinds_are_found_by_their_short_names(server_with_definitions:
 
 
 @pytest.mark.parametrize("document", RECORDED)
-async def test_what_the_apache_operator_was_given_is_stored_whole(
+async def test_resources_of_the_apache_operator_are_stored_completely(
     server_with_definitions: Conversation, document: Document
 ) -> None:
     sent = copy.deepcopy(document)
@@ -138,7 +138,7 @@ async def test_what_the_apache_operator_was_given_is_stored_whole(
         "ttlAfterStopMillis",
     ],
 )
-async def test_a_number_may_be_negative_zero_or_large(
+async def test_negative_zero_and_large_numbers_are_accepted(
     server_with_definitions: Conversation, path: str, value: int
 ) -> None:
     for version in VERSIONS:
@@ -163,7 +163,7 @@ async def test_a_number_may_be_negative_zero_or_large(
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
-async def test_a_field_that_cannot_be_right_is_refused_by_its_name(
+async def test_invalid_field_is_refused_with_its_name(
     server_with_definitions: Conversation, document: Document, field: str
 ) -> None:
     for version in VERSIONS:
@@ -172,7 +172,7 @@ async def test_a_field_that_cannot_be_right_is_refused_by_its_name(
         assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
 
 
-async def test_unknown_fields_are_dropped_but_those_of_kubernetes_own_types(
+async def test_unknown_fields_are_pruned_except_in_kubernetes_types(
     server_with_definitions: Conversation,
 ) -> None:
     template = {"podTemplateSpec": {"spec": {"aFieldOfTomorrow": 1}}}
@@ -184,7 +184,7 @@ async def test_unknown_fields_are_dropped_but_those_of_kubernetes_own_types(
     assert 'unknown field "spec.colour"' in strict.body["message"]
 
 
-async def test_what_is_absent_is_filled_in_where_the_apache_operator_does(
+async def test_defaults_are_those_of_the_apache_operator(
     server_with_definitions: Conversation,
 ) -> None:
     spec: dict[str, Any] = {TOLERATIONS: {"restartConfig": {}, "instanceConfig": {}, "applicationTimeoutConfig": {}}}
@@ -203,7 +203,7 @@ async def test_what_is_absent_is_filled_in_where_the_apache_operator_does(
         }
 
 
-async def test_one_object_is_read_and_written_in_every_version(server_with_definitions: Conversation) -> None:
+async def test_object_can_be_read_and_written_in_every_version(server_with_definitions: Conversation) -> None:
     conversation = server_with_definitions
     created = (await create(conversation, application(mainClass="A"), "v1alpha1")).body
     assert created["apiVersion"] == f"{GROUP}/v1alpha1"
@@ -216,7 +216,7 @@ async def test_one_object_is_read_and_written_in_every_version(server_with_defin
     assert patched["metadata"]["labels"] == dict.fromkeys(VERSIONS, "seen")
 
 
-async def test_spec_and_status_are_written_apart(server_with_definitions: Conversation) -> None:
+async def test_spec_and_status_are_written_separately(server_with_definitions: Conversation) -> None:
     conversation = server_with_definitions
     state = {"currentStateSummary": "Submitted", "message": "", "reason": "Created", "lastTransitionTime": "t"}
     status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 0, "restartCounter": 3}}}
@@ -237,7 +237,7 @@ async def test_spec_and_status_are_written_apart(server_with_definitions: Conver
     assert changed.body["status"] == status
 
 
-async def test_a_table_shows_the_state(server_with_definitions: Conversation) -> None:
+async def test_table_of_applications_shows_the_state(server_with_definitions: Conversation) -> None:
     conversation = server_with_definitions
     await create(conversation, application())
     path = conversation.path("sparkapplications/it", f"{GROUP}/v1")
@@ -262,7 +262,7 @@ async def test_a_table_shows_the_state(server_with_definitions: Conversation) ->
         assert row["cells"][:4] == ["it", "ResourceReleased", "Failed", 2]
 
 
-async def test_a_table_of_clusters_shows_the_state(server_with_definitions: Conversation) -> None:
+async def test_table_of_clusters_shows_the_state(server_with_definitions: Conversation) -> None:
     path = server_with_definitions.path("sparkclusters", f"{GROUP}/v1")
     table = (await server_with_definitions.ask("GET", path, accept=TABLE)).body
     assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Current State", "Age"]
@@ -278,11 +278,11 @@ def cluster(name: str, initial: int, least: int, most: int) -> Document:
     ("numbers", "field"),
     [((-1, 0, 0), "initWorkers"), ((1, -1, 0), "minWorkers"), ((1, -3, 2), "minWorkers")],
 )
-async def test_workers_that_kubernetes_refuses_are_refused_by_the_definition(
+async def test_invalid_worker_counts_are_refused_by_the_definition(
     server: Server, server_with_definitions: Conversation, numbers: tuple[int, int, int], field: str
 ) -> None:
     reply = await create(server_with_definitions, cluster("refused", *numbers))
-    if server.name == "local":  # it evaluates no rules in CEL: the controller and `validate` refuse these numbers
+    if server.name == "local":  # it has no CEL: the controller and `validate` refuse these numbers
         assert reply.status == 201
         return
     assert reply.status == 422
@@ -291,14 +291,14 @@ async def test_workers_that_kubernetes_refuses_are_refused_by_the_definition(
 
 
 @pytest.mark.parametrize("numbers", [(0, 0, 0), (5, 1, 3), (1, 5, 3), (3, 3, 3), (0, 1, 2), (1, 0, -1), (1, 0, 2)])
-async def test_workers_that_the_apache_operator_runs_are_accepted(
+async def test_worker_counts_of_the_apache_operator_are_accepted(
     server_with_definitions: Conversation, numbers: tuple[int, int, int]
 ) -> None:
     reply = await create(server_with_definitions, cluster("accepted", *numbers))
     assert reply.status == 201, reply.body
 
 
-async def test_a_cluster_that_was_stored_before_the_rules_can_still_be_changed(
+async def test_cluster_stored_before_the_rules_can_be_changed(
     server: Server, server_with_definitions: Conversation
 ) -> None:
     conversation = server_with_definitions
@@ -312,7 +312,7 @@ async def test_a_cluster_that_was_stored_before_the_rules_can_still_be_changed(
     old, probe = cluster("old", 1, -1, 2), cluster("probe", 1, -1, 2)
 
     async def define(versions: Document, expected: int) -> None:
-        """Replace the definition, and wait until the server goes by it."""
+        """Replace the definition, and wait until the server uses it."""
         patch = {"spec": {"versions": versions["spec"]["versions"]}}
         assert (await conversation.ask("PATCH", path, patch, content_type=MERGE_PATCH)).status == 200
         await eventually(

@@ -35,7 +35,7 @@ async def client() -> AsyncIterator[KubeClient]:
 
 @pytest.fixture
 async def namespace(client: KubeClient) -> AsyncIterator[str]:
-    """A namespace in which drivers have the rights that they need; it goes with everything in it."""
+    """A namespace in which drivers have the permissions that they need. It is deleted with all its objects."""
     name = f"e2e-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     try:
@@ -49,7 +49,7 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def controller(client: KubeClient, namespace: str, tmp_path: Path) -> Path:
-    """A kubeconfig with the rights of docs/manifests/controller.yaml in the namespace, which are those of the chart."""
+    """A kubeconfig with the permissions of docs/manifests/controller.yaml in the namespace, as in the chart."""
     role = yaml.safe_load((MANIFESTS / "controller.yaml").read_text())
     binding = {
         "metadata": {"name": CONTROLLER},
@@ -68,7 +68,7 @@ async def controller(client: KubeClient, namespace: str, tmp_path: Path) -> Path
 
 @pytest.fixture
 async def definitions(client: KubeClient) -> None:
-    """The definitions are there."""
+    """Install the definitions."""
     for document in custom_resource_definitions():
         try:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
@@ -78,18 +78,18 @@ async def definitions(client: KubeClient) -> None:
 
 @pytest.fixture
 async def driven(client: KubeClient, namespace: str, definitions: None, controller: Path) -> AsyncIterator[str]:
-    """A namespace that a controller with few rights looks after; at the end it takes down the applications."""
+    """A namespace with a controller that has few permissions. Its applications are deleted at the end."""
     with reconciling(namespace, controller) as log:
         try:
             yield namespace
         finally:
-            for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # it has finalizers on them
+            for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # the controller must remove its finalizers
                 await delete_all(client, kind, namespace)
     assert "grant the verb" not in log.read_text()
 
 
 def write_kubeconfig(path: Path, token: str) -> None:
-    """Write that of the cluster, with a token in place of who it is for."""
+    """Write the kubeconfig of the cluster with a token as its credentials."""
     kubeconfig = yaml.safe_load(Path(str(KUBECONFIG)).read_text())
     for user in kubeconfig["users"]:
         user["user"] = {"token": token}

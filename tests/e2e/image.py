@@ -1,7 +1,7 @@
-"""`python -m tests.e2e.image FOLDER`: the Dockerfile's steps onto a Debian root, where there is no image registry.
+"""`python -m tests.e2e.image FOLDER`: run the steps of the Dockerfile on a Debian root, without an image registry.
 
-Needs root, debootstrap, and the mirrors of this machine. FOLDER becomes the image's root; printed is what else an
-image consists of, a line each: the program that it starts, and the variables of its environment.
+The program needs root, debootstrap, and the mirrors of this machine. FOLDER becomes the root of the image. The program
+prints the other parts of the image, one per line: the entry point and the environment variables.
 """
 
 import json
@@ -19,13 +19,14 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 RELEASE = "bookworm"
 PACKAGES = "python3,python3-venv,ca-certificates"
-# What lets a step reach package indexes from inside; none of it comes into the image, whose last stage runs nothing.
+# With these, a step inside the root reaches package indexes. They do not become part of the image, because its last
+# stage runs no command.
 _OUTSIDE = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
 
 
 @dataclass
 class Stage:
-    """A root on the way to being an image."""
+    """A root file system that becomes an image."""
 
     root: Path
     folder: str = "/"
@@ -34,12 +35,12 @@ class Stage:
     entrypoint: list[str] = field(default_factory=list)
 
     def path(self, name: str) -> Path:
-        """Where `name`, as a step has it, is on this machine."""
+        """Return the path on this machine of `name` in the root."""
         return self.root / os.path.normpath(os.path.join(self.folder, name)).lstrip("/")  # noqa: PTH118 (of the image)
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """The words and arguments of a Dockerfile, continued lines joined, ARG's defaults filled in."""
+    """Yield the instructions of a Dockerfile with their arguments. Join continued lines, and fill in ARG defaults."""
     defaults: dict[str, str] = {}
     joined = re.sub(r"\\\n\s*", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
     for line in filter(None, map(str.strip, joined.splitlines())):
@@ -52,10 +53,10 @@ def instructions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def build(text: str, folder: Path) -> Stage:
-    """Carry out a Dockerfile; the last stage.
+    """Carry out a Dockerfile. Return its last stage.
 
     Raises:
-        ValueError: it has an instruction that is not known here.
+        ValueError: The Dockerfile has an unknown instruction.
     """
     base, stages = folder / "base", {}
     _debootstrap(base)
@@ -83,7 +84,7 @@ def _carry_out(stage: Stage, word: str, rest: str, stages: Mapping[str, Stage]) 
         case "ENTRYPOINT":
             stage.entrypoint = json.loads(rest)
         case "CMD":
-            pass  # who starts a container on a node says its arguments
+            pass  # a pod sets the arguments
         case "COPY":
             _copy(stage, shlex.split(rest), stages)
         case "RUN":

@@ -1,7 +1,7 @@
-"""A real node and what runs on it: applications, and the controller that drives them.
+"""A real node, with applications and the controller that manages them.
 
-E2E_KUBECONFIG and E2E_IMAGE name the cluster and an image with the layout of Spark's own; E2E_JAR and E2E_CLASS
-a Java application in it that prints `Pi is roughly`.
+E2E_KUBECONFIG and E2E_IMAGE name the cluster and an image with the layout of Spark's own image. E2E_JAR and E2E_CLASS
+name a Java application in the image that prints `Pi is roughly`.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ CONF = {
 
 
 def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
-    """A SparkApplication that suits a small node."""
+    """Build a SparkApplication that fits on a small node."""
     return {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
@@ -55,7 +55,7 @@ def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
 
 @contextmanager
 def reconciling(namespace: str, kubeconfig: Path) -> Iterator[Path]:
-    """Run `spark-operator reconcile` for a namespace; where its log is, `reconcile.log` beside the kubeconfig."""
+    """Run `spark-operator reconcile` for a namespace. Its log is `reconcile.log` next to the kubeconfig."""
     words = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
     log_file = kubeconfig.with_name("reconcile.log")
     with log_file.open("w") as log:
@@ -79,7 +79,7 @@ def reconciling(namespace: str, kubeconfig: Path) -> Iterator[Path]:
 async def pod_when(
     client: KubeClient, namespace: str, name: str, holds: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
-    """The pod, once something holds of it."""
+    """Return the pod when a condition is true for it."""
     async with asyncio.timeout(DEADLINE):
         while True:
             pod: dict[str, Any] = await client.get(PODS, name, namespace)
@@ -89,14 +89,14 @@ async def pod_when(
 
 
 async def ended(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
-    """The pod, once it has ended."""
+    """Return the pod when it has terminated."""
     return await pod_when(client, namespace, name, lambda pod: pod["status"].get("phase") in ("Succeeded", "Failed"))
 
 
 async def delete_all(client: KubeClient, kind: ResourceType, namespace: str) -> None:
-    """Delete everything of that kind, and return once it is gone."""
+    """Delete all objects of a kind, and wait until none exists."""
     for item in (await client.list(kind, namespace)).items:
-        with suppress(NotFound):  # it was on its way
+        with suppress(NotFound):  # its deletion was in progress
             await client.delete(kind, item["metadata"]["name"], namespace)
 
     async def none_is_left() -> bool:

@@ -1,4 +1,4 @@
-"""The controller as a pod: from its image (E2E_CONTROLLER_IMAGE), installed with the chart (HELM)."""
+"""Run the controller as a pod from its image (E2E_CONTROLLER_IMAGE), installed with the chart (HELM)."""
 
 import os
 import secrets
@@ -32,10 +32,10 @@ pytestmark = [
 
 @pytest.fixture
 async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[str, str]]:
-    """The chart installed into a namespace of its own, for another one; the names of both."""
+    """The chart, installed into its own namespace to watch another one. Yields the names of both."""
     name = f"chart-{secrets.token_hex(3)}"
     operators, jobs = f"{name}-operators", f"{name}-jobs"
-    # Nothing that this standard forbids is admitted beside the controller.
+    # The namespace of the controller admits only pods that satisfy this standard.
     strict = {"pod-security.kubernetes.io/enforce": "restricted"}
     for namespace, labels in ((operators, strict), (jobs, {})):
         metadata = {"name": namespace, "labels": labels}
@@ -69,7 +69,7 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
 
 
 async def leader(client: KubeClient, namespace: str) -> str:
-    """The name of the pod that leads, empty while none does."""
+    """Return the name of the leading pod; empty if no pod leads."""
     lease = await client.get(LEASES, RELEASE, namespace)
     return read_tenure(lease).holder.rpartition("_")[0]
 
@@ -79,7 +79,7 @@ async def delete_the_leader(client: KubeClient, namespace: str) -> None:
 
 
 async def kill_the_leader(client: KubeClient, namespace: str) -> None:
-    # Without a grace period nobody is told to let the lease go.
+    # Without a grace period, the pod cannot release the Lease.
     await client.delete(PODS, await leader(client, namespace), namespace, grace_seconds=0)
 
 
@@ -89,7 +89,7 @@ async def upgrade(client: KubeClient, namespace: str) -> None:
 
 
 @pytest.mark.parametrize("disturb", [delete_the_leader, kill_the_leader, upgrade])
-async def test_another_replica_goes_on_in_the_middle_of_a_run(
+async def test_other_replica_continues_a_running_application(
     client: KubeClient, release: tuple[str, str], disturb: Callable[[KubeClient, str], Awaitable[None]]
 ) -> None:
     operators, jobs = release
@@ -108,7 +108,7 @@ async def test_another_replica_goes_on_in_the_middle_of_a_run(
     assert [state for state, _ in seen].count("DriverRequested") == 1
 
 
-async def test_the_api_server_reaches_the_webhook(client: KubeClient, release: tuple[str, str]) -> None:
+async def test_api_server_reaches_the_webhook(client: KubeClient, release: tuple[str, str]) -> None:
     _, jobs = release
     invalid = script("invalid", WORK, jars="local:///a.jar")
     messages: list[str] = []

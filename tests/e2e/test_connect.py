@@ -1,4 +1,4 @@
-"""A Spark Connect server on a real node, from rendered resources alone."""
+"""Run a Spark Connect server on a real node from rendered resources."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ def has_begun(pod: dict[str, Any]) -> bool:
     return any("waiting" not in each["state"] for each in pod["status"].get("containerStatuses", ()))
 
 
-async def test_a_rendered_connect_server_serves(
+async def test_rendered_connect_server_answers(
     client: KubeClient, namespace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "app.json"

@@ -1,4 +1,4 @@
-"""The lives that the local cluster is held to are those on a real one."""
+"""The recorded pod lives, which the local cluster must reproduce, are those of a real cluster."""
 
 import asyncio
 import json
@@ -16,16 +16,16 @@ from workloads.life import RECORDED, life
 pytestmark = NEEDED
 
 
-def test_pods_live_on_this_node_as_they_were_recorded() -> None:
+def test_pods_on_this_node_equal_the_recording() -> None:
     lives = asyncio.run(lives_on(str(KUBECONFIG), IMAGE, SCENARIOS))
 
     assert lives == {scenario.name: recorded(scenario.name) for scenario in SCENARIOS}
 
 
-async def test_logs_are_answered_by_this_node_as_they_were_recorded() -> None:
+async def test_logs_of_this_node_equal_the_recording() -> None:
     assert await log_answers(Path(str(KUBECONFIG)), IMAGE) == json.loads(LOG_ANSWERS.read_text(encoding="utf-8"))
 
 
-async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded() -> None:
+async def test_stateful_set_on_this_cluster_equals_the_recording() -> None:
     async with open_client(Path(str(KUBECONFIG))) as client:
         assert await life(client, IMAGE) == json.loads(RECORDED.read_text())

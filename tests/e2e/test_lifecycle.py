@@ -1,4 +1,4 @@
-"""Applications on a real node, driven by the controller: how they end, and what is said of it."""
+"""Run applications on a real node under the controller, and check their states and messages."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parents[2] / "example_dags" / "spark_pi.py"
 TERMINATED = ("ResourceReleased", "TerminatedWithoutReleaseResources")
 COUNT = "from pyspark.sql import SparkSession\nprint('rows', SparkSession.builder.getOrCreate().range(100).count())\n"
 FAIL = "import sys\nprint('out of luck')\nsys.exit(3)\n"
-# Twenty seconds of work in tasks of half a second; what is lost is done again.
+# The job takes twenty seconds, in tasks of half a second. Spark repeats lost tasks.
 WORK = """
 import time
 from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ print("sum", context.parallelize(range(40), 40).map(work).sum())
 
 
 def script(name: str, text: str, **spec: Any) -> Json:
-    """An application that runs a Python script, which its pods find in a config map."""
+    """Build an application that runs a Python script, which its pods mount from a config map."""
     mount = {"name": "job", "mountPath": "/job"}
     template = {
         "spec": {
@@ -69,19 +69,19 @@ ONE_EXECUTOR = {"instanceConfig": {"initExecutors": 1, "minExecutors": 1, "maxEx
 
 
 def transitions(document: Json) -> list[tuple[str, str]]:
-    """The states that an application has been in, with what was said of them."""
+    """Return the states of an application, with their messages."""
     return history(document.get("status") or {})
 
 
 def history(summary: Json) -> list[tuple[str, str]]:
-    """The same of a status, or of what it says of the attempt before."""
+    """Return the states of a status, or of the previous attempt in it."""
     states = summary.get("stateTransitionHistory") or {}
     ordered = [states[number] for number in sorted(states, key=int)]
     return [(each["currentStateSummary"], each.get("message", "")) for each in ordered]
 
 
 async def application_when(client: KubeClient, namespace: str, name: str, *states: str) -> list[tuple[str, str]]:
-    """The application's transitions, once one of the states is among them."""
+    """Return the application's transitions when one of the states is among them."""
     async with asyncio.timeout(DEADLINE):
         while True:
             seen = transitions(await client.get(SPARK_APPLICATIONS, name, namespace))
@@ -104,7 +104,7 @@ async def pods_of(client: KubeClient, namespace: str, role: str) -> list[str]:
         pytest.param(UNSCHEDULABLE, "DriverStartTimedOut", "did not start within 5 s", id="no-node-for-the-driver"),
     ],
 )
-async def test_an_application_ends_as_it_should(
+async def test_application_ends_in_the_expected_state(
     client: KubeClient, driven: str, document: Json, end: str, said: str
 ) -> None:
     name = document["metadata"]["name"]
@@ -118,7 +118,7 @@ async def test_an_application_ends_as_it_should(
     assert await pods_of(client, driven, "driver") == []
 
 
-async def test_an_application_starts_again_after_its_driver_is_deleted(client: KubeClient, driven: str) -> None:
+async def test_application_restarts_after_its_driver_is_deleted(client: KubeClient, driven: str) -> None:
     restart = {"restartConfig": {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}}
     document = script("again", WORK, applicationTolerations=ONE_EXECUTOR | restart)
     await client.create(SPARK_APPLICATIONS, document, driven)
@@ -138,7 +138,7 @@ async def test_an_application_starts_again_after_its_driver_is_deleted(client: K
     assert "deleted" in dict(history(status["previousAttemptSummary"]))["Failed"]
 
 
-async def test_what_an_application_has_made_stays_or_goes_by_its_policy(client: KubeClient, driven: str) -> None:
+async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driven: str) -> None:
     released, kept = TERMINATED
     expected = {
         ("completed", "Never"): released,
@@ -166,13 +166,13 @@ def name_of(end: str, policy: str) -> str:
 
 
 async def only_that_is_left(client: KubeClient, namespace: str, names: list[str]) -> bool:
-    """Whether there are the drivers and scripts of these applications, and of no other."""
+    """Return whether the drivers and scripts of exactly these applications exist."""
     maps = [item["metadata"]["name"] for item in (await client.list(CONFIG_MAPS, namespace)).items]
     there = (await pods_of(client, namespace, "driver"), [name for name in maps if name.endswith("-job")])
     return there == (sorted(f"{name}-0-driver" for name in names), sorted(f"{name}-job" for name in names))
 
 
-async def test_executors_that_are_lost_come_again(client: KubeClient, driven: str) -> None:
+async def test_lost_executors_are_replaced(client: KubeClient, driven: str) -> None:
     await client.create(SPARK_APPLICATIONS, script("lost", WORK, applicationTolerations=ONE_EXECUTOR), driven)
     await application_when(client, driven, "lost", "RunningHealthy")
     first = await pods_of(client, driven, "executor")
@@ -192,7 +192,7 @@ async def test_executors_that_are_lost_come_again(client: KubeClient, driven: st
 @pytest.mark.airflow
 @pytest.mark.usefixtures("airflow_database")
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-def test_the_example_dag_runs(driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_dag_succeeds(driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extra = {"kube_config_path": str(KUBECONFIG), "namespace": driven}
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps({"conn_type": "kubernetes", "extra": extra}))
     monkeypatch.setenv("AIRFLOW_VAR_SPARK_IMAGE", IMAGE)

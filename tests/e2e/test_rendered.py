@@ -1,4 +1,4 @@
-"""Applications run on a real node from rendered resources alone: no controller, no spark-submit."""
+"""Run applications on a real node from rendered resources, without a controller or spark-submit."""
 
 import json
 from pathlib import Path
@@ -73,7 +73,7 @@ PYTHON = application(
     driverSpec={
         "podTemplateSpec": {
             "spec": {
-                # As an init container that goes on it ends with the driver; beside it, it would keep the pod alive.
+                # As a restartable init container, it ends with the driver. As a container, it would keep the pod alive.
                 "initContainers": [SIDECAR | {"restartPolicy": "Always"}],
                 "containers": [
                     {

@@ -1,4 +1,4 @@
-"""A SparkCluster on a real node, and an application whose executors are on its workers."""
+"""Run a SparkCluster on a real node, and an application whose executors are on its workers."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,8 @@ from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, pod_wh
 
 pytestmark = NEEDED
 
-# Spark's images have these; what PyPI calls Spark has not. They do what Spark's do, where nothing is configured.
+# Spark's images contain these scripts, but the package from PyPI does not. They do what Spark's scripts do without
+# configuration.
 DAEMON = """\
 #!/bin/bash
 . /opt/spark/sbin/spark-config.sh
@@ -31,7 +32,7 @@ SCRIPTS = {
 
 
 def role(name: str) -> dict[str, Any]:
-    """What a master or worker is built upon: little, and the script that starts it."""
+    """Build the spec of a master or worker, with the script that starts it."""
     script = f"start-{name}.sh"
     container = {
         "name": name,
@@ -58,7 +59,7 @@ CLUSTER = {
 }
 
 
-async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(client: KubeClient, driven: str) -> None:
+async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, driven: str) -> None:
     scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
     await client.create(CONFIG_MAPS, scripts, driven)
     document = apply_parameters(

@@ -1,6 +1,6 @@
-"""A local cluster that is killed at any moment leaves no process, and no state that is in the way of the next one.
+"""A local cluster that is killed at any moment leaves no process, and no state that prevents the next start.
 
-FAULT_ROUNDS says how often; a failed round names its seed, which FAULT_SEED repeats.
+FAULT_ROUNDS is the number of rounds. A failed round prints its seed, and FAULT_SEED repeats the round.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "3"))
 SEED = int(os.environ.get("FAULT_SEED", "1"))
 DEADLINE_SECONDS = 60
-# Starts a cluster, then pods of several kinds, and goes on until it is killed.
+# This program starts a cluster, then pods of several kinds, until it is killed.
 CLUSTER = """
 import asyncio, sys
 from pathlib import Path
@@ -51,7 +51,7 @@ time.sleep(600)
 
 
 def pods(mark: str, number: int) -> list[dict[str, object]]:
-    """A pod with a family of processes, one that is started again and again, and one that is about to end."""
+    """Build three pods: one with child processes, one that restarts repeatedly, and one that ends soon."""
 
     def document(name: str, *command: str, policy: str = "Never") -> dict[str, object]:
         container = {"name": "main", "image": "local/process", "command": [*command, mark]}
@@ -70,13 +70,13 @@ def pods(mark: str, number: int) -> list[dict[str, object]]:
 
 
 def processes_with(mark: str) -> list[str]:
-    """The processes that have a word in their command line, by the whole of it."""
+    """Return the processes that have a word in their command line, with the whole command line."""
     listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, check=True)
     return [line for line in listing.stdout.decode(errors="replace").splitlines() if mark in line]
 
 
 def until(holds: Callable[[], object], what: str) -> None:
-    """Wait for something; it is an error if that never comes."""
+    """Wait until a condition is true; fail after a deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, what
@@ -85,8 +85,8 @@ def until(holds: Callable[[], object], what: str) -> None:
 
 @pytest.mark.timeout(60 + 30 * ROUNDS)
 @pytest.mark.parametrize(("memory", "rounds"), [("forget", ROUNDS), ("keep", (ROUNDS + 4) // 5)])
-def test_a_cluster_that_is_killed_at_random_leaves_nothing_behind(tmp_path: Path, memory: str, rounds: int) -> None:
-    """Every other time pods are sure to run; else it may be starting still."""
+def test_cluster_killed_at_random_leaves_no_process(tmp_path: Path, memory: str, rounds: int) -> None:
+    """In every second round, pods are running before the kill. In the others, the cluster may still be starting."""
     mark = f"pod-of-{tmp_path.name}-{os.getpid()}"
     for round_number in range(rounds):
         seed = SEED + round_number

@@ -1,4 +1,4 @@
-"""A wheel of each distribution installs into an empty environment and works."""
+"""A wheel of each distribution can be installed into an empty environment and works there."""
 
 import json
 import os
@@ -46,7 +46,7 @@ pytestmark = [
 
 
 def installed(folder: Path, requirement: str) -> Path:
-    """The folder of programs of an empty environment with one requirement, at the versions that are pinned."""
+    """Install one requirement into an empty environment, with the pinned versions. Return its folder of programs."""
     pins = re.findall(
         r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE
     )
@@ -101,7 +101,7 @@ def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_the_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
+def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
     programs = installed(tmp_path, "airflow-provider-spark-operator[airflow,local]")
     document = tmp_path / "pi.json"
     document.write_text(json.dumps(APPLICATION), encoding="utf-8")

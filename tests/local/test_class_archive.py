@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: found where it was made for, ignored elsewhere."""
+"""The archive of Spark's classes is specific to a Java and a Spark."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,16 +29,16 @@ def spark(tmp_path: Path) -> Path:
     return tmp_path / "spark"
 
 
-def test_the_same_java_and_spark_have_one_archive(java: Java, spark: Path, tmp_path: Path) -> None:
+def test_same_java_and_spark_have_the_same_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     assert build_archive_path(java, spark, tmp_path) == build_archive_path(java, spark, tmp_path)
     assert build_archive_path(java, spark, tmp_path).parent == tmp_path
 
 
-def test_another_java_has_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
+def test_other_java_has_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     assert build_archive_path(java, spark, tmp_path) != build_archive_path(replace(java, major=21), spark, tmp_path)
 
 
-def test_another_jar_makes_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
+def test_other_jar_has_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     before = build_archive_path(java, spark, tmp_path)
     (spark / "jars" / "extra.jar").write_text("extra")
     assert build_archive_path(java, spark, tmp_path) != before
@@ -51,13 +51,13 @@ def test_another_jar_makes_another_archive(java: Java, spark: Path, tmp_path: Pa
         (25, "-XX:AOTCacheOutput=/a.jsa", "-XX:AOTCache=/a.jsa"),
     ],
 )
-def test_each_java_is_told_in_its_own_words(java: Java, major: int, recorded: str, started: str) -> None:
+def test_each_java_gets_its_own_options(java: Java, major: int, recorded: str, started: str) -> None:
     java = replace(java, major=major)
     assert build_recording_options(java, Path("/a.jsa")) == (recorded,)
     assert build_starting_options(java, Path("/a.jsa")) == (started, "-Xlog:disable")
 
 
-def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java: Java, spark: Path) -> None:
+def test_archive_has_the_class_path_of_containers(java: Java, spark: Path) -> None:
     command = build_recording_command(
         SparkInstallation(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"]
     )

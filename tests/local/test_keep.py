@@ -1,4 +1,4 @@
-"""What a cluster with a journal has answered with success is there again, however it ended."""
+"""A cluster with a journal restores every object whose write it confirmed, however the cluster ended."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ async def api_of(home: Path) -> client.ApiClient:
 
 
 async def write_until_cut_off(home: Path, start: int) -> list[str]:
-    """Create config maps for as long as the cluster answers; the names of those that it said it has."""
+    """Create config maps while the cluster answers. Return the names of those that it confirmed."""
     said: list[str] = []
 
     async def write(core: client.CoreV1Api, worker: int) -> None:
@@ -37,7 +37,7 @@ async def write_until_cut_off(home: Path, start: int) -> list[str]:
     return said
 
 
-async def test_nothing_that_was_answered_is_lost_when_the_cluster_is_killed(tmp_path: Path) -> None:
+async def test_confirmed_writes_survive_a_killed_cluster(tmp_path: Path) -> None:
     home = tmp_path / "home"
     expected: list[str] = []
     for number in range(ROUNDS + 1):
@@ -60,7 +60,7 @@ async def test_nothing_that_was_answered_is_lost_when_the_cluster_is_killed(tmp_
     assert len(expected) > ROUNDS
 
 
-async def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
+async def test_objects_are_not_kept_without_keep(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for _ in range(2):
         async with start_command("local", "up", "--home", str(home), home=tmp_path) as process:
@@ -123,7 +123,7 @@ async def test_foreign_journal_refuses_to_start_and_stays(tmp_path: Path) -> Non
         assert (home / "journal").read_text() == "dear diary"
 
 
-async def test_repair_gives_a_namespace_the_service_account_that_was_damaged(tmp_path: Path) -> None:
+async def test_repair_restores_a_damaged_service_account(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home", keep=True) as cluster:
         journal = cluster.home / "journal"
     lines = journal.read_bytes().splitlines(keepends=True)

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.local.programs import (
 
 @pytest.fixture
 def spark_home(tmp_path: Path) -> Path:
-    """A Spark home whose own script says that it was called."""
+    """A Spark home whose own script prints that it was called."""
     for name, text in (("bin/load-spark-env.sh", "export LOADED=yes"), ("sbin/spark-daemon.sh", 'echo own "$@"')):
         path = tmp_path / "spark home" / name
         path.parent.mkdir(parents=True)
@@ -25,7 +25,7 @@ def spark_home(tmp_path: Path) -> Path:
     return tmp_path / "spark home"
 
 
-def test_a_script_starts_its_daemon_and_another_tells_whether_it_runs(tmp_path: Path, spark_home: Path) -> None:
+def test_scripts_start_a_daemon_and_report_its_status(tmp_path: Path, spark_home: Path) -> None:
     go = tmp_path / "go"
     waits = f'echo "$LOADED" "$@"; while [ ! -e "{go}" ]; do sleep 0.05; done'
     commands = {WORKER: ["sh", "-c", waits, "name", "--host", "a b"]}
@@ -41,7 +41,7 @@ def test_a_script_starts_its_daemon_and_another_tells_whether_it_runs(tmp_path: 
     assert run.stdout == "yes --host a b spark://it:7077\nended\n"
 
 
-def test_other_daemons_are_left_to_sparks_own_script(tmp_path: Path, spark_home: Path) -> None:
+def test_other_daemons_use_the_script_of_spark(tmp_path: Path, spark_home: Path) -> None:
     scripts = write_daemon_scripts(tmp_path / "folder", spark_home, {MASTER: ["true"]})
 
     run = subprocess.run([scripts["spark-daemon.sh"], "stop", "Other", "1"], capture_output=True, text=True, check=True)
@@ -49,20 +49,20 @@ def test_other_daemons_are_left_to_sparks_own_script(tmp_path: Path, spark_home:
     assert run.stdout == "own stop Other 1\n"
 
 
-def test_the_words_of_a_command_tell_which_daemon_it_starts() -> None:
+def test_command_names_the_daemon_that_it_starts() -> None:
     words = ["bash", "-c", "/opt/spark/sbin/start-master.sh && sleep 1"]
 
     assert is_started_by(MASTER, words)
     assert not is_started_by(WORKER, words)
 
 
-def test_a_java_with_the_module_is_its_own_home(tmp_path: Path) -> None:
+def test_java_with_the_module_keeps_its_home(tmp_path: Path) -> None:
     java = Java(tmp_path / "java", 17, frozenset({"java.base", "jdk.incubator.vector"}))
 
     assert prepare_java_home(java, tmp_path / "home") == java.home
 
 
-def test_a_java_without_the_module_is_not_asked_for_it(tmp_path: Path) -> None:
+def test_option_for_a_missing_module_is_dropped(tmp_path: Path) -> None:
     program = tmp_path / "the java" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')

@@ -8,7 +8,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size
 
 
 @given(st.dictionaries(TEXT.filter(bool), TEXT, max_size=5))
-def test_what_is_written_is_read_again(entries: dict[str, str]) -> None:
+def test_written_properties_can_be_read(entries: dict[str, str]) -> None:
     assert read_properties(write_properties(entries)) == entries
 
 

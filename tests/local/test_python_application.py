@@ -1,4 +1,4 @@
-"""The example of a script with a module and a file, as the Airflow operator submits it, with real Spark."""
+"""Run the example of a script with a module and a file, as the Airflow operator submits it, with real Spark."""
 
 from pathlib import Path
 from runpy import run_path
@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 
 def submitted() -> dict[str, Any]:
-    """The document of the example's task, with the values that Airflow would render."""
+    """Return the document of the example's task, with the values that Airflow would render."""
     from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
     from airflow_provider_spark_operator.operators.document import parse_application
     from airflow_provider_spark_operator.operators.shipment import Sender, ship
@@ -32,7 +32,7 @@ def submitted() -> dict[str, Any]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(400)
-async def test_a_script_with_a_module_runs_when_the_document_names_pythons_runner(tmp_path: Path) -> None:
+async def test_script_with_a_module_runs_with_the_python_runner(tmp_path: Path) -> None:
     document = submitted()
     assert document["spec"]["mainClass"] == "org.apache.spark.deploy.PythonRunner"
     async with run_cluster(tmp_path / "home") as cluster:

@@ -1,4 +1,4 @@
-"""The runtime of Spark images on a node, and which images it runs."""
+"""The runtime of Spark images on a node, and the images that it runs."""
 
 import importlib.util
 from collections.abc import AsyncIterator
@@ -33,13 +33,13 @@ async def node(tmp_path: Path) -> AsyncIterator[RunningNode]:
         "cluster/spark:4.3.0",
     ],
 )
-def test_spark_images_are_run_by_the_installed_spark(image: str) -> None:
+def test_spark_images_run_the_installed_spark(image: str) -> None:
     spark = SparkRuntime()
 
     assert runtime_of(image, build_spark_images(spark)) is spark
 
 
-def test_one_image_runs_commands_as_they_are() -> None:
+def test_process_image_runs_commands_unchanged() -> None:
     assert runtime_of("local/process:latest", build_spark_images()) is HOST
 
 
@@ -62,7 +62,7 @@ def test_only_a_standalone_master_listens_on_assigned_ports() -> None:
     assert not runtime.uses_assigned_ports({"args": ["driver"]})
 
 
-async def test_without_java_a_spark_container_says_what_to_install(
+async def test_spark_container_without_java_reports_what_to_install(
     node: RunningNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
@@ -78,10 +78,8 @@ async def test_without_java_a_spark_container_says_what_to_install(
     assert "pip install 'airflow-provider-spark-operator[local]'" in terminated["message"]
 
 
-@pytest.mark.parametrize(("file", "problem"), [("/dev/zero", "it is no regular file"), ("/nowhere", "No such file")])
-async def test_a_properties_file_that_is_none_does_not_hold_up_the_node(
-    node: RunningNode, file: str, problem: str
-) -> None:
+@pytest.mark.parametrize(("file", "problem"), [("/dev/zero", "it is not a regular file"), ("/nowhere", "No such file")])
+async def test_invalid_properties_file_does_not_block_the_node(node: RunningNode, file: str, problem: str) -> None:
     container = {"name": "main", "image": "spark:4.3.0", "args": ["driver", "--properties-file", file]}
     node.create(pod(container))
 

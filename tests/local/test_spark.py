@@ -1,4 +1,4 @@
-"""A driver and its executors as real Spark processes, from the resources that a submission makes."""
+"""Run a driver and its executors as real Spark processes, from the resources of a submission."""
 
 import re
 from collections.abc import AsyncIterator
@@ -109,7 +109,7 @@ async def client(tmp_path: Path) -> AsyncIterator[KubeClient]:
 
 
 @pytest.mark.spark
-async def test_a_driver_computes_pi_with_two_executors(client: KubeClient) -> None:
+async def test_driver_computes_pi_with_two_executors(client: KubeClient) -> None:
     executors: set[str] = set()
     driver = await client.create(PODS, driver_pod("local:///opt/spark/examples/src/main/python/pi.py", "4"), "default")
     await client.create(CONFIG_MAPS, configuration(driver), "default")

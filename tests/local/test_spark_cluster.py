@@ -1,4 +1,4 @@
-"""A standalone Spark cluster as processes of this machine, and an application that runs on it."""
+"""Run a standalone Spark cluster as processes of this machine, and an application on it."""
 
 import re
 from pathlib import Path
@@ -62,7 +62,7 @@ async def state(client: KubeClient, kind: ResourceType, name: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.timeout(400)
-async def test_an_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
+async def test_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
     async with run_cluster(tmp_path / "home") as cluster:
         client = cluster.client
         await client.create(SPARK_CLUSTERS, SPARK_CLUSTER, "default")

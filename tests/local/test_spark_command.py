@@ -41,7 +41,7 @@ def settings(command: list[str]) -> dict[str, str]:
     return dict(pair.partition("=")[::2] for pair in pairs)
 
 
-def test_a_driver_is_a_submission_in_client_mode(place: ContainerPlace) -> None:
+def test_driver_command_is_a_submission_in_client_mode(place: ContainerPlace) -> None:
     command = driver(place, "spark.driver.memory=512\n", "app.py", "--flag", "")
 
     assert command[0] == "/java/bin/java"
@@ -52,7 +52,7 @@ def test_a_driver_is_a_submission_in_client_mode(place: ContainerPlace) -> None:
     assert command[-5:] == ["--class", "Main", "app.py", "--flag", ""]
 
 
-def test_a_driver_gets_ports_of_its_own_and_the_way_to_the_api(place: ContainerPlace) -> None:
+def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> None:
     given = settings(driver(place, "spark.driver.port=7078\n"))
 
     assert given["spark.driver.port"] == given["spark.driver.blockManager.port"] == given["spark.ui.port"] == "0"
@@ -64,7 +64,7 @@ def test_a_driver_gets_ports_of_its_own_and_the_way_to_the_api(place: ContainerP
     assert not any(value == "token" for value in given.values())
 
 
-def test_a_drivers_properties_have_this_machines_paths(place: ContainerPlace) -> None:
+def test_driver_properties_have_paths_of_this_machine(place: ContainerPlace) -> None:
     properties = (
         "spark.jars=local\\:///opt/spark/jars/a.jar\n"
         "spark.kubernetes.executor.volumes.hostPath.x.options.path=/opt/spark\n"
@@ -79,7 +79,7 @@ def test_a_drivers_properties_have_this_machines_paths(place: ContainerPlace) ->
     }
 
 
-def test_a_drivers_own_java_options_and_class_path_are_honoured(place: ContainerPlace) -> None:
+def test_driver_java_options_and_class_path_are_used(place: ContainerPlace) -> None:
     properties = (
         "spark.driver.defaultJavaOptions=-Da=1\n"
         'spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 -Db="x y"\n'
@@ -96,7 +96,7 @@ def test_a_drivers_own_java_options_and_class_path_are_honoured(place: Container
     assert command[command.index("-cp") + 1] == expected
 
 
-def test_an_executor_is_made_from_its_environment(place: ContainerPlace) -> None:
+def test_executor_command_comes_from_the_environment(place: ContainerPlace) -> None:
     environment = {
         "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@127.0.0.1:4000",
         "SPARK_EXECUTOR_ID": "7",
@@ -130,23 +130,23 @@ def test_an_executor_is_made_from_its_environment(place: ContainerPlace) -> None
     }
 
 
-def test_other_arguments_are_run_as_they_are(place: ContainerPlace) -> None:
+def test_other_arguments_are_unchanged(place: ContainerPlace) -> None:
     assert build_command(SPARK, ["sh", "-c", "x"], {}, place, API) == ["sh", "-c", "x"]
 
 
 @pytest.mark.parametrize("wanted", [None, "python3", "/no/such/python"])
-def test_python_is_the_running_one_unless_the_machine_has_the_wanted(wanted: str | None) -> None:
+def test_python_defaults_to_the_running_interpreter(wanted: str | None) -> None:
     given = {"PYSPARK_PYTHON": wanted} if wanted else {}
 
     assert build_environment(SPARK, given)["PYSPARK_PYTHON"] == sys.executable
     assert build_environment(SPARK, {"PYSPARK_PYTHON": "/bin/sh"})["PYSPARK_PYTHON"] == "/bin/sh"
 
 
-def test_a_pods_own_python_path_comes_first() -> None:
+def test_python_path_of_the_pod_comes_first() -> None:
     assert build_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
 
 
-def test_a_master_listens_on_the_ports_that_stand_for_its_own(place: ContainerPlace) -> None:
+def test_master_listens_on_assigned_ports(place: ContainerPlace) -> None:
     environment = {"SPARK_MASTER_OPTS": '-Da="b \\"c\\"" -Dspark.master.rest.port=6066', "SPARK_DAEMON_MEMORY": "2g"}
 
     command = build_daemon_command(MASTER, SPARK, environment, place, lambda port: port + 10000)
@@ -158,7 +158,7 @@ def test_a_master_listens_on_the_ports_that_stand_for_its_own(place: ContainerPl
     assert command.index("-Dspark.master.rest.port=16066") > command.index("-Dspark.master.rest.port=6066")
 
 
-def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: ContainerPlace) -> None:
+def test_worker_listens_on_free_ports_and_uses_its_own_folder(place: ContainerPlace) -> None:
     command = build_daemon_command(WORKER, SPARK, {}, place, lambda port: port)
 
     assert command[command.index("--port") + 1] == command[command.index("--webui-port") + 1] == "0"
@@ -173,13 +173,13 @@ def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: Contai
         ({"SPARK_MASTER_PORT": "tcp://10.0.0.1:7077"}, "invalid port 'tcp://10.0.0.1:7077' in SPARK_MASTER_PORT"),
     ],
 )
-def test_a_daemon_with_settings_that_make_no_sense_does_not_start(
+def test_invalid_daemon_settings_fail_the_start(
     place: ContainerPlace, environment: dict[str, str], message: str
 ) -> None:
     with pytest.raises(StartError, match=message):
         build_daemon_command(MASTER, SPARK, environment, place, lambda port: port)
 
 
-def test_a_driver_with_options_that_make_no_sense_does_not_start(place: ContainerPlace) -> None:
+def test_invalid_driver_options_fail_the_start(place: ContainerPlace) -> None:
     with pytest.raises(StartError, match=r"spark\.driver\.extraJavaOptions could not be split into options"):
         driver(place, "spark.driver.extraJavaOptions=-Da='b\n")
