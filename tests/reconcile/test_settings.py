@@ -141,7 +141,7 @@ def test_keys_without_a_meaning_here_are_reported() -> None:
         pytest.param("worker: 1", "worker: unknown setting; known are apiRequestBurst,", id="unknown key"),
         pytest.param("- 1", "a mapping of settings is wanted", id="list"),
         pytest.param("a: [", "not YAML: ", id="not YAML"),
-        pytest.param("a: 2026-02-31", "not YAML: a value that is no timestamp", id="no date"),
+        pytest.param("a: 2026-02-31", "not YAML: invalid timestamp", id="no date"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(text: str, sentence: str) -> None:
