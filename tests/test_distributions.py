@@ -21,13 +21,13 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return zipfile.ZipFile(path)
 
 
-def metadata_of(wheel: zipfile.ZipFile) -> email.message.Message:
+def read_metadata(wheel: zipfile.ZipFile) -> email.message.Message:
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     return email.parser.Parser().parsestr(wheel.read(name).decode())
 
 
 def test_wheel_contains_one_package_and_its_license(wheel: zipfile.ZipFile) -> None:
-    package = metadata_of(wheel)["Name"].replace("-", "_")
+    package = read_metadata(wheel)["Name"].replace("-", "_")
     folders = {name.partition("/")[0] for name in wheel.namelist()}
 
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {package}
@@ -36,7 +36,7 @@ def test_wheel_contains_one_package_and_its_license(wheel: zipfile.ZipFile) -> N
 
 
 def test_wheel_lists_its_requirements(wheel: zipfile.ZipFile) -> None:
-    metadata = metadata_of(wheel)
+    metadata = read_metadata(wheel)
     required = {requirement.replace(" ", "") for requirement in metadata.get_all("Requires-Dist") or ()}
 
     if metadata["Name"] == "local-kubernetes":

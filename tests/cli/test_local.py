@@ -30,7 +30,7 @@ def write(folder: Path, script: str, image: str = "local/process") -> str:
     return str(path)
 
 
-def left_in(folder: Path) -> list[str]:
+def list_folder(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -102,7 +102,7 @@ def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
         f"spark-operator: error: --kubeconfig {copy}: the folder {copy.parent} does not exist. "
         "Choose an existing folder that you can write\n"
     )
-    assert left_in(tmp_path) == []
+    assert list_folder(tmp_path) == []
 
 
 async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
     for state in ("DriverRequested", "Succeeded", "TerminatedWithoutReleaseResources"):
         assert f" {state}: " in err
     assert err.splitlines()[-1] == "spark-operator: SparkApplication default/pi: The application succeeded."
-    assert left_in(tmp_path) == ["app.yaml"]
+    assert list_folder(tmp_path) == ["app.yaml"]
 
 
 async def test_failed_application_exits_with_1_and_prints_the_cause(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_interrupted_run_leaves_no_process_and_no_file(tmp_path: Path, num
     assert exit_code == ExitCode.INTERRUPTED
     with pytest.raises(ProcessLookupError):
         os.kill(driver, 0)
-    assert left_in(tmp_path) == ["app.yaml"]
+    assert list_folder(tmp_path) == ["app.yaml"]
 
 
 async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
@@ -171,4 +171,4 @@ async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
         driver = int(await read_line(process, ""))
         process.kill()
         await process.wait()
-        await eventually(lambda: left_in(tmp_path) == ["app.yaml"] and not is_alive(driver))
+        await eventually(lambda: list_folder(tmp_path) == ["app.yaml"] and not is_alive(driver))

@@ -21,12 +21,12 @@ BY_LOCAL = f"left alone: {LOCAL} manages it: local-cluster holds its lease kube-
 LEFT_ALONE = "DrivenByAnother"
 
 
-def documents(folder: Path, script: str, *names: str) -> list[dict[str, Any]]:
+def build_documents(folder: Path, script: str, *names: str) -> list[dict[str, Any]]:
     document = yaml.safe_load(Path(write(folder, script)).read_text())
     return [{**document, "metadata": {"name": name}} for name in names]
 
 
-async def until_state(client: KubeClient, name: str, *states: str) -> dict[str, Any]:
+async def wait_for_state(client: KubeClient, name: str, *states: str) -> dict[str, Any]:
     async with asyncio.timeout(DEADLINE):
         while True:
             found = await client.get(SPARK_APPLICATIONS, name, "default")
@@ -35,7 +35,7 @@ async def until_state(client: KubeClient, name: str, *states: str) -> dict[str, 
             await asyncio.sleep(0.1)
 
 
-async def until_event(client: KubeClient, reason: str, name: str) -> str:
+async def wait_for_event(client: KubeClient, reason: str, name: str) -> str:
     async with asyncio.timeout(DEADLINE):
         while True:
             for event in (await client.list(EVENTS, "default")).items:
@@ -44,7 +44,7 @@ async def until_event(client: KubeClient, reason: str, name: str) -> str:
             await asyncio.sleep(0.1)
 
 
-def writers(document: dict[str, Any]) -> set[str]:
+def find_writers(document: dict[str, Any]) -> set[str]:
     """Return the field managers that wrote the status."""
     return {entry["manager"] for entry in document["metadata"]["managedFields"] if entry.get("subresource") == "status"}
 
@@ -63,13 +63,13 @@ async def test_second_controller_leaves_applications_of_the_local_one_alone_and_
             async with start_command(*words, home=tmp_path) as second:
                 await read_line(second, "ready ")
                 names = await run_until_one_is_left_alone(client, tmp_path)
-                ends = [await until_state(client, name, ApplicationState.RESOURCE_RELEASED) for name in names]
+                ends = [await wait_for_state(client, name, ApplicationState.RESOURCE_RELEASED) for name in names]
                 second.terminate()
                 _, _, log = await wait_for_exit(second)
         local.terminate()
         await wait_for_exit(local)
     for document in ends:
-        assert len(writers(document)) == 1
+        assert len(find_writers(document)) == 1
         assert len(set(states(document))) == len(states(document)), "no state comes twice"
     assert BY_LOCAL in log
 
@@ -79,20 +79,20 @@ async def test_second_controller_reports_at_once_what_the_local_one_manages(tmp_
     async with start_command("local", "up", "--home", str(home), home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
-            for document in documents(tmp_path, f"until [ -e {go} ]; do sleep 0.1; done", "first"):
+            for document in build_documents(tmp_path, f"until [ -e {go} ]; do sleep 0.1; done", "first"):
                 await client.create(SPARK_APPLICATIONS, document, "default")
-            await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
+            await wait_for_state(client, "first", ApplicationState.RUNNING_HEALTHY)
             words = ("reconcile", "--kubeconfig", str(home / "kubeconfig"))
             async with start_command(*words, home=tmp_path) as second:
                 await read_line(second, "ready ")
-                assert (await until_event(client, LEFT_ALONE, "first")).startswith(BY_LOCAL)
+                assert (await wait_for_event(client, LEFT_ALONE, "first")).startswith(BY_LOCAL)
                 go.touch()
-                document = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
+                document = await wait_for_state(client, "first", ApplicationState.RESOURCE_RELEASED)
                 second.terminate()
                 await wait_for_exit(second)
         local.terminate()
         await wait_for_exit(local)
-    assert writers(document) == {LOCAL}
+    assert find_writers(document) == {LOCAL}
 
 
 async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[str]:
@@ -101,9 +101,9 @@ async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[
     async with asyncio.timeout(DEADLINE):
         while not [event for event in (await client.list(EVENTS, "default")).items if BY_LOCAL in event["message"]]:
             names.append(f"app-{len(names)}")
-            for document in documents(folder, "true", names[-1]):
+            for document in build_documents(folder, "true", names[-1]):
                 await client.create(SPARK_APPLICATIONS, document, "default")
-            await until_state(client, names[-1], ApplicationState.RESOURCE_RELEASED)
+            await wait_for_state(client, names[-1], ApplicationState.RESOURCE_RELEASED)
     return names
 
 
@@ -113,7 +113,7 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
         LocalCluster(home, custom_resource_definitions(), keep=True) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig), field_manager=OTHER) as client,
     ):
-        for document in documents(tmp_path, "true", "theirs"):
+        for document in build_documents(tmp_path, "true", "theirs"):
             await client.create(SPARK_APPLICATIONS, document, "default")
         state = {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-03-01T12:00:00Z"}
         status = {"currentState": state, "stateTransitionHistory": {"0": state}}
@@ -123,9 +123,9 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
     async with start_command(*words, home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
-            message = await until_event(client, LEFT_ALONE, "theirs")
+            message = await wait_for_event(client, LEFT_ALONE, "theirs")
             assert message.startswith(f"left alone: {OTHER} managed it last and names no lease")
-            assert writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
+            assert find_writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
         local.terminate()
         _, _, log = await wait_for_exit(local)
     assert f"[default/theirs] left alone: {OTHER} managed it last" in log
@@ -133,8 +133,8 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
     async with start_command(*words, "--take-over", home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
-            await until_state(client, "theirs", ApplicationState.RESOURCE_RELEASED)
-            assert await until_event(client, "TakenOver", "theirs")
+            await wait_for_state(client, "theirs", ApplicationState.RESOURCE_RELEASED)
+            assert await wait_for_event(client, "TakenOver", "theirs")
         local.terminate()
         await wait_for_exit(local)
 
@@ -145,17 +145,17 @@ async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once
     async with start_command(*words, home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
-            for document in documents(tmp_path, "sleep 600", "first"):
+            for document in build_documents(tmp_path, "sleep 600", "first"):
                 await client.create(SPARK_APPLICATIONS, document, "default")
-            await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
+            await wait_for_state(client, "first", ApplicationState.RUNNING_HEALTHY)
         local.kill()
         await local.wait()
     async with start_command(*words, home=tmp_path) as local:
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             # The driver's process does not exist any more. The controller must notice it.
-            found = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
-            assert writers(found) == {LOCAL}
+            found = await wait_for_state(client, "first", ApplicationState.RESOURCE_RELEASED)
+            assert find_writers(found) == {LOCAL}
             reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}
             assert LEFT_ALONE not in reasons
         local.terminate()

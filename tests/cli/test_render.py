@@ -44,11 +44,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def changed(file: Path, **changes: Any) -> None:
+def write_changed(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps(APPLICATION | changes))
 
 
-def rendered(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+def run_render(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
     assert main(["render", "-o", "json", *words]) == ExitCode.SUCCESS
     document = json.loads(capsys.readouterr().out)
     assert (document["apiVersion"], document["kind"]) == ("v1", "List")
@@ -56,7 +56,7 @@ def rendered(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, 
     return items
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def read_refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["render", *words]) == ExitCode.INVALID
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -64,7 +64,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return captured.err.removeprefix("spark-operator: error: ").rstrip("\n")
 
 
-def of_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+def select_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return next(each for each in documents if each["kind"] == kind)
 
 
@@ -74,8 +74,8 @@ def names(documents: list[dict[str, Any]]) -> list[str]:
 
 def test_resources_are_in_the_order_of_creation(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = APPLICATION["spec"] | {"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}
-    changed(file, spec=spec)
-    assert names(rendered(capsys, str(file))) == [
+    write_changed(file, spec=spec)
+    assert names(run_render(capsys, str(file))) == [
         "ConfigMap/extra",
         "Pod/pi-0-driver",
         "Service/pi-0-driver-svc",
@@ -86,10 +86,10 @@ def test_resources_are_in_the_order_of_creation(file: Path, capsys: pytest.Captu
 
 def test_resources_equal_those_of_the_controller(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metadata = {"name": "pi", "namespace": "ns", "uid": "1-2-3"}
-    changed(file, metadata=metadata)
+    write_changed(file, metadata=metadata)
     attempt = build_attempt(parse_application(APPLICATION | {"metadata": metadata}), 2, "spark-kubernetes-operator")
     expected = [*attempt.pre_resources, attempt.pod, *attempt.post_resources]
-    assert rendered(capsys, str(file), "--attempt", "2") == json.loads(json.dumps(expected))
+    assert run_render(capsys, str(file), "--attempt", "2") == json.loads(json.dumps(expected))
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_resources_have_the_controller_name_of_the_settings(
     name: str, text: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / name).write_text(text)
-    documents = rendered(capsys, str(file), "--config", name)
+    documents = run_render(capsys, str(file), "--config", name)
     assert {each["metadata"]["labels"]["spark.operator/name"] for each in documents} == {"ours"}
     (tmp_path / name).write_text(text.replace("ours", ""))
-    assert refusal(capsys, str(file), "--config", name).startswith(f"{name}: ")
+    assert read_refusal(capsys, str(file), "--config", name).startswith(f"{name}: ")
 
 
 def test_yaml_and_json_have_the_same_content(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    expected = rendered(capsys, str(file))
+    expected = run_render(capsys, str(file))
     assert main(["render", str(file)]) == ExitCode.SUCCESS
     text = capsys.readouterr().out
     assert list(yaml.safe_load_all(text)) == expected
@@ -116,23 +116,23 @@ def test_yaml_and_json_have_the_same_content(file: Path, capsys: pytest.CaptureF
 
 
 def test_pod_has_no_owner_that_does_not_exist(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert all("ownerReferences" not in each["metadata"] for each in rendered(capsys, str(file)))
+    assert all("ownerReferences" not in each["metadata"] for each in run_render(capsys, str(file)))
 
 
 def test_attempt_defaults_to_that_of_the_status(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = {"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 3}}}
-    changed(file, status=status | {"stateTransitionHistory": {"0": state}})
-    assert "Pod/pi-3-driver" in names(rendered(capsys, str(file)))
-    assert "Pod/pi-1-driver" in names(rendered(capsys, "--attempt", "1", str(file)))
+    write_changed(file, status=status | {"stateTransitionHistory": {"0": state}})
+    assert "Pod/pi-3-driver" in names(run_render(capsys, str(file)))
+    assert "Pod/pi-1-driver" in names(run_render(capsys, "--attempt", "1", str(file)))
 
 
 def test_namespace_comes_from_the_file_or_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert of_kind(rendered(capsys, str(file)), "Pod")["metadata"]["namespace"] == "default"
-    assert of_kind(rendered(capsys, str(file), "-n", "x"), "Pod")["metadata"]["namespace"] == "x"
-    changed(file, metadata={"name": "pi", "namespace": "ns"})
-    assert of_kind(rendered(capsys, str(file)), "Pod")["metadata"]["namespace"] == "ns"
-    assert refusal(capsys, str(file), "-n", "x").startswith(f"{file}: metadata.namespace: is 'ns', but")
+    assert select_kind(run_render(capsys, str(file)), "Pod")["metadata"]["namespace"] == "default"
+    assert select_kind(run_render(capsys, str(file), "-n", "x"), "Pod")["metadata"]["namespace"] == "x"
+    write_changed(file, metadata={"name": "pi", "namespace": "ns"})
+    assert select_kind(run_render(capsys, str(file)), "Pod")["metadata"]["namespace"] == "ns"
+    assert read_refusal(capsys, str(file), "-n", "x").startswith(f"{file}: metadata.namespace: is 'ns', but")
 
 
 def test_pod_template_of_the_configuration_is_read(
@@ -141,24 +141,24 @@ def test_pod_template_of_the_configuration_is_read(
     template = tmp_path / "pod.yaml"
     template.write_text(TEMPLATE)
     conf = APPLICATION["spec"]["sparkConf"] | {"spark.kubernetes.driver.podTemplateFile": str(template)}
-    changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
-    assert of_kind(rendered(capsys, str(file)), "Pod")["spec"]["priorityClassName"] == "high"
+    write_changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
+    assert select_kind(run_render(capsys, str(file)), "Pod")["spec"]["priorityClassName"] == "high"
     template.unlink()
-    assert refusal(capsys, str(file)) == (
+    assert read_refusal(capsys, str(file)) == (
         f"spark.kubernetes.driver.podTemplateFile: the file {template} does not exist"
     )
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(APPLICATION).encode())))
-    assert len(rendered(capsys, "-")) == 4
+    assert len(run_render(capsys, "-")) == 4
 
 
 @pytest.mark.parametrize("conf", [{}, {"spark.kubernetes.container.image": ""}])
 def test_missing_image_prints_the_warning_of_validate(
     file: Path, capsys: pytest.CaptureFixture[str], conf: dict[str, str]
 ) -> None:
-    changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
+    write_changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
     warning = "spec.sparkConf['spark.kubernetes.container.image']: is required: name the image that holds Spark"
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
     assert warning in capsys.readouterr().out
@@ -170,13 +170,13 @@ def test_missing_image_prints_the_warning_of_validate(
 
 
 def test_invalid_input_of_render_prints_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    changed(file, metadata={"generateName": "pi-"})
-    assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
-    changed(file, kind="Spork")
-    assert refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not known here")
-    assert refusal(capsys).startswith("expected one file, or ")
-    assert refusal(capsys, str(file), str(file)).startswith("expected one file, or ")
-    assert refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
+    write_changed(file, metadata={"generateName": "pi-"})
+    assert read_refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
+    write_changed(file, kind="Spork")
+    assert read_refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not known here")
+    assert read_refusal(capsys).startswith("expected one file, or ")
+    assert read_refusal(capsys, str(file), str(file)).startswith("expected one file, or ")
+    assert read_refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
 
 
 @pytest.mark.parametrize("option", [("-n", "x"), ("--attempt", "0"), ("--config", "x")])
@@ -184,7 +184,7 @@ def test_options_of_a_file_are_refused_with_spark_submit(
     option: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*option, "--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar"]
-    assert refusal(capsys, *words).startswith(
+    assert read_refusal(capsys, *words).startswith(
         "--namespace, --attempt and --config cannot be combined with --spark-submit"
     )
 
@@ -198,7 +198,7 @@ def test_invalid_attempt_is_a_usage_error(file: Path, capsys: pytest.CaptureFixt
 
 def test_submission_has_the_form_of_spark_submit(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar", "--", "-o", "x"]
-    documents = rendered(capsys, *words)
+    documents = run_render(capsys, *words)
     assert [each["kind"] for each in documents] == ["Pod", "Service", "NetworkPolicy", "ConfigMap"]
     pod, *others = documents
     assert "namespace" not in pod["metadata"]
@@ -207,8 +207,8 @@ def test_submission_has_the_form_of_spark_submit(capsys: pytest.CaptureFixture[s
         (owner,) = each["metadata"]["ownerReferences"]
         assert (owner["name"], owner["controller"]) == (pod["metadata"]["name"], True)
         assert uuid.UUID(owner["uid"])
-    assert rendered(capsys, *words) == documents
-    assert rendered(capsys, *words, "y")[0]["metadata"]["name"] != pod["metadata"]["name"]
+    assert run_render(capsys, *words) == documents
+    assert run_render(capsys, *words, "y")[0]["metadata"]["name"] != pod["metadata"]["name"]
 
 
 def test_submission_reads_configuration_files(
@@ -225,14 +225,14 @@ def test_submission_reads_configuration_files(
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "hadoop"))
     monkeypatch.setenv("SPARK_USER", "somebody")
-    documents = rendered(
+    documents = run_render(
         capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE,
         "--properties-file", "some.properties", "--load-spark-defaults",
         "--conf", f"spark.kubernetes.driver.podTemplateFile={tmp_path}/pod.yaml",
         "--conf", f"spark.kubernetes.executor.podTemplateFile={tmp_path}/executor.yaml",
         "local:///a.jar",
     )  # fmt: skip
-    pod = of_kind(documents, "Pod")
+    pod = select_kind(documents, "Pod")
     assert pod["metadata"]["labels"]["from"] == "template"
     assert {"name": "SPARK_USER", "value": "somebody"} in pod["spec"]["containers"][-1]["env"]
     maps = [each["data"] for each in documents if each["kind"] == "ConfigMap"]
@@ -248,25 +248,25 @@ def test_main_class_comes_from_the_manifest_of_a_local_jar(tmp_path: Path, capsy
     with zipfile.ZipFile(tmp_path / "app.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Main-Class: org.example.InJar\n")
     upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
-    documents = rendered(capsys, "--spark-submit", "--", *SUBMISSION[:4], *IMAGE, *upload, "app.jar")
-    args = of_kind(documents, "Pod")["spec"]["containers"][0]["args"]
+    documents = run_render(capsys, "--spark-submit", "--", *SUBMISSION[:4], *IMAGE, *upload, "app.jar")
+    args = select_kind(documents, "Pod")["spec"]["containers"][0]["args"]
     assert args[args.index("--class") + 1] == "org.example.InJar"
 
 
 def test_keytab_and_client_files_are_read_from_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "me.keytab").write_bytes(b"key")
     kerberos = ["--principal", "me", "--keytab", str(tmp_path / "me.keytab")]
-    documents = rendered(capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE, *kerberos, "local:///a.jar")
-    assert of_kind(documents, "Secret")["data"] == {"me.keytab": "a2V5"}
+    documents = run_render(capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE, *kerberos, "local:///a.jar")
+    assert select_kind(documents, "Secret")["data"] == {"me.keytab": "a2V5"}
     key = "spark.kubernetes.authenticate.submission.caCertFile"
     words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "--conf", f"{key}=none.pem", "local:///a.jar"]
-    assert refusal(capsys, *words) == f"{key}: the file none.pem does not exist"
+    assert read_refusal(capsys, *words) == f"{key}: the file none.pem does not exist"
 
 
 def test_error_in_a_properties_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p").write_text("spark.a=\\u12\n")
     words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "--properties-file", "p", "local:///a.jar"]
-    assert refusal(capsys, *words).startswith("--properties-file: contains a \\u without four hexadecimal digits")
+    assert read_refusal(capsys, *words).startswith("--properties-file: contains a \\u without four hexadecimal digits")
 
 
 def test_uploads_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -279,7 +279,7 @@ def test_uploads_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for name in ("1.jar", "2.jar", "job.py"):
         assert f"spark-submit would upload {tmp_path}/{name} to s3a://bucket/spark-upload-" in captured.err
     (tmp_path / "job.py").unlink()
-    assert refusal(capsys, *words[1:]) == f"{tmp_path}/job.py: does not exist: nothing to upload"
+    assert read_refusal(capsys, *words[1:]) == f"{tmp_path}/job.py: does not exist: nothing to upload"
 
 
 @pytest.mark.parametrize(
@@ -297,4 +297,4 @@ def test_uploads_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_arguments_that_spark_submit_refuses_are_refused(
     arguments: list[str], beginning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert refusal(capsys, "--spark-submit", "--", *arguments).startswith(beginning)
+    assert read_refusal(capsys, "--spark-submit", "--", *arguments).startswith(beginning)

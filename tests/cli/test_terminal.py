@@ -5,7 +5,7 @@ from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTO
 from airflow_provider_spark_operator.core.pods import Container, containers
 
 
-def waiting(reason: str) -> Container:
+def build_waiting_container(reason: str) -> Container:
     """Build a container that waits with a reason."""
     state = {"waiting": {"reason": reason, "message": "refused"}}
     (container,) = containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
@@ -18,13 +18,13 @@ def waiting(reason: str) -> Container:
 )
 async def test_pod_that_cannot_be_started_is_an_obstacle(role: str, subject: str, reason: str) -> None:
     terminal = Terminal()
-    terminal.show_blocked_pod(role, "pi-1", waiting(reason))
-    terminal.show_blocked_pod(role, "pi-1", waiting("Later"))
+    terminal.show_blocked_pod(role, "pi-1", build_waiting_container(reason))
+    terminal.show_blocked_pod(role, "pi-1", build_waiting_container("Later"))
     expected = f"{subject} cannot be started: {reason}: refused (image registry/job:7)"
     assert terminal.obstacle.result() == expected
 
 
 async def test_restarting_executor_is_not_an_obstacle() -> None:
     terminal = Terminal()
-    terminal.show_blocked_pod(ROLE_EXECUTOR, "pi-1", waiting("CrashLoopBackOff"))
+    terminal.show_blocked_pod(ROLE_EXECUTOR, "pi-1", build_waiting_container("CrashLoopBackOff"))
     assert not terminal.obstacle.done()

@@ -82,12 +82,18 @@ def tolerating(path: str, value: object) -> Document:
     return application(**spec)
 
 
-def lost(sent: object, stored: object, path: str = "") -> list[str]:
+def find_lost_fields(sent: object, stored: object, path: str = "") -> list[str]:
     """Return the fields that the server stored in another form than it received."""
     if isinstance(sent, dict) and isinstance(stored, dict):
-        return [each for key, value in sent.items() for each in lost(value, stored.get(key), f"{path}.{key}")]
+        return [
+            each for key, value in sent.items() for each in find_lost_fields(value, stored.get(key), f"{path}.{key}")
+        ]
     if isinstance(sent, list) and isinstance(stored, list) and len(sent) == len(stored):
-        return [each for number, value in enumerate(sent) for each in lost(value, stored[number], f"{path}[{number}]")]
+        return [
+            each
+            for number, value in enumerate(sent)
+            for each in find_lost_fields(value, stored[number], f"{path}[{number}]")
+        ]
     return [] if sent == stored else [path]
 
 
@@ -98,7 +104,7 @@ async def test_definitions_are_established_without_warnings(server_with_definiti
         conditions = {each["type"]: each["status"] for each in present["status"]["conditions"]}
         assert conditions == {"NamesAccepted": "True", "Established": "True"}
         assert present["status"]["storedVersions"] == ["v1"]
-        assert lost(definition, present) == []
+        assert find_lost_fields(definition, present) == []
 
 
 async def test_kinds_have_short_names(server_with_definitions: Conversation) -> None:
@@ -119,7 +125,7 @@ async def test_resources_of_the_apache_operator_are_stored_completely(
     sent.pop("status", None)
     reply = await create(server_with_definitions, sent)
     assert reply.status == 201, reply.body
-    assert lost(sent, reply.body) == []
+    assert find_lost_fields(sent, reply.body) == []
 
 
 @pytest.mark.parametrize("value", [-1, 0, 1, 2**53], ids=["negative", "zero", "small", "large"])
@@ -145,7 +151,7 @@ async def test_negative_zero_and_large_numbers_are_accepted(
         sent = tolerating(path, value)
         reply = await create(server_with_definitions, sent, version, "?dryRun=All")
         assert reply.status == 201, reply.body
-        assert lost(sent["spec"], reply.body["spec"]) == []
+        assert find_lost_fields(sent["spec"], reply.body["spec"]) == []
 
 
 @pytest.mark.parametrize(
@@ -178,7 +184,7 @@ async def test_unknown_fields_are_pruned_except_in_kubernetes_types(
     template = {"podTemplateSpec": {"spec": {"aFieldOfTomorrow": 1}}}
     sent = application(suspend=True, driverSpec=template, executorSpec={**template, "colour": "red"}, colour="red")
     stored = (await create(server_with_definitions, sent)).body
-    assert lost(sent["spec"], stored["spec"]) == [".executorSpec.colour", ".colour"]
+    assert find_lost_fields(sent["spec"], stored["spec"]) == [".executorSpec.colour", ".colour"]
     strict = await create(server_with_definitions, application("other", colour="red"), None, "?fieldValidation=Strict")
     assert (strict.status, strict.body["reason"]) == (400, "BadRequest")
     assert 'unknown field "spec.colour"' in strict.body["message"]

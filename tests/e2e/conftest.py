@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from tests.e2e.node import DEADLINE, KUBECONFIG, delete_all, reconciling
+from tests.e2e.node import DEADLINE, KUBECONFIG, delete_all, run_controller
 
 MANIFESTS = Path(__file__).parents[2] / "docs" / "manifests"
 ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "roles", "Role")
@@ -44,7 +44,7 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
         yield name
     finally:
         await client.delete(NAMESPACES, name, None)
-        await gone(client, name)
+        await wait_until_deleted(client, name)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def definitions(client: KubeClient) -> None:
 @pytest.fixture
 async def driven(client: KubeClient, namespace: str, definitions: None, controller: Path) -> AsyncIterator[str]:
     """A namespace with a controller that has few permissions. Its applications are deleted at the end."""
-    with reconciling(namespace, controller) as log:
+    with run_controller(namespace, controller) as log:
         try:
             yield namespace
         finally:
@@ -101,7 +101,7 @@ def kind_of(document: dict[str, Any]) -> ResourceType:
     return ResourceType(group, version, f"{document['kind'].lower()}s", document["kind"])
 
 
-async def gone(client: KubeClient, name: str) -> None:
+async def wait_until_deleted(client: KubeClient, name: str) -> None:
     async with asyncio.timeout(DEADLINE):
         while True:
             try:

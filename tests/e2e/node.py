@@ -54,7 +54,7 @@ def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def reconciling(namespace: str, kubeconfig: Path) -> Iterator[Path]:
+def run_controller(namespace: str, kubeconfig: Path) -> Iterator[Path]:
     """Run `spark-operator reconcile` for a namespace. Its log is `reconcile.log` next to the kubeconfig."""
     words = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
     log_file = kubeconfig.with_name("reconcile.log")
@@ -76,7 +76,7 @@ def reconciling(namespace: str, kubeconfig: Path) -> Iterator[Path]:
                 process.terminate()
 
 
-async def pod_when(
+async def wait_for_pod(
     client: KubeClient, namespace: str, name: str, holds: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
     """Return the pod when a condition is true for it."""
@@ -90,7 +90,9 @@ async def pod_when(
 
 async def ended(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
     """Return the pod when it has terminated."""
-    return await pod_when(client, namespace, name, lambda pod: pod["status"].get("phase") in ("Succeeded", "Failed"))
+    return await wait_for_pod(
+        client, namespace, name, lambda pod: pod["status"].get("phase") in ("Succeeded", "Failed")
+    )
 
 
 async def delete_all(client: KubeClient, kind: ResourceType, namespace: str) -> None:

@@ -17,9 +17,9 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.charts.helm import CHART, RELEASE, helm, needs_helm
-from tests.e2e.conftest import gone
+from tests.e2e.conftest import wait_until_deleted
 from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, eventually
-from tests.e2e.test_lifecycle import TERMINATED, WORK, application_when, script
+from tests.e2e.test_lifecycle import TERMINATED, WORK, script, wait_for_application
 
 CONTROLLER = os.environ.get("E2E_CONTROLLER_IMAGE", "")
 
@@ -65,7 +65,7 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
         for namespace in (operators, jobs):
             await client.delete(NAMESPACES, namespace, None)
         for namespace in (operators, jobs):
-            await gone(client, namespace)
+            await wait_until_deleted(client, namespace)
 
 
 async def leader(client: KubeClient, namespace: str) -> str:
@@ -94,7 +94,7 @@ async def test_other_replica_continues_a_running_application(
 ) -> None:
     operators, jobs = release
     await client.create(SPARK_APPLICATIONS, script("pi", WORK), jobs)
-    await application_when(client, jobs, "pi", "RunningHealthy")
+    await wait_for_application(client, jobs, "pi", "RunningHealthy")
     first = await leader(client, operators)
 
     await disturb(client, operators)
@@ -103,7 +103,7 @@ async def test_other_replica_continues_a_running_application(
         return await leader(client, operators) not in ("", first)
 
     await eventually(another_leads)
-    seen = await application_when(client, jobs, "pi", *TERMINATED)
+    seen = await wait_for_application(client, jobs, "pi", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
     assert [state for state, _ in seen].count("DriverRequested") == 1
 

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import resource_type_of
-from tests.e2e.node import DEADLINE, NEEDED, application, pod_when
+from tests.e2e.node import DEADLINE, NEEDED, application, wait_for_pod
 
 pytestmark = NEEDED
 
@@ -34,7 +34,7 @@ async def test_rendered_connect_server_answers(
     driver = next(each["metadata"]["name"] for each in rendered if each["kind"] == "Pod")
     seen: list[str] = []
     async with asyncio.timeout(DEADLINE):
-        await pod_when(client, namespace, driver, has_begun)
+        await wait_for_pod(client, namespace, driver, has_begun)
         async for line in client.logs(namespace, driver, follow=True):
             seen.append(line)
             if STARTED in line:

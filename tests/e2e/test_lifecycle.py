@@ -80,7 +80,7 @@ def history(summary: Json) -> list[tuple[str, str]]:
     return [(each["currentStateSummary"], each.get("message", "")) for each in ordered]
 
 
-async def application_when(client: KubeClient, namespace: str, name: str, *states: str) -> list[tuple[str, str]]:
+async def wait_for_application(client: KubeClient, namespace: str, name: str, *states: str) -> list[tuple[str, str]]:
     """Return the application's transitions when one of the states is among them."""
     async with asyncio.timeout(DEADLINE):
         while True:
@@ -90,7 +90,7 @@ async def application_when(client: KubeClient, namespace: str, name: str, *state
             await asyncio.sleep(0.5)
 
 
-async def pods_of(client: KubeClient, namespace: str, role: str) -> list[str]:
+async def list_pods(client: KubeClient, namespace: str, role: str) -> list[str]:
     found = await client.list(PODS, namespace, label_selector=f"spark-role={role}")
     return [pod["metadata"]["name"] for pod in found.items]
 
@@ -110,20 +110,20 @@ async def test_application_ends_in_the_expected_state(
     name = document["metadata"]["name"]
     await client.create(SPARK_APPLICATIONS, document, driven)
 
-    seen = await application_when(client, driven, name, *TERMINATED)
+    seen = await wait_for_application(client, driven, name, *TERMINATED)
 
     messages = dict(seen)
     assert end in messages, seen
     assert re.search(said, messages[end]), seen
-    assert await pods_of(client, driven, "driver") == []
+    assert await list_pods(client, driven, "driver") == []
 
 
 async def test_application_restarts_after_its_driver_is_deleted(client: KubeClient, driven: str) -> None:
     restart = {"restartConfig": {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}}
     document = script("again", WORK, applicationTolerations=ONE_EXECUTOR | restart)
     await client.create(SPARK_APPLICATIONS, document, driven)
-    await application_when(client, driven, "again", "RunningHealthy")
-    (driver,) = await pods_of(client, driven, "driver")
+    await wait_for_application(client, driven, "again", "RunningHealthy")
+    (driver,) = await list_pods(client, driven, "driver")
 
     await client.delete(PODS, driver, driven)
 
@@ -131,7 +131,7 @@ async def test_application_restarts_after_its_driver_is_deleted(client: KubeClie
         return "previousAttemptSummary" in (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
 
     await eventually(has_started_again)
-    seen = await application_when(client, driven, "again", *TERMINATED)
+    seen = await wait_for_application(client, driven, "again", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
     status = (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
     assert status["currentAttemptSummary"]["attemptInfo"]["id"] == 1
@@ -151,7 +151,7 @@ async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driv
         document = script(name_of(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
         await client.create(SPARK_APPLICATIONS, document, driven)
 
-    last = {each: (await application_when(client, driven, name_of(*each), *TERMINATED))[-1][0] for each in expected}
+    last = {each: (await wait_for_application(client, driven, name_of(*each), *TERMINATED))[-1][0] for each in expected}
 
     assert last == expected
     names = [name_of(*each) for each, state in expected.items() if state == kept]
@@ -168,24 +168,24 @@ def name_of(end: str, policy: str) -> str:
 async def only_that_is_left(client: KubeClient, namespace: str, names: list[str]) -> bool:
     """Return whether the drivers and scripts of exactly these applications exist."""
     maps = [item["metadata"]["name"] for item in (await client.list(CONFIG_MAPS, namespace)).items]
-    there = (await pods_of(client, namespace, "driver"), [name for name in maps if name.endswith("-job")])
+    there = (await list_pods(client, namespace, "driver"), [name for name in maps if name.endswith("-job")])
     return there == (sorted(f"{name}-0-driver" for name in names), sorted(f"{name}-job" for name in names))
 
 
 async def test_lost_executors_are_replaced(client: KubeClient, driven: str) -> None:
     await client.create(SPARK_APPLICATIONS, script("lost", WORK, applicationTolerations=ONE_EXECUTOR), driven)
-    await application_when(client, driven, "lost", "RunningHealthy")
-    first = await pods_of(client, driven, "executor")
+    await wait_for_application(client, driven, "lost", "RunningHealthy")
+    first = await list_pods(client, driven, "executor")
     for pod in first:
         await client.delete(PODS, pod, driven, grace_seconds=0)
 
-    await application_when(client, driven, "lost", "RunningWithBelowThresholdExecutors")
+    await wait_for_application(client, driven, "lost", "RunningWithBelowThresholdExecutors")
 
     async def others_came() -> bool:
-        return bool(set(await pods_of(client, driven, "executor")) - set(first))
+        return bool(set(await list_pods(client, driven, "executor")) - set(first))
 
     await eventually(others_came)
-    seen = await application_when(client, driven, "lost", *TERMINATED)
+    seen = await wait_for_application(client, driven, "lost", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
 
 

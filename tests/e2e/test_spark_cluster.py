@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, pod_when
+from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, wait_for_pod
 
 pytestmark = NEEDED
 
@@ -72,7 +72,7 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
     await client.create(SPARK_CLUSTERS, CLUSTER, driven)
     for name in ("shared-master-0", "shared-worker-0"):
         await eventually(partial(has_pod, client, driven, name))
-        await pod_when(client, driven, name, is_ready)
+        await wait_for_pod(client, driven, name, is_ready)
     await client.create(SPARK_APPLICATIONS, document, driven)
     await eventually(partial(has_pod, client, driven, DRIVER))
     await ended(client, driven, DRIVER)

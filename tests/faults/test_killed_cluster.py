@@ -69,13 +69,13 @@ def pods(mark: str, number: int) -> list[dict[str, object]]:
     ]
 
 
-def processes_with(mark: str) -> list[str]:
+def list_processes(mark: str) -> list[str]:
     """Return the processes that have a word in their command line, with the whole command line."""
     listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, check=True)
     return [line for line in listing.stdout.decode(errors="replace").splitlines() if mark in line]
 
 
-def until(holds: Callable[[], object], what: str) -> None:
+def wait_until(holds: Callable[[], object], what: str) -> None:
     """Wait until a condition is true; fail after a deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
@@ -96,8 +96,8 @@ def test_cluster_killed_at_random_leaves_no_process(tmp_path: Path, memory: str,
                 assert cluster.stdout is not None
                 assert cluster.stdout.readline() == b"up\n", f"seed {seed}: the folder is of no use any more"
                 if round_number % 2 == 0:
-                    until(lambda: len(processes_with(mark)) > 1, f"seed {seed}: no pod runs")
+                    wait_until(lambda: len(list_processes(mark)) > 1, f"seed {seed}: no pod runs")
                 time.sleep(random.Random(seed).uniform(0, 1.5))
             finally:
                 cluster.send_signal(signal.SIGKILL)
-        until(lambda: not processes_with(mark), f"seed {seed}: a process goes on")
+        wait_until(lambda: not list_processes(mark), f"seed {seed}: a process goes on")

@@ -45,7 +45,7 @@ pytestmark = [
 ]
 
 
-def installed(folder: Path, requirement: str) -> Path:
+def install(folder: Path, requirement: str) -> Path:
     """Install one requirement into an empty environment, with the pinned versions. Return its folder of programs."""
     pins = re.findall(
         r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE
@@ -70,7 +70,7 @@ def installed(folder: Path, requirement: str) -> Path:
 
 @pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl: set KUBECTL")
 def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
-    programs = installed(tmp_path, "local-kubernetes")
+    programs = install(tmp_path, "local-kubernetes")
     kubeconfig = tmp_path / "kubeconfig"
 
     def kubectl(*words: str, given: object = None) -> str:
@@ -102,7 +102,7 @@ def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
 
 
 def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
-    programs = installed(tmp_path, "airflow-provider-spark-operator[airflow,local]")
+    programs = install(tmp_path, "airflow-provider-spark-operator[airflow,local]")
     document = tmp_path / "pi.json"
     document.write_text(json.dumps(APPLICATION), encoding="utf-8")
 

@@ -15,7 +15,7 @@ from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 ROUNDS = 2
 
 
-async def api_of(home: Path) -> client.ApiClient:
+async def open_api(home: Path) -> client.ApiClient:
     settings = client.Configuration()
     await config.load_kube_config(str(home / "kubeconfig"), client_configuration=settings)
     return client.ApiClient(settings)
@@ -31,7 +31,7 @@ async def write_until_cut_off(home: Path, start: int) -> list[str]:
             await core.create_namespaced_config_map("default", {"metadata": {"name": name}})
             said.append(name)
 
-    async with await api_of(home) as connection:
+    async with await open_api(home) as connection:
         core = client.CoreV1Api(connection)
         await asyncio.gather(*(write(core, worker) for worker in range(4)), return_exceptions=True)
     return said
@@ -43,7 +43,7 @@ async def test_confirmed_writes_survive_a_killed_cluster(tmp_path: Path) -> None
     for number in range(ROUNDS + 1):
         async with start_command("local", "up", "--home", str(home), "--keep", home=tmp_path) as process:
             await read_line(process, "ready ")
-            async with await api_of(home) as connection:
+            async with await open_api(home) as connection:
                 found = await client.CoreV1Api(connection).list_namespaced_config_map("default")
             names = {item.metadata.name for item in found.items}
             assert set(expected) <= names
@@ -65,7 +65,7 @@ async def test_objects_are_not_kept_without_keep(tmp_path: Path) -> None:
     for _ in range(2):
         async with start_command("local", "up", "--home", str(home), home=tmp_path) as process:
             await read_line(process, "ready ")
-            async with await api_of(home) as connection:
+            async with await open_api(home) as connection:
                 core = client.CoreV1Api(connection)
                 assert not (await core.list_namespaced_config_map("default")).items
                 await core.create_namespaced_config_map("default", {"metadata": {"name": "a"}})
@@ -79,7 +79,7 @@ async def test_damaged_journal_refuses_to_start_until_it_is_repaired(tmp_path: P
     words = ("local", "up", "--home", str(home), "--keep")
     async with start_command(*words, home=tmp_path) as process:
         await read_line(process, "ready ")
-        async with await api_of(home) as connection:
+        async with await open_api(home) as connection:
             for name in ("first", "second", "third"):
                 core = client.CoreV1Api(connection)
                 await core.create_namespaced_config_map("default", {"metadata": {"name": name}})
@@ -101,7 +101,7 @@ async def test_damaged_journal_refuses_to_start_until_it_is_repaired(tmp_path: P
 
     async with start_command(*words, "--repair", home=tmp_path) as process:
         await read_line(process, "ready ")
-        async with await api_of(home) as connection:
+        async with await open_api(home) as connection:
             found = await client.CoreV1Api(connection).list_namespaced_config_map("default")
         assert {item.metadata.name for item in found.items} >= {"first", "third"}
         process.terminate()

@@ -14,7 +14,7 @@ from kubelet.pods import eventually_async
 EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 
-def submitted() -> dict[str, Any]:
+def build_document() -> dict[str, Any]:
     """Return the document of the example's task, with the values that Airflow would render."""
     from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
     from airflow_provider_spark_operator.operators.document import parse_application
@@ -33,7 +33,7 @@ def submitted() -> dict[str, Any]:
 @pytest.mark.spark
 @pytest.mark.timeout(400)
 async def test_script_with_a_module_runs_with_the_python_runner(tmp_path: Path) -> None:
-    document = submitted()
+    document = build_document()
     assert document["spec"]["mainClass"] == "org.apache.spark.deploy.PythonRunner"
     async with run_cluster(tmp_path / "home") as cluster:
         client = cluster.client
