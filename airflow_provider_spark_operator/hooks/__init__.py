@@ -1,1 +1,1 @@
-"""Airflow connections, read into configurations of the Kubernetes client."""
+"""Translate Airflow connections into configurations of the Kubernetes client."""

@@ -1,10 +1,9 @@
-"""Read an Airflow connection of type `kubernetes` as Airflow's own `KubernetesHook` does.
+"""Read an Airflow connection of type `kubernetes` like Airflow's own `KubernetesHook`.
 
-Extras (each also with the prefix `extra__kubernetes__` of old releases): `in_cluster`, `kube_config_path`,
-`kube_config` (an object, or its JSON or YAML text), `cluster_context`, `namespace`, `disable_verify_ssl`,
-`disable_tcp_keepalive`.
-At most one of the first three; with none of them the pod's service account is used inside a cluster, and
-the default kubeconfig outside of one.
+Supported extras, each also with the prefix `extra__kubernetes__` of old releases: `in_cluster`,
+`kube_config_path`, `kube_config` (an object, or its JSON or YAML text), `cluster_context`, `namespace`,
+`disable_verify_ssl`, `disable_tcp_keepalive`. Set at most one of the first three. If none is set, the service
+account of the pod is used inside a cluster, and the default kubeconfig outside of a cluster.
 """
 
 import asyncio
@@ -30,17 +29,17 @@ _FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
 
 
 def read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
-    """Return the access to the cluster of a connection. Blocks; use it on a worker, outside of an event loop.
+    """Return the access to the cluster of a connection. Blocks: call it on a worker, outside of an event loop.
 
     Args:
-        conn_id: Id of the connection; None for the default cluster. `kubernetes_default` also means the default cluster
-            if no connection has that id.
-        required: Fail if the connection does not exist, also for `kubernetes_default`: the connection existed before,
-            and the default cluster may be another one.
+        conn_id: The id of the connection. None for the default cluster. `kubernetes_default` also means the default
+            cluster if no connection has that id.
+        required: Fail if the connection does not exist, also for `kubernetes_default`. Set if the connection
+            existed before, because the default cluster may be another one.
 
     Raises:
         AirflowNotFoundException: The connection does not exist.
-        AirflowFailException: The connection is contradictory or unreadable; a retry would not help.
+        AirflowFailException: The connection is contradictory or unreadable. A retry would not help.
     """
     if conn_id is None:
         return parse_extras(conn_id, {})
@@ -54,13 +53,13 @@ def read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess
 
 
 async def async_read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
-    """Return the same as `read_access`, for code in an event loop: a trigger."""
+    """Return the same as `read_access`, for code in an event loop such as a trigger."""
     if conn_id is None:
         return parse_extras(conn_id, {})
     try:
         connection = await BaseHook.aget_connection(conn_id)
     except AirflowNotFoundException:
-        # In `dag.test()`, only the blocking half of Airflow's API finds the connections of its database.
+        # In `dag.test()`, only the blocking API of Airflow finds the connections of its database.
         return await sync_to_async(read_access)(conn_id, required=required)
     access = parse_extras(conn_id, _check_extras(connection, await connection.aextra_dejson()))
     reread = partial(async_read_access, conn_id, required=True)
@@ -68,10 +67,10 @@ async def async_read_access(conn_id: str | None, *, required: bool = False) -> C
 
 
 def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAccess:
-    """Return the extras of a connection as a configuration of the client.
+    """Parse the extras of a connection into a configuration of the client.
 
     Raises:
-        AirflowFailException: The extras have more than one source, or `kube_config` is not an object.
+        AirflowFailException: The extras set more than one source, or `kube_config` is not an object.
     """
     fields = {key.removeprefix("extra__kubernetes__"): value for key, value in extras.items()}
     fields |= {key: value for key, value in extras.items() if not key.startswith("extra__kubernetes__")}
@@ -124,9 +123,9 @@ def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, str):
         try:
-            value = yaml.safe_load(value)  # JSON is YAML
+            value = yaml.safe_load(value)  # JSON is a subset of YAML
         except yaml.YAMLError:
-            value = None  # the parser's message would quote the text, and so its credentials
+            value = None  # the message of the parser would quote the text with its credentials
     if not isinstance(value, dict):
         raise AirflowFailException(
             f"kube_config of connection {conn_id!r} is not a kubeconfig: it must be a JSON object"
@@ -135,7 +134,7 @@ def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
 
 
 def _is_inside_pod() -> bool:
-    # The client alone would look for a kubeconfig first, as kubectl does; Airflow's hook asks the pod first.
+    # The client alone would first look for a kubeconfig, like kubectl. Airflow's hook first checks for a pod.
     return "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.is_file()
 
 

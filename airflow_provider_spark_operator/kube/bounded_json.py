@@ -1,4 +1,4 @@
-"""JSON as the API server sends it, which may be nested deeper than a parser can follow."""
+"""Read JSON from the API server, which may be nested deeper than a parser supports."""
 
 import re
 from typing import Any, Final
@@ -6,13 +6,13 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 DEEPEST: Final = 150
-"""Levels of objects and lists that are read. The API server stores thousands, the parser stops at about 200."""
+"""The number of levels that are read. The API server stores thousands; the parser stops at about 200."""
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 
 
 def read_json(content: bytes) -> Any:
-    """The value of a JSON text; objects and lists below `DEEPEST` levels are read as null.
+    """Parse a JSON text. Objects and lists below `DEEPEST` levels are read as null.
 
     One resource that is nested too deeply must not make a whole list unreadable.
 

@@ -1,8 +1,8 @@
-"""Reading YAML that anybody may have written: what it costs, and what it becomes, stays in proportion to its text.
+"""Read YAML from untrusted sources with bounded time and memory.
 
-PyYAML's safe loader runs no code of the text. But aliases and merge keys let a few hundred bytes stand for more
-than any memory holds, nesting ends in a RecursionError, and values that their tag does not fit end in whatever
-Python happens to raise. Here all of that is a `yaml.YAMLError` with a place, as any other mistake is.
+PyYAML's safe loader runs no code of the text. But aliases and merge keys can expand a few hundred bytes beyond
+any memory, deep nesting raises a RecursionError, and values that do not fit their tag raise arbitrary
+exceptions. This loader reports all of these as `yaml.YAMLError` with a position.
 """
 
 from collections.abc import Iterator
@@ -11,41 +11,41 @@ from typing import Any
 import yaml
 
 MOST_VALUES = 100_000
-"""Keys and values of a document, each as often as aliases repeat it, a long text as one for every 64 characters."""
+"""The number of keys and values of a document. Aliases count each time, long texts once for every 64 characters."""
 
 DEEPEST = 100
-"""Levels of objects and lists inside each other."""
+"""The number of levels of nested objects and lists."""
 
 _TEXT_OF_ONE = 64
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class ExcessiveYaml(yaml.MarkedYAMLError):
-    """YAML that is well-formed, and out of bounds; no resource comes near them."""
+    """Well-formed YAML that exceeds the limits, which no valid resource reaches."""
 
 
 class DuplicateKey(yaml.MarkedYAMLError):
-    """A key that an object has twice: only the last one would count, which nobody means."""
+    """A key that occurs twice in an object. YAML would use only the last value."""
 
 
 class BoundedLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, which refuses what is out of bounds before it makes any value of it.
+    """PyYAML's safe loader, which checks the limits before it creates any value.
 
-    It also refuses duplicate keys, as the API server does with strict validation.
+    It also rejects duplicate keys, like the API server with strict validation.
     """
 
     def __init__(self, stream: str | bytes) -> None:
         super().__init__(stream)
         self._depth = 0
-        self._sizes: dict[int, int] = {}  # by the id of a complete node of the document that is being read
+        self._sizes: dict[int, int] = {}  # by the id of a complete node of the current document
 
     def compose_document(self) -> yaml.Node | None:
-        """The nodes of the next document."""
+        """Return the nodes of the next document."""
         self._sizes.clear()
         return super().compose_document()
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """A node, of which is then known how many values it stands for."""
+        """Return a node after counting the values that it represents."""
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         if self._depth >= DEEPEST and self.check_event(yaml.SequenceStartEvent, yaml.MappingStartEvent):
             raise ExcessiveYaml(problem=f"more than {DEEPEST} levels of nesting", problem_mark=mark)
@@ -53,7 +53,7 @@ class BoundedLoader(yaml.SafeLoader):
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
-        if is_alias and id(node) not in self._sizes:  # it is not complete yet
+        if is_alias and id(node) not in self._sizes:  # the anchor's node is not complete yet
             raise ExcessiveYaml(problem="a value that contains itself", problem_mark=mark)
         if self._sizes.setdefault(id(node), self._count_values(node)) > MOST_VALUES:
             raise ExcessiveYaml(problem=f"more than {MOST_VALUES} values", problem_mark=mark)
@@ -62,10 +62,10 @@ class BoundedLoader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value of a node.
+        """Return the value of a node.
 
         Raises:
-            yaml.constructor.ConstructorError: Its text is none of what its tag, or its look, says it is.
+            yaml.constructor.ConstructorError: The text is not a valid value for its tag.
         """
         try:
             return super().construct_object(node, deep)
@@ -82,7 +82,7 @@ class BoundedLoader(yaml.SafeLoader):
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    """Raise DuplicateKey if the object has a key twice."""
+    """Raise DuplicateKey if a key occurs twice in the object."""
     first: dict[tuple[str, str], yaml.Mark] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
@@ -94,9 +94,9 @@ def _check_keys(node: yaml.MappingNode) -> None:
 
 
 def load_all(text: str) -> Iterator[Any]:
-    """The documents of a text, one after the other; those before a mistake come before its error.
+    """Yield the documents of a text. Documents before an error are yielded before the error is raised.
 
     Raises:
-        yaml.YAMLError: It is no YAML, or out of bounds.
+        yaml.YAMLError: The text is not YAML or exceeds the limits.
     """
     return yaml.load_all(text, Loader=BoundedLoader)

@@ -1,4 +1,4 @@
-"""One request to the API, as RBAC, error messages and HTTP see it."""
+"""One request to the API, as RBAC, error messages and HTTP describe it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

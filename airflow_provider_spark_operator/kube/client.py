@@ -1,4 +1,4 @@
-"""The API's verbs on plain JSON objects."""
+"""The verbs of the API on plain JSON objects."""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -19,20 +19,20 @@ from airflow_provider_spark_operator.kube.transport import JsonObject, Transport
 
 PAGE_SIZE = 500
 WATCH_SECONDS = 290
-# The server ends a watch itself after `timeoutSeconds`; one that is this much late has lost its connection.
+# The server ends a watch after `timeoutSeconds`. A watch that is later by this time has lost its connection.
 WATCH_SLACK_SECONDS = 30
-# etcd takes objects up to 1.5 MiB; an event carries one of them, written as JSON.
+# etcd stores objects of up to 1.5 MiB; an event contains one object as JSON.
 LONGEST_EVENT = 16 * 1024 * 1024
 LONGEST_LOG_LINE = 64 * 1024
 _LOG_SECONDS = 60.0
-# A kubelet has already answered 200 when it finds that it cannot read a log. Its error then stands in the log's place.
+# If a kubelet cannot read a log, it has already answered with status 200. Its error message then replaces the log.
 _UNAVAILABLE_LOG = re.compile(
     rb'unable to retrieve container logs for [\w.+-]+://\S*|failed to try resolving symlinks in path "/var/log/pods/.*'
 )
 
 
 class PatchType(StrEnum):
-    """How the API is to read a patch: its content type."""
+    """The format of a patch: its content type."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -49,23 +49,24 @@ class ObjectList:
 
 @dataclass(frozen=True)
 class WatchEvent:
-    """One event of a watch; `type` is ADDED, MODIFIED, DELETED or BOOKMARK."""
+    """One event of a watch. `type` is ADDED, MODIFIED, DELETED or BOOKMARK."""
 
     type: str
     object: JsonObject
 
 
 class KubeClient:
-    """A connection to one API server; `kube.connection.open_client` makes one.
+    """A client of one API server, created by `kube.connection.open_client`.
 
-    Every call takes a bounded time and raises a `kube.errors.KubeError` naming what failed.
-    `namespace=None` means all namespaces, or that the kind has none.
+    Every call ends in bounded time and raises a `kube.errors.KubeError` that describes the failed request.
+    `namespace=None` means all namespaces or a cluster-scoped kind.
 
     Args:
-        transport: Closed with the client.
-        default_namespace: Where to act if nobody says: that of the connection, kubeconfig context or pod.
-        field_manager: Whom the API notes as the writer of what is created, replaced and patched; None leaves it
-            to the API, which goes by the user agent.
+        transport: The transport, which is closed with the client.
+        default_namespace: The namespace to use by default: that of the connection, the kubeconfig context or the
+            pod.
+        field_manager: The name of the writer that the API records for created, replaced and patched fields. If
+            None, the API derives it from the user agent.
     """
 
     def __init__(self, transport: Transport, default_namespace: str, *, field_manager: str | None = None) -> None:
@@ -99,7 +100,7 @@ class KubeClient:
         await self._transport.close()
 
     async def get(self, resource: ResourceType, name: str, namespace: str | None) -> JsonObject:
-        """One object, read live."""
+        """Read one object live."""
         return await self._transport.request(Call("get", "GET", resource, namespace, name))
 
     async def list(
@@ -111,18 +112,17 @@ class KubeClient:
         field_selector: str | None = None,
         trim: Callable[[JsonObject], object] | None = None,
     ) -> ObjectList:
-        """A whole collection, read live in pages; all of them show the same resource version.
+        """Read a whole collection live, in pages that all have the same resource version.
 
         Args:
             resource: The kind.
-            namespace: None for all of them.
-            label_selector: Of the API's syntax; so is `field_selector`.
-            field_selector: See there.
-            trim: Called with each object as soon as its page is here: what it takes out of an object need not be kept
-                until the last page has come.
+            namespace: The namespace. None for all namespaces.
+            label_selector: Selects objects by their labels, in the syntax of the API.
+            field_selector: Selects objects by their fields, in the syntax of the API.
+            trim: Called with each object as soon as its page is received, to remove what the caller does not need.
 
         Raises:
-            Gone: The collection changed so much while it was paged that the API lost its place.
+            Gone: The collection changed so much between two pages that the API can no longer continue.
         """
         selectors = _build_selectors(label_selector, field_selector)
         items: list[JsonObject] = []
@@ -144,8 +144,8 @@ class KubeClient:
         """Create an object and return it as stored.
 
         Raises:
-            AlreadyExists: The name is taken.
-            Unreachable: No answer came; the object may exist none the less.
+            AlreadyExists: An object with this name exists.
+            Unreachable: No answer was received. The object may exist nevertheless.
         """
         parameters = {**self._written_by, **({"dryRun": "All"} if dry_run else {})}
         return await self._transport.request(
@@ -161,7 +161,7 @@ class KubeClient:
         *,
         subresource: str | None = None,
     ) -> JsonObject:
-        """Replace an object; a `metadata.resourceVersion` in the body is a precondition (Conflict)."""
+        """Replace an object. A `metadata.resourceVersion` in the body is a precondition (Conflict)."""
         call = Call("update", "PUT", resource, namespace, name, subresource, self._written_by, body)
         return await self._transport.request(call)
 
@@ -177,20 +177,20 @@ class KubeClient:
         field_manager: str | None = None,
         force: bool = False,
     ) -> JsonObject:
-        """Patch an object; `metadata.uid` and `resourceVersion` in a merge patch are preconditions.
+        """Patch an object. `metadata.uid` and `metadata.resourceVersion` in a merge patch are preconditions.
 
         Args:
             resource: The kind.
-            name: Of the object.
-            namespace: Of the object.
+            name: The name of the object.
+            namespace: The namespace of the object.
             patch: An object for MERGE and APPLY, a list of operations for JSON.
-            patch_type: How to read it.
-            subresource: `status`, or None for the object itself.
-            field_manager: Other than the client's; APPLY requires one.
-            force: APPLY only: take over fields of other managers.
+            patch_type: The format of the patch.
+            subresource: A subresource such as `status`. None for the object itself.
+            field_manager: Overrides the field manager of the client. APPLY requires a field manager.
+            force: For APPLY: take over fields of other managers.
 
         Raises:
-            Conflict: A precondition does not hold.
+            Conflict: A precondition is not met.
         """
         parameters = {"fieldManager": field_manager} if field_manager else dict(self._written_by)
         if force:
@@ -209,20 +209,20 @@ class KubeClient:
         uid: str | None = None,
         resource_version: str | None = None,
     ) -> JsonObject:
-        """Ask for an object's deletion; finalizers and grace periods may keep it for a while.
+        """Request the deletion of an object. Finalizers and grace periods may delay it.
 
         Args:
             resource: The kind.
-            name: Of the object.
-            namespace: Of the object.
+            name: The name of the object.
+            namespace: The namespace of the object.
             propagation: `Background`, `Foreground` or `Orphan`.
-            grace_seconds: For pods; 0 kills.
-            uid: Precondition: only this very object.
-            resource_version: Precondition: only as it was read.
+            grace_seconds: The grace period of a pod. 0 kills it immediately.
+            uid: A precondition: the uid of the object.
+            resource_version: A precondition: the resource version of the object.
 
         Raises:
-            NotFound: It is not there (any more).
-            Conflict: A precondition does not hold.
+            NotFound: The object does not exist.
+            Conflict: A precondition is not met.
         """
         preconditions = {"uid": uid, "resourceVersion": resource_version}
         options = {
@@ -234,17 +234,17 @@ class KubeClient:
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
 
     async def is_served(self, resource: ResourceType) -> bool:
-        """Whether the API serves the kind, in that very version."""
+        """Return whether the API serves the kind in exactly this version."""
         served = await self._discover(resource, f"/apis/{resource.api_version}")
         return any(item.get("name") == resource.plural for item in served.get("resources") or ())
 
     async def list_versions(self, resource: ResourceType) -> tuple[str, ...]:
-        """The versions in which the API serves kinds of this group; which kinds, `is_served` tells of each."""
+        """List the versions of the kind's group. Use `is_served` to find out whether a version contains the kind."""
         served = await self._discover(resource, f"/apis/{resource.group}")
         return tuple(str(item["version"]) for item in served.get("versions") or ())
 
     async def _discover(self, resource: ResourceType, address: str) -> JsonObject:
-        """What the API says of itself at `address`; nothing where it knows no such group or version."""
+        """Read a discovery document. Return an empty document if the API does not serve the group or version."""
         try:
             return await self._transport.request(Call("get", "GET", resource, None, address=address))
         except NotFound:
@@ -262,17 +262,24 @@ class KubeClient:
         trim: Callable[[JsonObject], object] | None = None,
         on_open: Callable[[], None] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """The changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
+        """Yield the changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
 
-        `trim` is called with each object first, as by `list`; with the near-empty one of a bookmark it is not.
-        `on_open` is called when the server has accepted the request, before any event.
+        To stop early, leave the iteration through `contextlib.aclosing`, which releases the connection.
 
-        Leave it early only through `contextlib.aclosing`, which gives the connection back.
+        Args:
+            resource: The kind.
+            namespace: The namespace. None for all namespaces.
+            resource_version: The resource version from which to watch.
+            label_selector: Selects objects by their labels, in the syntax of the API.
+            field_selector: Selects objects by their fields, in the syntax of the API.
+            timeout_seconds: The time after which the server ends the stream.
+            trim: Called with each object before it is yielded, as in `list`, but not with the object of a bookmark.
+            on_open: Called when the server has accepted the request, before any event.
 
         Raises:
             Gone: `resource_version` is too old: list again.
-            Unreachable: The stream was cut; go on from the last event's resource version.
-            KubeError: The API refused to watch, or reported an error in the stream.
+            Unreachable: The stream was interrupted. Continue from the resource version of the last event.
+            KubeError: The API rejected the watch, or reported an error in the stream.
         """
         parameters = {
             "watch": "true",
@@ -307,24 +314,24 @@ class KubeClient:
         limit_bytes: int | None = None,
         previous: bool = False,
     ) -> AsyncGenerator[str, None]:
-        """The lines of a container's log, each cut to 64 KiB.
+        """Yield the lines of a container's log. Lines are cut to 64 KiB.
 
         Args:
-            namespace: Of the pod.
-            pod: Its name.
-            container: May be left out where the pod has only one.
-            follow: Stay on until the container ends; without it the whole answer takes at most 60 s.
-            tail_lines: Begin that many lines before the end.
-            since_time: With its zone; the API looks at whole seconds only.
-            timestamps: Begin each line with its time (RFC 3339, nanoseconds) and a space.
-            limit_bytes: The server ends the answer there, which may be inside a line.
-            previous: Of the container's previous run.
+            namespace: The namespace of the pod.
+            pod: The name of the pod.
+            container: The name of the container. None if the pod has only one container.
+            follow: Continue until the container ends. Otherwise the whole answer takes at most 60 s.
+            tail_lines: Start this number of lines before the end.
+            since_time: Start at this time, with a time zone. The API compares whole seconds.
+            timestamps: Begin each line with its time (RFC 3339 with nanoseconds) and a space.
+            limit_bytes: The number of bytes after which the server ends the answer, possibly inside a line.
+            previous: Read the log of the container's previous run.
 
         Raises:
-            BadRequest: The container has not started, or the pod has several and none is named.
+            BadRequest: The container has not started, or the pod has several containers and `container` is None.
             LogUnavailable: The node cannot read the log, for example because the container was removed.
-            NotFound: The pod is gone.
-            Unreachable: The stream was cut.
+            NotFound: The pod does not exist.
+            Unreachable: The stream was interrupted.
         """
         options = {
             "container": container,
@@ -353,7 +360,7 @@ def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] |
         event = read_json(line)
         kind, item = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
-        # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.
+        # If a proxy ends the stream in the middle of a line, the line is incomplete.
         raise call.build_unreachable("the watch returned an incomplete event") from error
     if kind == "ERROR":
         raise call.build_error(int(item.get("code") or 500), item)
@@ -361,7 +368,7 @@ def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] |
 
 
 def _complete_item(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
-    # The items of a list of built-in kinds come without apiVersion and kind.
+    # The items of a list of built-in kinds have no apiVersion and no kind.
     item.setdefault("apiVersion", resource.api_version)
     item.setdefault("kind", resource.kind)
     if trim is not None:

@@ -1,4 +1,4 @@
-"""From a kubeconfig, or from inside a pod, to an open `KubeClient`."""
+"""Open a `KubeClient` from a kubeconfig or from the service account of a pod."""
 
 import asyncio
 import json
@@ -32,34 +32,34 @@ from airflow_provider_spark_operator.kube.service_account import (
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
 
-# An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
+# An object has at most 1.5 MiB. A smaller buffer would make aiohttp pause within one event.
 _READ_BUFFER = 2 * 1024 * 1024
-# A peer that vanished without a word is noticed after a minute: 30 s of silence, then 3 probes.
-# An origin that does not answer must not hold up the requests that wait for a new configuration.
+# An origin that does not answer must not delay the requests that wait for a new configuration.
 _ORIGIN_SECONDS = 10.0
-# A task that nobody refers to may be collected while it runs.
+# A task without a reference may be garbage-collected while it runs.
 _running_reads: "set[asyncio.Future[ClusterAccess]]" = set()
 _BLANK = re.compile(r"\s")
+# A lost peer is noticed after a minute: 30 s of silence, then 3 probes.
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterAccess:
-    """Which cluster, and as whom.
+    """The cluster to access, and the identity to use.
 
-    The first that is given wins: `in_cluster`, `kubeconfig_document`, `kubeconfig`, the files of
-    $KUBECONFIG, `~/.kube/config` where it exists, the service account of the pod we run in.
+    The first configuration that is set is used: `in_cluster`, `kubeconfig_document`, `kubeconfig`, the files of
+    $KUBECONFIG, `~/.kube/config` if it exists, the service account of the pod.
 
     Attributes:
-        kubeconfig: A file, or several joined by the path separator as in $KUBECONFIG.
-        kubeconfig_document: The content of one; never shown by `repr`.
+        kubeconfig: A file, or several files joined by the path separator as in $KUBECONFIG.
+        kubeconfig_document: The content of a kubeconfig. `repr` does not show it.
         in_cluster: Use the service account of the pod.
-        context: Of the kubeconfig; None for its current context.
-        namespace: The default namespace; None for that of the context or pod.
-        verify_ssl: False accepts any certificate.
-        tcp_keepalive: Probe silent connections.
-        origin: Where these settings come from, for messages: `connection 'spark'`. Empty if nowhere else.
-        reread: Reads the settings again from their origin; None if they cannot change.
+        context: The context of the kubeconfig. None for its current context.
+        namespace: The default namespace. None for the namespace of the context or pod.
+        verify_ssl: Whether to verify the server's certificate.
+        tcp_keepalive: Whether to probe silent connections.
+        origin: The origin of these settings, for messages, such as `connection 'spark'`. Empty if there is none.
+        reread: Reads the settings again from their origin. None if they cannot change.
     """
 
     kubeconfig: Path | str | None = None
@@ -74,12 +74,12 @@ class ClusterAccess:
 
     @property
     def source(self) -> str:
-        """Equal for settings that come from the same place, even if that place has changed meanwhile."""
+        """A key of the origin, which stays equal if the settings there change."""
         return self.origin or self.key
 
     @property
     def key(self) -> str:
-        """Equal for equal access, to share clients by; holds a digest in place of secrets."""
+        """A key that is equal for equal settings. It contains a digest instead of secrets."""
         document = self.kubeconfig_document
         parts = (
             str(self.kubeconfig or ""),
@@ -104,14 +104,14 @@ Reread: TypeAlias = Callable[[], Awaitable[ClusterAccess]]
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a kubeconfig, or the service account of a pod, says now.
+    """The current content of a kubeconfig or of the service account of a pod.
 
     Attributes:
-        title: Names it, for messages.
-        source: The files, joined as in $KUBECONFIG, or the content of one; None for a service account.
-        choice: What the context leads to; None for a service account.
+        title: The name of the configuration, for messages.
+        source: The files, joined as in $KUBECONFIG, or the content of a kubeconfig. None for a service account.
+        choice: The entries that the context selects. None for a service account.
         fingerprint: Digests of the content.
-        renewal: What to do when the API server rejects the credentials.
+        renewal: What to do if the API server rejects the credentials.
     """
 
     title: str
@@ -129,25 +129,25 @@ async def open_client(
     gate: RequestGate | None = None,
     field_manager: str | None = None,
 ) -> KubeClient:
-    """Read the configuration and make a client; nothing is sent yet.
+    """Read the configuration and create a client. Nothing is sent yet.
 
-    The client reads the configuration again when the API server cannot be reached or answers 401.
+    The client reads the configuration again when the API server is unreachable or answers 401.
 
     Args:
-        access: Which cluster.
-        retry: Other than the default for requests that fail in passing.
-        observer: Told of every request and its answer, for metrics.
-        gate: What every request has to pass.
+        access: The cluster and the identity.
+        retry: The retry policy for requests that fail temporarily. None for the default policy.
+        observer: Called after every request, for metrics.
+        gate: Awaited before every request.
         field_manager: See `KubeClient`.
 
     Raises:
-        ConfigurationError: The configuration is missing, wrong, or names what does not exist.
+        ConfigurationError: The configuration is missing, invalid, or refers to a missing file.
     """
 
     async def reopen(failed: Link, rejected: bool) -> Link | None:
         latest = await reread(access)
         configuration = read_configuration(latest)
-        # A plugin's token is asked for again by `Credentials`; its certificate is part of the TLS settings.
+        # `Credentials` asks the plugin for a new token. A new certificate of the plugin requires a new TLS context.
         asks = configuration.choice is not None and configuration.choice.needs_plugin
         has_new_certificate = rejected and asks and not await failed.credentials.get_headers()
         if configuration.fingerprint == failed.fingerprint and not has_new_certificate:
@@ -160,10 +160,10 @@ async def open_client(
 
 
 async def reconnect(client: KubeClient, access: ClusterAccess) -> None:
-    """Have the client use the configuration as it is now; requests under way finish on the old connection.
+    """Reconnect the client with the current configuration. Requests in progress finish on the old connection.
 
     Raises:
-        ConfigurationError: See `open_client`; the client is left as it is.
+        ConfigurationError: See `open_client`. The client is not changed.
     """
     link, _ = await _open_link(access, read_configuration(access))
     await client.links.replace(link)
@@ -203,7 +203,7 @@ async def reread(access: ClusterAccess) -> ClusterAccess:
     reading.add_done_callback(_forget)
     try:
         async with asyncio.timeout(_ORIGIN_SECONDS):
-            # Never cancelled: Airflow's connection to its supervisor does not survive half a request.
+            # Never cancelled: Airflow's connection to its supervisor breaks if a request is interrupted.
             return await asyncio.shield(reading)
     except Exception as error:
         if access.kubeconfig_document is None:
@@ -214,22 +214,22 @@ async def reread(access: ClusterAccess) -> ClusterAccess:
 def _forget(reading: "asyncio.Future[ClusterAccess]") -> None:
     _running_reads.discard(reading)
     if not reading.cancelled():
-        reading.exception()  # where nobody waits for it any more, asyncio would report it as lost
+        reading.exception()  # otherwise asyncio would log the exception as never retrieved
 
 
 async def _open_link(access: ClusterAccess, configuration: Configuration) -> tuple[Link, str | None]:
-    """Make a link, and tell the default namespace of its configuration."""
+    """Open a link, and return it with the default namespace of its configuration."""
     with ExitStack() as key_files:
         found = await _open(access, configuration, key_files)
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
         tls = build_tls_context(endpoint)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
-            limit=0,  # each follower of a log holds one; a limit would leave requests waiting behind them
+            limit=0,  # each follower of a log holds a connection; other requests must not wait for them
             ssl=tls,
             socket_factory=_open_keepalive_socket if access.tcp_keepalive else None,
         ),
-        # Go's rule, so kubectl's: no proxy of the environment stands between us and our own machine.
+        # Like kubectl, ignore the proxies of the environment for loopback addresses.
         trust_env=not _is_loopback(endpoint.server),
         read_bufsize=_READ_BUFFER,
     )
@@ -246,7 +246,7 @@ async def _open_link(access: ClusterAccess, configuration: Configuration) -> tup
 
 
 async def _open(access: ClusterAccess, configuration: Configuration, key_files: ExitStack) -> Access:
-    """Open the configuration; the files that the endpoint names last as long as `key_files`."""
+    """Open the configuration. The key files that the endpoint names exist as long as `key_files` is open."""
     title, source, choice = configuration.title, configuration.source, configuration.choice
     if source is None or choice is None:
         try:
@@ -265,7 +265,7 @@ async def _open(access: ClusterAccess, configuration: Configuration, key_files: 
 
 
 def _find_kubeconfig(access: ClusterAccess) -> str | Mapping[str, Any] | None:
-    """The files, or the content of one; None for the service account of the pod we run in."""
+    """Return the files or the content of a kubeconfig. Return None for the service account of the pod."""
     if access.kubeconfig_document is not None:
         return access.kubeconfig_document
     paths = _find_kubeconfig_paths(access)
@@ -278,7 +278,7 @@ def _find_kubeconfig(access: ClusterAccess) -> str | Mapping[str, Any] | None:
 
 
 def _find_kubeconfig_paths(access: ClusterAccess) -> str | None:
-    """The files to read, joined as in $KUBECONFIG, or None where nobody names any and none is there."""
+    """Return the files to read, joined as in $KUBECONFIG. Return None if there are none."""
     named = str(access.kubeconfig or os.environ.get("KUBECONFIG") or "")
     if not named:
         usual = Path(os.path.expanduser("~/.kube/config"))  # noqa: PTH111 - Path raises without a home
@@ -297,7 +297,7 @@ def _choose_private_folder() -> Path:
 
 def _check_server(title: str, server: str) -> None:
     is_address = _is_address(server)
-    # What is no address may hold its password anywhere.
+    # An invalid address may contain a password in any place.
     if "@" in (urlsplit(server).netloc if is_address else server):
         raise ConfigurationError(
             f"{title}: the address of the server contains a user name or password. Remove them "
@@ -310,7 +310,7 @@ def _check_server(title: str, server: str) -> None:
 
 
 def _check_proxy(title: str, proxy: str) -> None:
-    if not _is_address(proxy):  # not shown: it may hold a password
+    if not _is_address(proxy):  # the proxy is not shown, because it may contain a password
         raise ConfigurationError(
             f"{title}: the proxy-url of the cluster must begin with http:// or https:// and contain a host"
         )
@@ -320,7 +320,7 @@ def _is_address(url: str) -> bool:
     try:
         address = urlsplit(url)
         host = address.hostname or ""
-        host.encode("idna")  # a part of a name has 1 to 63 characters
+        host.encode("idna")  # each label of a host name has 1 to 63 characters
         is_port = address.port is None or address.port > 0
     except ValueError:
         return False
@@ -329,7 +329,7 @@ def _is_address(url: str) -> bool:
 
 @contextmanager
 def _translate_errors(title: str, context: str | None) -> Iterator[None]:
-    """Turn whatever reading a kubeconfig raises into a `ConfigurationError`."""
+    """Translate every exception of reading a kubeconfig into a `ConfigurationError`."""
     where = f"{title} (context {context})" if context else title
     try:
         yield
@@ -344,7 +344,8 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
     except Unusable as error:
         raise ConfigurationError(f"{where} cannot be used: {error}") from error
     except Exception as error:
-        # What the official loader does not foresee comes as Python has it: TypeError, KeyError, AttributeError, …
+        # The official loader raises arbitrary exceptions such as TypeError, KeyError and AttributeError for invalid
+        # content.
         raise ConfigurationError(f"{where} is not a valid kubeconfig ({type(error).__name__}: {error})") from error
 
 
@@ -352,7 +353,7 @@ def _open_keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     family, kind, protocol, *_ = address
     connection = socket.socket(family, kind, protocol)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():  # Linux and macOS name the first one differently
+    for name, value in _KEEPALIVE.items():  # Linux and macOS have different names for the first option
         option = getattr(socket, name, None)
         if option is not None:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)

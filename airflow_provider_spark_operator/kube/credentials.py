@@ -1,4 +1,4 @@
-"""The headers that say who we are, kept fresh while the process lives."""
+"""Authentication headers that are reloaded while the process runs."""
 
 import asyncio
 import logging
@@ -7,20 +7,20 @@ from collections.abc import Awaitable, Callable, Mapping
 
 logger = logging.getLogger(__name__)
 
-# client-go reads a token file again after a minute, and so do we for every credential that can change.
+# Like client-go, reload credentials that can change every minute.
 RELOAD_SECONDS = 60.0
-# A token that the API refuses is not read again more often than this: plugins are slow and may ask people.
+# The minimum time between two reloads after a rejected token: plugins are slow and may prompt the user.
 SHORTEST_RELOAD_SECONDS = 5.0
 
 
 class Credentials:
-    """Authentication headers, read again in time.
+    """Authentication headers that are reloaded when they are old or rejected.
 
     Args:
-        known: Tells the present headers.
-        reload: Reads token file, credential plugin or identity provider again, for `known` to tell.
-        reload_on_time: Whether reloading is cheap enough to be done every minute. A credential plugin
-            that names no expiry is run again only when the API turns its token down.
+        known: Returns the current headers.
+        reload: Reloads the token file, the credential plugin or the identity provider.
+        reload_on_time: Whether to reload every minute. A credential plugin without an expiry is run again only when
+            the API rejects its token.
     """
 
     def __init__(
@@ -37,19 +37,19 @@ class Credentials:
         self._lock = asyncio.Lock()
 
     async def get_headers(self) -> Mapping[str, str]:
-        """The headers for the next request; empty for a client certificate or no authentication."""
+        """Return the headers for the next request. A client certificate needs no headers."""
         if self._reload_on_time and self._compute_age() >= RELOAD_SECONDS:
             await self._reload_once(await self._known())
         return await self._known()
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Load credentials other than the `refused` headers; return whether there are any."""
+        """Load credentials other than the `refused` headers. Return whether there are any."""
         if await self._known() == refused:
             await self._reload_once(refused)
         return await self._known() != refused
 
     async def _reload_once(self, old: Mapping[str, str]) -> None:
-        # One reload for all requests that wait here: a thousand followers must not start a thousand plugins.
+        # All waiting requests share one reload: a thousand followers must not start a thousand plugins.
         async with self._lock:
             if await self._known() != old or self._compute_age() < SHORTEST_RELOAD_SECONDS:
                 return
@@ -57,7 +57,7 @@ class Credentials:
             try:
                 await self._reload()
             except Exception as error:
-                # Whatever a plugin raises: the old token may still be good, and the API is the judge of that.
+                # A plugin may raise any exception. The old token may still be valid, and the API decides that.
                 logger.warning("could not reload the credentials; the old ones stay in use: %s", error)
 
     def _compute_age(self) -> float:

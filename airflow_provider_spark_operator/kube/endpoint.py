@@ -1,4 +1,4 @@
-"""Where an API server is, and what is needed to speak with it: what every kind of configuration comes down to."""
+"""The address of an API server and the settings to connect to it, whatever the kind of configuration."""
 
 import hashlib
 import json
@@ -13,23 +13,25 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError
 
 
 class Unusable(Exception):
-    """A configuration that is missing something or says what cannot be; str() says what, without its subject."""
+    """A configuration that is incomplete or invalid. The message does not name the configuration."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An API server, and who we are to it.
+    """An API server, and the identity to use.
 
     Attributes:
-        server: `https://host:port`, with a path where the API stands behind one.
-        namespace: the default one of the configuration, None where it names none.
-        authority_file: PEM; None for those of the system, unless there is `authority`.
-        authority: the same as text.
-        certificate_file: ours, PEM; may be gone when the endpoint has been opened.
-        key_file: of our certificate; None where that holds it.
-        verify_ssl: False accepts any certificate.
-        tls_server_name: expected in the server's certificate in place of the host.
-        proxy: its URL.
+        server: The address `https://host:port`, with a path if the API has one.
+        namespace: The default namespace of the configuration. None if it has none.
+        authority_file: The file of certificate authorities in PEM format. None for those of the system or
+            `authority`.
+        authority: The certificate authorities as PEM text.
+        certificate_file: The file of the client certificate in PEM format. It may be deleted after the connection
+            is opened.
+        key_file: The file of the key of the client certificate. None if the certificate file contains the key.
+        verify_ssl: Whether to verify the server's certificate.
+        tls_server_name: The name to expect in the server's certificate instead of the host.
+        proxy: The URL of the proxy.
     """
 
     server: str
@@ -45,11 +47,11 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Digests of a configuration's content, files included. They reveal no secret.
+    """Digests of the content of a configuration and its files. They reveal no secret.
 
     Attributes:
-        place: Of everything that says which cluster is meant, and how to connect to it.
-        credentials: Of everything that says who connects.
+        place: The digest of everything that determines the cluster and how to connect to it.
+        credentials: The digest of the credentials.
     """
 
     place: str
@@ -57,31 +59,31 @@ class Fingerprint:
 
 
 def digest(*parts: object) -> str:
-    """A digest that is equal for equal content."""
+    """Return a digest that is equal for equal content."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def digest_files(files: Iterable[Path | None]) -> list[str | None]:
-    """The digest of each file's content; None for a file that cannot be read."""
+    """Return the digest of each file's content. None for a file that cannot be read."""
     return [_digest_file(file) for file in files]
 
 
 def _digest_file(file: Path | None) -> str | None:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
-    except OSError:  # opening the configuration reports it
+    except OSError:  # opening the configuration reports the error
         return None
 
 
 @dataclass(frozen=True)
 class Access:
-    """An endpoint with its headers of authentication.
+    """An endpoint with its authentication headers.
 
     Attributes:
-        endpoint: where.
-        headers: the headers as they are known now.
-        reload: reads again what they come from.
-        reload_on_time: whether that is cheap enough to be done every minute.
+        endpoint: The endpoint.
+        headers: Returns the current headers.
+        reload: Reloads the source of the headers.
+        reload_on_time: Whether to reload every minute.
     """
 
     endpoint: Endpoint
@@ -91,10 +93,10 @@ class Access:
 
 
 class Headers:
-    """Headers of authentication that come from a place where they may change.
+    """Authentication headers from a source that may change.
 
     Args:
-        read: reads them there.
+        read: Reads the source.
     """
 
     def __init__(self, read: Callable[[], Mapping[str, str]]) -> None:
@@ -106,15 +108,15 @@ class Headers:
         return self._known
 
     async def reload(self) -> None:
-        """Read them again; errors as those of `read`, and they stay as they are."""
+        """Read the source again. If `read` raises, the headers do not change."""
         self._known = self._read()
 
 
 def build_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
-    """The TLS settings of an endpoint.
+    """Build the TLS settings of an endpoint.
 
     Raises:
-        ConfigurationError: a certificate cannot be read.
+        ConfigurationError: A certificate could not be read.
     """
     try:
         context = ssl.create_default_context(cafile=endpoint.authority_file, cadata=endpoint.authority)
@@ -124,7 +126,7 @@ def build_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
         raise ConfigurationError(
             f"could not read the certificate authority or client certificate for {endpoint.server}: {error}"
         ) from error
-    # Certificate authorities made by older tools lack extensions that Python 3.13 began to insist on.
+    # Certificate authorities of older tools lack extensions that Python 3.13 requires by default.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not endpoint.verify_ssl:
         context.check_hostname = False
@@ -134,7 +136,7 @@ def build_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
 
 @contextmanager
 def create_private_folder(folder: Path) -> Iterator[None]:
-    """Have a folder that nobody else can read, for keys, which Python's TLS and the official loader want as files."""
+    """Create a folder that only this user can read, for keys that must be in files."""
     folder.mkdir(mode=0o700)
     try:
         yield

@@ -1,28 +1,29 @@
-"""What can go wrong between us and the API, each kind a class, each message one sentence with its cure."""
+"""Errors of requests to the API: one class for each kind of failure, with messages that say what to do."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-# The verb in the message of a failed request for what the API server serves; such a request has no place.
+# The verb in the message of a failed discovery request. Such a request has no namespace.
 DISCOVER = "discover"
 
 
 class ConfigurationError(Exception):
-    """No way to the cluster can be made out: kubeconfig missing or wrong, context unknown, no credentials."""
+    """The configuration of the cluster is unusable: for example a missing kubeconfig, or an unknown context."""
 
 
 class KubeError(Exception):
-    """A request that the API refused or that never reached it.
+    """A request that the API rejected or that did not reach it.
 
     Attributes:
-        status: HTTP status code; None where no answer came.
-        reason: The API's reason word (`Forbidden`, `AlreadyExists`), or ours where it sent none.
-        message: The API's own message.
+        status: The HTTP status code. None if no answer was received.
+        reason: The reason of the API (`Forbidden`, `AlreadyExists`), or a reason of this client if the API sent
+            none.
+        message: The message of the API.
         verb: The verb as RBAC rules name it (`create`, `watch`).
         resource: The kind as RBAC rules name it (`sparkapplications.spark.apache.org`, `pods/log`).
-        namespace: None for all namespaces and for cluster-wide kinds.
-        name: None for a collection.
+        namespace: The namespace. None for all namespaces and for cluster-scoped kinds.
+        name: The name of the object. None for a collection.
     """
 
     def __init__(
@@ -46,12 +47,12 @@ class KubeError(Exception):
 
     @property
     def advice(self) -> str:
-        """What the reader can do about it; empty where the message says all there is."""
+        """What the user can do. Empty if the message says everything."""
         return ""
 
     @property
     def place(self) -> str:
-        """Where it was to happen: `in namespace x`, or `in all namespaces`."""
+        """The scope of the request: `in namespace x` or `cluster-wide`."""
         return f"in namespace {self.namespace}" if self.namespace else "cluster-wide"
 
     def __str__(self) -> str:
@@ -62,33 +63,33 @@ class KubeError(Exception):
 
 
 class BadRequest(KubeError):
-    """400: the request itself makes no sense to the API."""
+    """400: the API cannot process the request."""
 
 
 class Unauthorized(KubeError):
     """401: the API server does not accept the credentials.
 
     Attributes:
-        renewal: Which credentials to renew, and where; empty if unknown.
+        renewal: Which credentials to renew, and where. Empty if unknown.
     """
 
     renewal: str = ""
 
     @property
     def advice(self) -> str:
-        """Name the credentials to renew."""
+        """The credentials to renew."""
         return self.renewal or "check the token, certificate or credential plugin of the connection"
 
 
 class Forbidden(KubeError):
-    """403: the API knows us and says no."""
+    """403: the API does not permit the request."""
 
     @property
     def advice(self) -> str:
-        """Name the right that is missing, as a Role spells it; empty where a right would not help.
+        """The missing permission, as a Role names it. Empty if a permission would not help.
 
-        Quotas, admission and namespaces that are being terminated refuse with 403 as well. Only the words
-        of the authorizer (`k8s.io/apiserver`, `responsewriters/errors.go`) name a user and the very verb.
+        Quotas, admission and terminating namespaces also reject requests with 403. Only the message of the authorizer
+        (`k8s.io/apiserver`, `responsewriters/errors.go`) names a user and the verb.
         """
         if not re.search(rf'\bUser ".*" cannot {re.escape(self.verb)} resource ', self.message):
             return ""
@@ -96,11 +97,11 @@ class Forbidden(KubeError):
 
 
 class NotFound(KubeError):
-    """404: no such object, namespace or kind."""
+    """404: the object, the namespace or the kind does not exist."""
 
     @property
     def advice(self) -> str:
-        """Tell a kind the API does not serve from an object that is not there."""
+        """How to install the kind, if the API does not serve it. Empty if only the object does not exist."""
         unknown_kind = "page not found" in self.message or "requested resource" in self.message
         return (
             f"check that the CustomResourceDefinition of {self.resource} is installed in this cluster"
@@ -110,37 +111,37 @@ class NotFound(KubeError):
 
 
 class Conflict(KubeError):
-    """409: the object changed since it was read, or a precondition (uid, resourceVersion) does not hold."""
+    """409: the object changed since it was read, or a precondition (uid, resourceVersion) is not met."""
 
 
 class AlreadyExists(KubeError):
-    """409 with reason AlreadyExists: the name is taken."""
+    """409 with reason AlreadyExists: an object with this name exists."""
 
 
 class LogUnavailable(KubeError):
-    """200: the node has written why it cannot read a container's log, in place of the log or after its first part."""
+    """200: the node cannot read a container's log, and wrote the cause in place of the log or after its first part."""
 
 
 class Gone(KubeError):
-    """410: the resource version is too old to watch or page from; list again."""
+    """410: the resource version is too old to watch or page from. List again."""
 
 
 class Invalid(KubeError):
-    """422: the object does not pass the API's validation; the message names the fields."""
+    """422: the object does not pass the validation of the API. The message names the fields."""
 
 
 class TooManyRequests(KubeError):
-    """429: the API sheds load. `retry_after` is its wish in seconds, None where it named none."""
+    """429: the API is overloaded. `retry_after` is the requested pause in seconds, or None."""
 
     retry_after: float | None = None
 
 
 class ServerError(KubeError):
-    """5xx, or an answer that is none of the Kubernetes API's."""
+    """5xx, or an answer that is not from a Kubernetes API."""
 
 
 class Unreachable(KubeError):
-    """No answer: no connection, TLS refused, connection lost, time over. The call may have taken effect."""
+    """No answer: no connection, a TLS error, a lost connection or a timeout. The request may have taken effect."""
 
 
 _BY_STATUS: Mapping[int, type[KubeError]] = {
@@ -155,14 +156,14 @@ _BY_STATUS: Mapping[int, type[KubeError]] = {
 }
 
 
-# An object is rejected with status 500 if server-side apply does not know one of its fields, or if it is larger than
-# etcd's limit.
+# The API server rejects an object with status 500 if server-side apply does not know one of its fields, or if the
+# object exceeds etcd's limit.
 _FINAL_MESSAGES = ("failed to create typed patch object", "etcdserver: request is too large", "larger than max")
 _REFUSED_CONTENT = frozenset({400, 413, 415, 422})
 # All other errors (401, 408, 409, 410, 429, 5xx, no answer) may be temporary.
 _REFUSED = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
 
-# What the API server may recover from, or the user may correct, while a task waits.
+# Failures from which the API server may recover, or that the user can fix, while a task waits.
 PASSING = (Unreachable, ServerError, TooManyRequests, Unauthorized)
 
 
@@ -176,16 +177,17 @@ def build_error_from_status(
     name: str | None,
     retry_after: float | None = None,
 ) -> KubeError:
-    """The error that an answer stands for.
+    """Return the error for an answer of the API.
 
     Args:
-        status: HTTP status code, or the `code` of a watch's ERROR event.
-        document: A `Status` of the API (`reason`, `message`, `details`); empty where the body was none.
-        verb: As RBAC names it; so is `resource`.
-        resource: See `KubeError`, as for `namespace` and `name`.
-        namespace: See `KubeError`.
-        name: See `KubeError`.
-        retry_after: Seconds from the Retry-After header, if any.
+        status: The HTTP status code, or the `code` of an ERROR event of a watch.
+        document: The `Status` object of the API (`reason`, `message`, `details`). Empty if the body was not a
+            Status.
+        verb: The verb as RBAC rules name it.
+        resource: The kind as RBAC rules name it.
+        namespace: The namespace of the request, see `KubeError`.
+        name: The name of the object, see `KubeError`.
+        retry_after: The seconds from the Retry-After header, if any.
     """
     reason = str(document.get("reason") or "")
     message = str(document.get("message") or reason or f"HTTP status {status}")
@@ -201,12 +203,12 @@ def build_error_from_status(
 
 
 def is_refusal(error: KubeError) -> bool:
-    """Whether the API rejected the request, and would reject it again."""
+    """Return whether the API rejected the request and would reject it again."""
     return error.status in _REFUSED or _has_final_message(error)
 
 
 def is_refused_content(error: KubeError) -> bool:
-    """Whether the API rejected the content of the request, whatever the permissions and the existing objects are."""
+    """Return whether the API rejected the content of the request, independent of permissions and existing objects."""
     return error.status in _REFUSED_CONTENT or _has_final_message(error)
 
 

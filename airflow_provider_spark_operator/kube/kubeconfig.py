@@ -1,8 +1,8 @@
-"""Reading a kubeconfig whose user needs nobody to be asked: token, password or certificate.
+"""Read kubeconfigs whose users have a token, a password or a certificate.
 
-The official client's loader reads these as well, and plugins and identity providers besides. But it comes with the
-models of all of Kubernetes' kinds, twice: 80 MiB and more than a second of processor time, for a process that may
-need 50 MiB in all.
+The loader of the official client reads these as well, and also supports plugins and identity providers. But it
+imports models of all Kubernetes kinds, twice: 80 MiB and more than a second of CPU time, for a process that may
+need 50 MiB.
 """
 
 import base64
@@ -28,18 +28,17 @@ from airflow_provider_spark_operator.kube.endpoint import (
     digest_files,
 )
 
-# Who has one of these is asked by the official loader.
 _LARGEST = 16 * 1024 * 1024
 _PLUGIN_FIELDS = ("exec", "auth-provider")
 
 
 class Malformed(Exception):
-    """A kubeconfig that has another form; str() says where."""
+    """A kubeconfig with an invalid structure. The message names the place."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """One kubeconfig; relative paths in it begin at `folder`."""
+    """One kubeconfig. Its relative paths start at `folder`."""
 
     content: Mapping[str, Any] = field(repr=False)
     folder: Path
@@ -47,17 +46,17 @@ class Document:
 
 @dataclass(frozen=True)
 class Entry:
-    """A cluster, user or context; what it is in messages, and what it says."""
+    """A cluster, user or context: its title for messages, and its content."""
 
     title: str
     content: Mapping[str, Any] = field(repr=False)
     folder: Path
 
     def get_text(self, key: str) -> str | None:
-        """A field, None where it is absent or empty.
+        """Return a field. None if it is missing or empty.
 
         Raises:
-            Malformed: it is no text.
+            Malformed: The field is not a string.
         """
         value = self.content.get(key)
         if value is not None and not isinstance(value, str):
@@ -65,12 +64,12 @@ class Entry:
         return value or None
 
     def get_path(self, key: str) -> Path | None:
-        """A field that names a file."""
+        """Return a field that names a file."""
         name = self.get_text(key)
         return self.folder / name if name else None
 
     def decode_data(self, key: str) -> bytes | None:
-        """A field that holds a file's content in base64."""
+        """Decode a field that contains a file in base64."""
         text = self.get_text(key)
         try:
             return base64.b64decode(text) if text else None
@@ -80,7 +79,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a context leads to."""
+    """The entries that a context selects."""
 
     context: str
     cluster: Entry
@@ -93,13 +92,13 @@ class Choice:
         return any(key in self.user.content for key in _PLUGIN_FIELDS)
 
     def compute_fingerprint(self, *settings: object) -> Fingerprint:
-        """Digests of the chosen entries and of the files that they name.
+        """Compute digests of the selected entries and of the files that they name.
 
         Args:
-            settings: What else says how to connect.
+            settings: Other settings that determine how to connect.
 
         Raises:
-            Malformed: one of the files is named by something other than text.
+            Malformed: The name of a file is not a string.
         """
         place = digest_files([self.cluster.get_path("certificate-authority")])
         credentials = digest_files(self.user.get_path(key) for key in ("tokenFile", "client-certificate", "client-key"))
@@ -110,7 +109,7 @@ class Choice:
 
     @property
     def renewal(self) -> str:
-        """What to do when the API server rejects the user's credentials."""
+        """What to do if the API server rejects the user's credentials."""
         user = self.user
         if "exec" in user.content:
             command = require_object(user.content["exec"], f"exec of {user.title}").get("command")
@@ -129,19 +128,19 @@ class Choice:
 
 
 def read_files(paths: str) -> list[Document]:
-    """Read the files of a list as in $KUBECONFIG; those that do not exist are left out.
+    """Read the files of a list as in $KUBECONFIG. Files that do not exist are ignored.
 
     Raises:
-        OSError: one cannot be read.
-        YAMLError: one is no YAML.
-        Malformed: one is no object.
-        Unusable: one is too large, or not UTF-8 text.
+        OSError: A file could not be read.
+        YAMLError: A file is not YAML.
+        Malformed: A file does not contain an object.
+        Unusable: A file is too large or not UTF-8 text.
     """
     documents = []
     for file in map(Path, filter(None, paths.split(os.pathsep))):
         if file.exists():
             content = _parse(_read_bounded_text(file))
-            content = {} if content is None else content  # as kubectl has it: an empty file says nothing
+            content = {} if content is None else content  # like kubectl, accept an empty file
             documents.append(Document(require_object(content, "the document"), file.absolute().parent))
     return documents
 
@@ -159,15 +158,15 @@ def _read_bounded_text(file: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _parse(text: str) -> Any:
-    # Every task of a triggerer reads the file, and parsing takes milliseconds of the event loop.
+    # Every task of a triggerer reads the file, and parsing blocks the event loop for milliseconds.
     return yaml.safe_load(text)
 
 
 def require_object(value: object, title: str) -> Mapping[str, Any]:
-    """`value`, if it is an object.
+    """Return `value` if it is an object.
 
     Raises:
-        Malformed: it is none.
+        Malformed: The value is not an object.
     """
     if not isinstance(value, Mapping):
         raise Malformed(f"{title} must be an object")
@@ -175,13 +174,13 @@ def require_object(value: object, title: str) -> Mapping[str, Any]:
 
 
 def choose(documents: Sequence[Document], context: str | None) -> Choice:
-    """Find the entries of `context`, or of the first current one; of entries of one name the first counts.
+    """Find the entries of `context`, or of the first current context. The first entry with a name is used.
 
     Raises:
-        Unusable: one of them is missing.
-        Malformed: one of them has another form.
+        Unusable: An entry is missing.
+        Malformed: An entry has an invalid structure.
     """
-    # The official loader has the last one; this is kubectl's rule, which the documentation of Kubernetes states.
+    # The Kubernetes documentation defines this rule, and kubectl follows it. The official loader uses the last entry.
     currents = (document.content.get("current-context") for document in documents)
     name = context or next(filter(None, currents), None)
     if not name:
@@ -220,16 +219,16 @@ def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
 
 
 def open_choice(choice: Choice, key_files: ExitStack, new_folder: Callable[[], Path]) -> Access:
-    """The access that a choice that asks nobody gives.
+    """Open the access of a choice without a plugin.
 
     Args:
-        choice: of `choose`.
-        key_files: the key is in a file as long as this is open, where the kubeconfig itself holds it.
-        new_folder: names a folder for that.
+        choice: The result of `choose`.
+        key_files: As long as this is open, a key from the kubeconfig itself exists as a file.
+        new_folder: Returns the path of a new folder for the key file.
 
     Raises:
-        Unusable: the configuration cannot be used.
-        OSError: a key cannot be written.
+        Unusable: The configuration is incomplete or invalid.
+        OSError: A key file could not be written.
     """
     headers = Headers(lambda: _read_authentication(choice.user))
     endpoint = _add_certificate(_build_endpoint(choice), choice.user, key_files, new_folder)
@@ -247,7 +246,7 @@ def _build_endpoint(choice: Choice) -> Endpoint:
     return Endpoint(
         server=server.rstrip("/"),
         namespace=choice.namespace,
-        # Python's TLS wants ASCII; nothing else but a comment holds more.
+        # Python's TLS requires ASCII. Only comments contain other characters.
         authority=authority.decode("ascii", "ignore") if authority else None,
         authority_file=str(file) if file and not authority else None,
         verify_ssl=cluster.content.get("insecure-skip-tls-verify") is not True,

@@ -1,4 +1,4 @@
-"""Lines out of a streamed answer, however its chunks fall and however long a line is."""
+"""Split a streamed answer into lines."""
 
 from collections.abc import AsyncGenerator
 
@@ -6,24 +6,24 @@ import aiohttp
 
 
 class LineTooLong(Exception):
-    """A line is longer than the reader is willing to keep in memory."""
+    """A line exceeds the limit of the reader."""
 
 
 async def split_lines(content: aiohttp.StreamReader, *, longest: int, cut: bool = False) -> AsyncGenerator[bytes, None]:
-    r"""The lines of a stream without their line ends, the last one also where `\n` is missing.
+    r"""Yield the lines of a stream without their line ends. The last line may lack `\n`.
 
-    aiohttp's own `readline` gives up on lines longer than its buffer, which large objects reach.
+    aiohttp's own `readline` fails on lines longer than its buffer, which large objects exceed.
 
     Args:
         content: The body of an answer.
-        longest: In bytes.
+        longest: The limit of a line in bytes.
         cut: Shorten longer lines to `longest` instead of raising.
 
     Raises:
         LineTooLong: A line exceeds `longest` and `cut` is not set.
     """
     pending = bytearray()
-    skipping = False  # the rest of a line that was cut
+    skipping = False  # skip the rest of a shortened line
     async for chunk in content.iter_any():
         *complete, rest = chunk.split(b"\n")
         for piece in complete:

@@ -1,4 +1,4 @@
-"""The connection of a client to its API server, replaced when the configuration behind it has changed."""
+"""The connection of a client to its API server, which is replaced when its configuration has changed."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.endpoint import Fingerprint
 
 logger = logging.getLogger(__name__)
 
-# Many requests fail at the same moment; one of them reads the configuration for all.
+# If many requests fail at the same moment, only one of them reads the configuration.
 SHORTEST_READ_SECONDS = 1.0
 
 
@@ -24,13 +24,13 @@ class Link:
     """One server, one set of credentials, and the pool of connections for them.
 
     Attributes:
-        session: Its connector carries the TLS settings. Closed with the link.
-        server: `https://host:port`, with a path where the API stands behind one.
-        credentials: Asked before every request.
-        fingerprint: Of the configuration that the link was made from.
-        proxy: Proxy URL of the kubeconfig, if any.
-        tls_server_name: Name to expect in the server's certificate, if it differs from the host.
-        renewal: What to do when the API server rejects the credentials, for error messages.
+        session: The session with the TLS settings. It is closed with the link.
+        server: The address `https://host:port`, with a path if the API has one.
+        credentials: Read before every request.
+        fingerprint: The fingerprint of the configuration of this link.
+        proxy: The proxy URL of the kubeconfig, if any.
+        tls_server_name: The name to expect in the server's certificate, if it differs from the host.
+        renewal: What to do if the API server rejects the credentials, for error messages.
     """
 
     session: aiohttp.ClientSession
@@ -49,7 +49,7 @@ class Link:
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
-        """Keep the session open, even if the link is replaced meanwhile."""
+        """Keep the session open, even if the link is replaced in the meantime."""
         self._users += 1
         try:
             yield
@@ -66,23 +66,24 @@ class Link:
 
 
 Reopen: TypeAlias = Callable[[Link, bool], Awaitable[Link | None]]
-"""Reads the configuration again. Takes the link that failed, and whether the API server rejected its credentials.
+"""Reads the configuration again.
 
-Returns a new link if the configuration has changed, else None.
+Receives the link that failed, and whether the API server rejected its credentials. Returns a new link if the
+configuration has changed, else None.
 """
 
 
 class Links:
-    """The current link of a client, and those that it replaced and that are still in use.
+    """The current link of a client, and replaced links that are still in use.
 
     Args:
-        first: The link to begin with.
-        reopen: Called after a failure; None if the configuration cannot change.
+        first: The first link.
+        reopen: Called after a failure. None if the configuration cannot change.
 
     Attributes:
         current: The link to use.
-        problem: Why the configuration could not be read again; empty if it could.
-        on_replaced: Called when another link has become the current one.
+        problem: Why the configuration could not be reloaded. Empty if it could.
+        on_replaced: Called after the current link was replaced.
     """
 
     def __init__(self, first: Link, reopen: Reopen | None = None) -> None:
@@ -99,10 +100,10 @@ class Links:
 
         Args:
             failed: The link that was used.
-            rejected: The API server rejected its credentials.
+            rejected: Whether the API server rejected its credentials.
 
         Returns:
-            Whether the current link is another one than `failed`.
+            Whether the current link differs from `failed`.
         """
         async with self._lock:
             if self.current is failed and self._reopen is not None and not self._was_just_read():
@@ -110,7 +111,7 @@ class Links:
                 try:
                     found = await self._reopen(failed, rejected)
                 except Exception as error:
-                    # The configuration may be incomplete for a moment. The request's own error is what counts.
+                    # The configuration may be incomplete for a moment. The error of the request is more important.
                     self.problem = str(error)
                 else:
                     self.problem = ""
@@ -119,7 +120,7 @@ class Links:
             return self.current is not failed
 
     async def replace(self, link: Link) -> None:
-        """Use `link` from now on; requests under way finish on the old one."""
+        """Use `link` from now on. Requests in progress finish on the old link."""
         old, self.current = self.current, link
         self._all = {one for one in self._all if not one.session.closed} | {link}
         if old.fingerprint == link.fingerprint:

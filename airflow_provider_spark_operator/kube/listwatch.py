@@ -1,4 +1,4 @@
-"""A collection of objects and all changes to it."""
+"""List a collection of objects and watch its changes."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ class Removed:
 
 Change: TypeAlias = Listed | Changed | Removed
 
-# A watch that a server accepts and ends at once is a failure; a watch that stays open for this time works.
+# A watch that the server ends at once is a failure. A watch that stays open for this time works.
 STEADY_SECONDS = 1.0
 
 
@@ -105,14 +105,14 @@ def _ignore_error(_: KubeError) -> None:
 
 
 class _Watch:
-    """Where to resume a collection, and after which pause.
+    """The state of a watch: where to resume it, and after which pause.
 
     Args:
         scope: The collection.
-        backoff: Pauses after a failure.
-        on_error: Called with every failure except an expired version, which is a part of normal operation.
+        backoff: The pauses after a failure.
+        on_error: Called with every failure except an expired version, which is normal.
         on_alive: Called with every sign of life.
-        after_failure: The collection could not be listed or watched before.
+        after_failure: Whether the collection could not be listed or watched before.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class _Watch:
         self._opened_at: float | None = None  # None until the server accepts the request
         self._requested_pause = 0.0
         self._failures_since_event = int(after_failure)
-        self._has_lasted = False  # the latest stream
+        self._has_lasted = False  # of the latest stream
 
     async def start(self) -> Listed:
-        """Return the first list; errors are raised."""
+        """Return the first list. Errors are raised."""
         listed = await self._scope.list()
         self._version = listed.resource_version
         if not self._failures_since_event:
@@ -146,9 +146,9 @@ class _Watch:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator["AsyncGenerator[tuple[str, Change | None], None]", None]:
-        """Open a stream that continues where the last one ended; a failure while it is read ends the body."""
+        """Open a stream that continues where the last one ended. A failure while the stream is read ends the body."""
         if self._scope.read_place() != self._place:
-            # Another server may have another history, for which the version means nothing.
+            # Another server may have another history, in which the version has no meaning.
             self._place, self._version = self._scope.read_place(), None
         self._opened_at, self._requested_pause = None, 0.0
         try:
@@ -160,7 +160,7 @@ class _Watch:
             self._recovery.end()
 
     def advance(self, version: str, change: Change | None) -> None:
-        """Continue after `change` (None: a bookmark) from now on."""
+        """Continue after `change` from now on. None means a bookmark."""
         self._version = version
         if not isinstance(change, Listed):
             self._backoff.reset()
@@ -169,10 +169,10 @@ class _Watch:
             self._on_alive()
 
     def finish_stream(self) -> float:
-        """Return the seconds to wait before the next stream is opened."""
-        # A stream that lasted was a good one, even if nothing happened. A stream that ended at once is a failure
-        # even if the server ended it without an error: it must not be opened again without a pause.
-        # A request that was not accepted is a failure as well, however long the server took to refuse it.
+        """Record whether the stream lasted, and return the seconds to wait before the next stream is opened."""
+        # A long stream without events is a success. A stream that ends at once is a failure even without an error, so
+        # it is not opened again without a pause. A rejected request is also a failure, however long the server took to
+        # reject it.
         opened_at = self._opened_at
         self._has_lasted = opened_at is not None and time.monotonic() - opened_at > self._backoff.longest
         if self._has_lasted:
@@ -194,26 +194,26 @@ class _Watch:
         self._failures_since_event += 1
 
     def _can_resume(self, error: KubeError) -> bool:
-        # An interrupted stream is resumed. After a second failure in a row the server may have been replaced by one
-        # with another history, for which our version means nothing: list again. Only an event ends the row: a stream
-        # that lasts without an event may be a dead connection.
+        # After a second failure in a row, list again: the server may have been replaced by one with another history, in
+        # which the version has no meaning. Only an event ends the row, because a silent stream may be a dead
+        # connection.
         is_interrupted = isinstance(error, Unreachable) and self._failures_since_event < 1
         return isinstance(error, TooManyRequests) or is_interrupted
 
 
 class _Recovery:
-    """Reports that a watch works again when it has stayed open for a moment, even if nothing happens in it."""
+    """Reports that a watch works again when it has stayed open for a moment, even without an event."""
 
     def __init__(self, report: Callable[[], None]) -> None:
         self._report = report
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """The server has accepted the watch."""
+        """Start the timer when the server has accepted the watch."""
         self._timer = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._report)
 
     def end(self) -> None:
-        """The watch has ended."""
+        """Stop the timer when the watch has ended."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -228,7 +228,7 @@ class _Scope:
     trim: Callable[[JsonObject], object] | None
 
     def read_place(self) -> str:
-        """Changes when the client connects to another server."""
+        """Return a value that changes when the client connects to another server."""
         return self.client.links.current.fingerprint.place
 
     async def list(self) -> ObjectList:
@@ -243,7 +243,10 @@ class _Scope:
     async def read_changes(
         self, version: str | None, on_open: Callable[[], None]
     ) -> AsyncGenerator[tuple[str, Change | None], None]:
-        """Each change since `version` (None: list first) with the version reached; None for a bookmark."""
+        """Yield each change since `version` with the version reached.
+
+        If `version` is None, list first. The change is None for a bookmark.
+        """
         if version is None:
             listed = await self.list()
             version = listed.resource_version

@@ -1,6 +1,6 @@
-"""Credentials that a plugin or an identity provider has to be asked for, by the official client's loader.
+"""Credentials from a plugin or an identity provider, loaded by the official client.
 
-It is imported where it is needed and not before: see `kube.kubeconfig`.
+The official client is imported only when it is used: see `kube.kubeconfig`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,17 +14,17 @@ from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unus
 async def ask_plugin(
     source: str | Mapping[str, Any], context: str, key_files: ExitStack, new_folder: Callable[[], Path]
 ) -> Access:
-    """The access of a context whose user has a credential plugin or an identity provider.
+    """Open the access of a context whose user has a credential plugin or an identity provider.
 
     Args:
-        source: the files, joined as in $KUBECONFIG, or the content of one.
-        context: of those in the files.
-        key_files: keys are in files as long as this is open.
-        new_folder: names a folder for those.
+        source: The files, joined as in $KUBECONFIG, or the content of a kubeconfig.
+        context: The name of the context.
+        key_files: The key files exist as long as this is open.
+        new_folder: Returns the path of a new folder for the key files.
 
     Raises:
-        Unusable: the plugin gave nothing, or the loader does not accept the configuration.
-        Exception: what the loader does not foresee comes as Python has it.
+        Unusable: The plugin returned no credentials, or the loader does not accept the configuration.
+        Exception: The loader failed in another way.
     """
     from kubernetes.aio import config as kubernetes_config
     from kubernetes.aio.client import Configuration
@@ -36,9 +36,9 @@ async def ask_plugin(
         loader = await _load(source, context, configuration, folder)
     except kubernetes_config.ConfigException as error:
         raise Unusable(str(error)) from error
-    user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
+    user: Any = getattr(loader, "_user", None)  # the loader stores the user only in this private field
     has_plugin = user is not None and "exec" in user
-    # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
+    # The loader logs and ignores the failure of a credential plugin. The client would continue as an anonymous user.
     if has_plugin and not configuration.api_key and not configuration.cert_file:
         command = user["exec"].safe_get("command")
         raise Unusable(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
@@ -60,7 +60,7 @@ async def ask_plugin(
 
 
 def _choose_folder(new_folder: Callable[[], Path]) -> Path | None:
-    """None where nothing can be written: most kubeconfigs need no file."""
+    """Return None if no folder can be created. Most kubeconfigs need no key file."""
     try:
         return new_folder()
     except FileNotFoundError:
@@ -72,7 +72,7 @@ async def _load(source: str | Mapping[str, Any], context: str, configuration: An
 
     files = None if folder is None else str(folder)
     if isinstance(source, str):
-        # persist_config would write a refreshed token into a file that is the user's, not ours.
+        # persist_config would write a refreshed token into the user's file.
         return await kubernetes_config.load_kube_config(
             config_file=source,
             context=context,
@@ -100,9 +100,10 @@ def _build_endpoint(configuration: Any, namespace: str | None) -> Endpoint:
 
 @contextmanager
 def _create_key_folder(folder: Path | None) -> Iterator[None]:
-    """Have a folder for the keys that the loader insists on having as files.
+    """Create a folder for the key files of the loader, and delete it afterwards.
 
-    It keeps them until Python exits, which a process that is killed, or leaves by `os._exit`, never does.
+    The loader deletes its files only when Python exits. A process that is killed, or calls `os._exit`, would leave
+    them.
     """
     from kubernetes.aio.config import kube_config
 
@@ -110,7 +111,7 @@ def _create_key_folder(folder: Path | None) -> Iterator[None]:
         try:
             yield
         finally:
-            # It would name the file again, wherever it meets the same content.
+            # The loader would otherwise reuse the deleted file for the same content.
             known = getattr(kube_config, "_temp_files", {})
             for content in [content for content, file in known.items() if Path(file).parent == folder]:
                 del known[content]

@@ -1,4 +1,4 @@
-"""The kinds of resources that this package talks about, as the API addresses them."""
+"""The kinds of resources that this package uses, as the API addresses them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ResourceType:
-    """A kind with its place in the API: `/api/v1/…` for the core group (empty `group`), else `/apis/…`."""
+    """A kind with its path in the API: `/api/v1/…` for the core group (empty `group`), else `/apis/…`."""
 
     group: str
     version: str
@@ -15,16 +15,16 @@ class ResourceType:
 
     @property
     def api_version(self) -> str:
-        """The `apiVersion` of such a resource's document."""
+        """The `apiVersion` of documents of this kind."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def qualified_name(self) -> str:
-        """The name as RBAC rules and `kubectl` spell it: `sparkapplications.spark.apache.org`, `pods`."""
+        """The name as RBAC rules and `kubectl` write it: `sparkapplications.spark.apache.org`, `pods`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def build_path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
-        """The URL path of the collection in `namespace` (None: all namespaces), or of one object in it."""
+        """Return the URL path of the collection in `namespace` (None: all namespaces), or of one object in it."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         parts = [root]
         if namespace is not None:
@@ -84,9 +84,9 @@ _BY_KIND = {
 
 
 def resource_type_of(document: Mapping[str, object]) -> ResourceType:
-    """The kind of a document, by its `apiVersion` and `kind`.
+    """Return the kind of a document, by its `apiVersion` and `kind`.
 
     Raises:
-        KeyError: this package creates no such objects.
+        KeyError: This package does not create objects of this kind.
     """
     return _BY_KIND[str(document.get("apiVersion")), str(document.get("kind"))]

@@ -1,4 +1,4 @@
-"""The account that a pod has: where Kubernetes puts its token, and where the API server is."""
+"""The service account of a pod: its token, and the address of the API server."""
 
 import os
 from pathlib import Path
@@ -19,16 +19,16 @@ _PORT = "KUBERNETES_SERVICE_PORT"
 
 
 def open_service_account(folder: Path = FOLDER) -> Access:
-    """The access that the account of the pod we run in gives.
+    """Open the access of the service account of this pod.
 
     Raises:
-        Unusable: we run in no pod, or its account is not mounted.
+        Unusable: The process does not run in a pod, or the token is not mounted.
     """
     host, port = os.environ.get(_HOST), os.environ.get(_PORT)
     if not host or not port:
         raise Unusable(f"${_HOST} and ${_PORT} are not set")
     authority, namespace = folder / "ca.crt", folder / "namespace"
-    # The kubelet replaces the token long before it ends.
+    # The kubelet replaces the token long before it expires.
     headers = Headers(lambda: _read_authentication(folder / "token"))
     if not authority.is_file():
         raise Unusable(f"the file {authority} does not exist")
@@ -41,7 +41,7 @@ def open_service_account(folder: Path = FOLDER) -> Access:
 
 
 def compute_fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:
-    """Digests of what `open_service_account` reads, and of `settings`."""
+    """Return digests of everything that `open_service_account` reads, and of `settings`."""
     place = digest_files([folder / "ca.crt", folder / "namespace"])
     return Fingerprint(
         place=digest(os.environ.get(_HOST), os.environ.get(_PORT), place, *settings),

@@ -1,4 +1,4 @@
-"""HTTP with the API: authentication, timeouts, bounded retries, and every failure as a `KubeError`."""
+"""HTTP requests to the API: authentication, timeouts, bounded retries, and every failure as a `KubeError`."""
 
 import asyncio
 import json
@@ -40,15 +40,15 @@ _HEADERS = {
 _READING_VERBS = frozenset({"get", "list"})
 _ERROR_BODY_LIMIT = 64 * 1024
 _ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
-# What OpenSSL calls an answer that is not TLS, in different versions.
+# The names of the error for an answer without TLS in different OpenSSL versions.
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and how long to wait before asking again: seconds double from `first` up to `longest`.
+    """How often to repeat a request, and how long to wait: the seconds double from `first` up to `longest`.
 
-    A server that asks (Retry-After) for more than `longest` is not waited for: the caller knows better.
+    If the server requests a pause (Retry-After) longer than `longest`, the request is not repeated.
     """
 
     retries: int = 3
@@ -56,7 +56,7 @@ class RetryPolicy:
     longest: float = 10.0
 
     def compute_pause(self, retry: int, error: KubeError) -> float | None:
-        """Seconds before retry number `retry` (from 0), or None to give up."""
+        """Return the seconds before retry number `retry` (from 0). Return None if the request is not repeated."""
         if retry >= self.retries:
             return None
         wanted = error.retry_after if isinstance(error, TooManyRequests) else None
@@ -69,10 +69,10 @@ class Transport:
     """Requests to one API server over one pool of connections.
 
     Args:
-        links: The server and the credentials; both may change. Closed with the transport.
-        retry: For reads, and for any call that the server turned away with 429 before acting on it.
+        links: The server and the credentials, which may both change. Closed with the transport.
+        retry: The retry policy for reads, and for requests that the server rejected with 429.
         observer: Called after every request, including retries, unless it was cancelled.
-        gate: Awaited before every request, including retries; None for no gate.
+        gate: Awaited before every request, including retries. None for no gate.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Transport:
         """Send a call and return the JSON object of the answer.
 
         Raises:
-            KubeError: The API refused, answered with something else than JSON, or could not be reached.
+            KubeError: The API rejected the request, did not return a JSON object, or could not be reached.
         """
         retry = 0
         while True:
@@ -133,17 +133,17 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, call: Call, *, total_seconds: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a call and hand out the answer with its body unread.
+        """Send a call and return the answer with its body unread.
 
-        What goes wrong while the body is read inside the `async with` is turned into a `KubeError` as well.
+        A failure while the body is read inside the `async with` also raises a `KubeError`.
 
         Args:
-            call: What to ask.
-            total_seconds: For the whole answer; None for a stream that ends when it ends.
+            call: The request.
+            total_seconds: The time limit for the whole answer. None for a stream without a limit.
 
         Raises:
-            KubeError: As for `request`, without its retries. A request that was rejected with 401, or never sent,
-                is sent once more if the configuration, which is read again, has changed.
+            KubeError: As for `request`, but without its retries. If the request was rejected with 401 or could not be
+                sent, the configuration is reloaded. If it has changed, the request is sent once more.
         """
         async with AsyncExitStack() as links:
             link, response = await self._send_on_working_link(call, total_seconds, links)
@@ -156,7 +156,7 @@ class Transport:
     async def _send_on_working_link(
         self, call: Call, total_seconds: float | None, links: AsyncExitStack
     ) -> tuple[Link, aiohttp.ClientResponse]:
-        """Send on the current link, or on the one that replaces it if the configuration has changed."""
+        """Send on the current link, or on the link that replaces it if the configuration has changed."""
         link = self.links.current
         await links.enter_async_context(link.hold())
         try:
@@ -183,7 +183,7 @@ class Transport:
         response = await self._send_observed(link, call, total_seconds, authentication)
         if response.status == 401:
             refusal = await self._read_error(link, call, response)
-            # Without headers a client certificate was rejected, which only another link can replace.
+            # Without headers, a client certificate was rejected. Only another link can replace it.
             if not authentication or not await link.credentials.renew(authentication):
                 raise refusal
             response = await self._send_observed(link, call, total_seconds, await link.credentials.get_headers())
@@ -224,7 +224,7 @@ class Transport:
             proxy=link.proxy,
             server_hostname=link.tls_server_name,
             timeout=_build_timeout(total_seconds),
-            # The API never redirects; what does is a login page, and our token is not for it.
+            # The API never redirects. Redirects lead to login pages, which must not receive the token.
             allow_redirects=False,
         )
 
@@ -250,18 +250,18 @@ def _build_timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
 
 
 def _drop(response: aiohttp.ClientResponse) -> None:
-    """Let go of an answer; one that was read to its end has given its connection back already."""
+    """Close an answer. An answer that was read to its end has already released its connection."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
-        # Nothing waits for the end of a TLS farewell, which the server of a watch may not even answer:
-        # the socket would outlive the event loop.
+        # Do not wait for the TLS shutdown: the server of a watch may not answer it, and the socket would outlive the
+        # event loop.
         connection.transport.abort()
     response.close()
 
 
 @contextmanager
 def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> Iterator[None]:
-    """Turn what aiohttp raises into an `Unreachable`."""
+    """Translate the exceptions of aiohttp into `Unreachable`."""
     try:
         yield
     except TimeoutError as error:
@@ -272,25 +272,26 @@ def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> It
 
 
 def _may_be_outdated(error: KubeError) -> bool:
-    """Whether the address or the credentials may have changed since the configuration was read."""
+    """Return whether the address or the credentials may have changed since the configuration was read."""
     without_answer = isinstance(error, Unreachable) and error.__cause__ is not None
     return without_answer or isinstance(error, Unauthorized | ServerError)
 
 
 def _had_no_effect(error: KubeError) -> bool:
-    """Whether the API server cannot have acted on the request: rejected, or not connected."""
+    """Return whether the API server cannot have processed the request: it was rejected or not sent."""
     unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
     return isinstance(error, Unauthorized) or unsent
 
 
 def _is_continuation(call: Call) -> bool:
-    """Whether the call refers to something that another server does not know: a resource version, a page."""
+    """Return whether the call refers to state of one server: a resource version or a page."""
     return call.verb == "watch" or "continue" in call.parameters
 
 
 def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
-    # 429 comes before the API acts on a request, so any verb may be repeated. Everything else may have
-    # taken effect, so only reads are. A refused connection is reported at once: a retry would not help.
+    # The API rejects with 429 before it processes a request, so every verb can be repeated. Other failures may have
+    # taken effect, so only reads are repeated. A refused connection is reported at once, because a retry would not
+    # help.
     if isinstance(error, TooManyRequests):
         return True
     if call.verb not in _READING_VERBS:
@@ -313,12 +314,12 @@ def _parse_status(content: bytes) -> JsonObject:
 def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
     try:
         return max(0.0, float(response.headers["Retry-After"]))
-    except (KeyError, ValueError):  # absent, or a date, which the API never sends
+    except (KeyError, ValueError):  # missing, or a date, which the API never sends
         return None
 
 
 def _describe_cause(error: BaseException) -> str:
-    """The innermost words about a failed connection: `Connection refused`, not a class name."""
+    """Return the innermost cause of a failed connection, such as `Connection refused`."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its TLS certificate is not trusted: {error.certificate_error}"
     if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
@@ -327,7 +328,7 @@ def _describe_cause(error: BaseException) -> str:
         error = error.os_error
     if isinstance(error, ssl.SSLError) and error.reason in _NOT_TLS:
         return "the server does not use TLS on this port"
-    # asyncio puts addresses and error numbers in place of the system's words; several errors have no number.
+    # asyncio replaces the system's message by addresses and error numbers; some errors have no number.
     number = _ERROR_NUMBER.search(str(error)) if isinstance(error, OSError) else None
     if number is not None and not isinstance(error, ssl.SSLError | socket.gaierror):
         return os.strerror(int(number[1]))
