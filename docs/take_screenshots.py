@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import yaml
+from PIL import Image
 
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
@@ -25,6 +26,7 @@ PAGES = {
     "task": "tasks/daily_report",
     "xcoms": "tasks/daily_report/xcom",
     "details": "tasks/daily_report/details",
+    "failure": "tasks/load_orders",
 }
 DAG_FILE = """
 from airflow.sdk import DAG
@@ -34,6 +36,9 @@ with DAG("sales", schedule=None):
     SparkApplicationOperator(
         task_id="daily_report", py_file="local:///opt/jobs/report.py", image="apache/spark:4.3.0", deferrable=True,
         executor_instances=2, arguments=["{{ run_id }}"],
+    )
+    SparkApplicationOperator(
+        task_id="load_orders", py_file="local:///opt/jobs/load.py", image="apache/spark:4.3.0", deferrable=True,
     )
 """
 _LINKS = {
@@ -47,6 +52,16 @@ _LINES = (
     "INFO Report: reading s3a://orders",
     "INFO Report: 31 regions written to s3a://reports/daily",
 )
+_FAILURE = (
+    "INFO SparkContext: Running Spark version 4.3.0",
+    "Traceback (most recent call last):",
+    '  File "/opt/jobs/load.py", line 12, in <module>',
+    '    orders = spark.read.parquet("s3a://orders/2026-11-22")',
+    "pyspark.errors.exceptions.captured.AnalysisException: [PATH_NOT_FOUND] Path does not exist: "
+    "s3a://orders/2026-11-22.",
+)
+# Below this height in pixels, the log of the failure has the traceback, with paths of this machine.
+_HEIGHTS = {"failure": 772}
 _CHROMIUM = ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,900", "--virtual-time-budget=30000")
 
 
@@ -95,11 +110,17 @@ async def _run(components: Components, release: Callable[[], None]) -> None:
 
 
 async def _act(application: Application) -> None:
+    await asyncio.sleep(3)  # until the trigger watches
     application.start(executors=2)
-    for line in _LINES:
-        await asyncio.sleep(0.5)
+    fails = "load-orders" in application.name
+    for line in _FAILURE if fails else _LINES:
+        await asyncio.sleep(1)
         application.log.write(line)
-    application.succeed()
+    await asyncio.sleep(1)
+    if fails:
+        application.fail()
+    else:
+        application.succeed()
 
 
 async def _take(browser: str, address: str, picture: Path, profile: Path) -> None:
@@ -108,6 +129,10 @@ async def _take(browser: str, address: str, picture: Path, profile: Path) -> Non
     _, said = await taking.communicate()
     if taking.returncode != 0 or b"written to file" not in said:
         raise RuntimeError(f"could not take a screenshot of {address}: {said.decode(errors='replace')[-500:]}")
+    if picture.stem in _HEIGHTS:
+        with Image.open(picture) as image:
+            part = image.crop((0, 0, image.width, _HEIGHTS[picture.stem]))
+        part.save(picture)
 
 
 if __name__ == "__main__":
