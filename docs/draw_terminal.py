@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 PICTURE: Final = Path(__file__).parent / "pictures" / "terminal.svg"
-_WIDTH = 100
+_WIDTH = 112
 _APPLICATION = """\
 apiVersion: spark.apache.org/v1
 kind: SparkApplication
