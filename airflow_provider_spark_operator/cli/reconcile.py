@@ -68,7 +68,7 @@ async def _check(options: argparse.Namespace, settings: ControllerSettings, scop
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with await open_client(access) as client:
         await require_version(client, SPARK_APPLICATIONS)
-        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_wanted else None
+        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_enabled else None
         default = NamedNamespaces((client.default_namespace,))
         identity = Identity(settings.decisions.operator_name, lease)
         return await check(client, _Scopes(scope, default).choose(settings), identity)
@@ -114,7 +114,7 @@ async def _enter_election(
     stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
 ) -> tuple[Leadership, LeaseReference | None]:
     """Join the election, if the settings enable it. Return the leadership, and the Lease of the election."""
-    if not election.is_wanted:
+    if not election.is_enabled:
         return Leadership.without_election(), None
     lease = resolve_lease(election, client.default_namespace)
     elector = Elector(client, lease, create_identity(), election.terms)
@@ -171,7 +171,7 @@ def _read_settings(options: argparse.Namespace) -> ControllerSettings:
     if options.workers:
         settings = replace(settings, workers=options.workers)
     if options.leader_elect:
-        settings = replace(settings, election=replace(settings.election, is_wanted=True))
+        settings = replace(settings, election=replace(settings.election, is_enabled=True))
     if options.lease:
         settings = replace(settings, election=_replace_lease(settings.election, options.lease))
     if options.take_over:
@@ -182,7 +182,7 @@ def _read_settings(options: argparse.Namespace) -> ControllerSettings:
 def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
     """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
     namespace, _, name = lease.rpartition("/")
-    return replace(election, is_wanted=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
+    return replace(election, is_enabled=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
 
 
 def _reread_settings(options: argparse.Namespace) -> ControllerSettings:

@@ -50,7 +50,7 @@ class ApplicationAdapter:
 
     Attributes:
         settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        notices: Empty: every decision about an application that the user must know changes its status.
+        notices: Empty: a decision about an application is recorded only if it changes the status.
 
     Args:
         client: The client of the API.
@@ -112,7 +112,7 @@ class ApplicationAdapter:
         return observed
 
     async def clean_up(self, model: SparkApplication) -> None:
-        """Delete what the first driver mounts: a new application of the same name must not find it."""
+        """Delete the objects that the first driver mounts: a new application of the same name must not mount them."""
         await clear_mounts(self._client, model, self.settings.operator_name)
 
     async def complete(self, revision: Revision[SparkApplication], observed: Observed, decision: Decision) -> Decision:
@@ -163,7 +163,7 @@ class ApplicationAdapter:
     async def _create_attempt(
         self, attempt_id: int, revision: Revision[SparkApplication], observed: Observed
     ) -> Observed:
-        # A decision on an outdated state could create the driver of an attempt that has ended long ago.
+        # A decision on an outdated state could create the driver of an attempt that has already ended.
         if not revision.is_current:
             await self._resources.require_current(revision.document)
         application = revision.model
@@ -195,7 +195,7 @@ class ApplicationAdapter:
                 uid=driver["metadata"]["uid"],
             )
         except (NotFound, Conflict):
-            # The driver does not exist, whatever the cache shows; a pod of its name is another one.
+            # The driver does not exist any more, although the cache shows it. A pod of the same name is a new pod.
             self._pods.forget(key_of(driver))
 
 
@@ -204,5 +204,5 @@ def _key_of(application: SparkApplication) -> ObjectKey:
 
 
 def _is_untouched(revision: Revision[SparkApplication]) -> bool:
-    """Whether only the present spec can have led to a driver, which then holds the name that the spec leads to."""
+    """Whether an existing driver must have the name that the present spec determines: the spec was never changed."""
     return revision.model.status is None and revision.document["metadata"].get("generation") == 1

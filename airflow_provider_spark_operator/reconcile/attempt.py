@@ -37,7 +37,7 @@ _MOUNTED = frozenset({CONFIG_MAPS.kind, SECRETS.kind})
 
 
 class NotYet(Exception):
-    """Something must end first, which only takes time; str() is one sentence."""
+    """The reconcile must be repeated after something else has ended; str() is one sentence."""
 
 
 class _NameTaken(Exception):
@@ -69,9 +69,9 @@ async def create_attempt(
         application: The current state of the application.
         attempt_id: The number of the attempt.
         operator_name: The value of the operator's label.
-        drivers: The driver pods of the application, by a live read. A pod of another name than the spec leads to, or
-            with the label of an earlier attempt, is deleted first: the end of that attempt was missed, or the
-            application was edited after an earlier reconcile.
+        drivers: The driver pods of the application, by a live read. A pod is deleted first if the spec determines
+            another name, because the application was edited after an earlier reconcile. A pod with the label of an
+            earlier attempt is also deleted, because the end of that attempt was missed.
 
     Raises:
         NotYet: An object of an earlier attempt or reconcile is still being deleted.
@@ -143,7 +143,7 @@ async def clear_mounts(client: KubeClient, application: SparkApplication, operat
             if not _is_being_deleted(existing):
                 await _delete(client, existing)
             if _is_being_deleted(existing) or existing["metadata"].get("finalizers"):
-                raise NotYet(f"{_describe(existing)} of the application is not gone yet")
+                raise NotYet(f"{_describe(existing)} of the application is still being deleted")
 
 
 def _build_present_objects(
@@ -166,7 +166,7 @@ def _tolerate_refusals(application: SparkApplication, document: JsonObject) -> I
         if not is_refusal(error):
             raise
         logger.warning(
-            "whether %s is left over is not known: %s",
+            "could not check or delete %s: %s; it is left to garbage collection",
             _describe(document),
             error,
             extra={"application": f"{application.namespace}/{application.name}"},
@@ -194,7 +194,7 @@ async def _delete_outdated(client: KubeClient, outdated: JsonObject) -> Never:
     if not _is_being_deleted(outdated):
         # The next driver may mount objects of the same names.
         await _delete(client, outdated, propagation="Foreground")
-    raise NotYet(f"{_describe(outdated)} is of an earlier attempt or version of the application, and is not gone yet")
+    raise NotYet(f"{_describe(outdated)} of an earlier attempt or version of the application is still being deleted")
 
 
 async def _check_mounts(objects: "_AttemptObjects") -> None:
@@ -238,7 +238,7 @@ class _AttemptObjects:
         except AlreadyExists:
             existing = await self.find(document)
         if existing is None:
-            raise NotYet(f"{_describe(document)} went away while it was looked at")
+            raise NotYet(f"{_describe(document)} was deleted during the reconcile")
         await self.check(existing)
         return existing
 
@@ -275,7 +275,7 @@ class _AttemptObjects:
         if ours and not _is_being_deleted(existing):
             return
         if ours or self.is_labelled(existing):
-            raise NotYet(f"{_describe(existing)} of an earlier attempt is not gone yet")
+            raise NotYet(f"{_describe(existing)} of an earlier attempt is still being deleted")
         raise _NameTaken(
             f"{_describe(existing)} exists and does not belong to this application: delete or rename one of the two"
         )

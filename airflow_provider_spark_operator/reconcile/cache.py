@@ -22,16 +22,16 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace", ""), metadata["name"])
 
 
-# The objects that may be deleted at about the same time; earlier deletions must be confirmed by the API.
+# The number of deleted objects to remember. Whether an object of an earlier deletion exists, only the API shows.
 _MAX_DELETED = 500
 
 
 class ObjectCache:
     """The objects of one kind in all watched namespaces.
 
-    The answers to our own writes are stored as well (`put_answer`), so that a reconcile never sees an object older
-    than it was written. Resource versions are compared as integers, which the API guarantees since Kubernetes 1.35
-    and etcd always did; a version that is no integer counts as newer.
+    The answers to our own writes are stored as well (`put_answer`), so that a reconcile never sees an object in a
+    state older than its last write. Resource versions are compared as integers. The API guarantees that since
+    Kubernetes 1.35, and etcd always did. A version that is not an integer counts as newer.
 
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
@@ -64,7 +64,7 @@ class ObjectCache:
         """Return the latest known state of an object, which the caller must not change."""
         return self._objects.get(key)
 
-    def documents(self) -> Iterable[JsonObject]:
+    def list_documents(self) -> Iterable[JsonObject]:
         """Return the latest known state of every object, which the caller must not change."""
         return self._objects.values()
 
@@ -73,9 +73,9 @@ class ObjectCache:
         return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]
 
     def list_deleted(self, key: ObjectKey) -> list[JsonObject]:
-        """Return the last memorable object of the owner `key` whose deletion the watch has shown.
+        """Return the last memorable object of the owner `key` that the watch has shown as deleted, if any.
 
-        The object has its metadata only. Deletions that are long ago are not known.
+        The object has only its kind and metadata. Only the most recent deletions are known.
         """
         deleted = self._deleted.get(key)
         return [] if deleted is None else [deleted]
@@ -87,7 +87,7 @@ class ObjectCache:
 
     def put_answer(self, document: JsonObject) -> bool:
         """Store the answer of the API to a read or a write; return whether anything has changed."""
-        key, version = key_of(document), _version(document)
+        key, version = key_of(document), _read_version(document)
         if key.namespace in self._left:
             return False
         if key not in self._objects and version is not None and version <= self._seen.get(key.namespace, 0):
@@ -95,7 +95,12 @@ class ObjectCache:
         return self._store(document)
 
     def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> set[ObjectKey]:
-        """Store a complete list of a namespace (None: of all); return the keys that are new, changed or deleted."""
+        """Store a complete list; return the keys that are new, changed or deleted.
+
+        Args:
+            namespace: The namespace of the list; None for all namespaces.
+            documents: All objects of the namespace.
+        """
         self._left = self._left - {namespace} if namespace is not None else set()
         changed: set[ObjectKey] = set()
         listed: set[ObjectKey] = set()
@@ -135,7 +140,7 @@ class ObjectCache:
     def _store(self, document: JsonObject) -> bool:
         key = key_of(document)
         known = self._objects.get(key)
-        if known is not None and (_same_version(document, known) or _is_older(document, known)):
+        if known is not None and (_has_same_version(document, known) or _is_older(document, known)):
             return False
         if known is not None:
             self._drop(key)
@@ -163,23 +168,23 @@ class ObjectCache:
                 del self._owned[owner]
 
     def _advance(self, document: JsonObject) -> None:
-        namespace, version = key_of(document).namespace, _version(document)
+        namespace, version = key_of(document).namespace, _read_version(document)
         if version is not None:
             self._seen[namespace] = max(version, self._seen.get(namespace, 0))
 
 
-def _version(document: JsonObject) -> int | None:
+def _read_version(document: JsonObject) -> int | None:
     text = document["metadata"].get("resourceVersion", "")
     return int(text) if text.isdecimal() else None
 
 
-def _same_version(one: JsonObject, other: JsonObject) -> bool:
+def _has_same_version(one: JsonObject, other: JsonObject) -> bool:
     version = one["metadata"].get("resourceVersion")
     return version is not None and version == other["metadata"].get("resourceVersion") and _is_same(one, other)
 
 
 def _is_older(one: JsonObject, other: JsonObject) -> bool:
-    mine, others = _version(one), _version(other)
+    mine, others = _read_version(one), _read_version(other)
     return mine is not None and others is not None and mine < others
 
 

@@ -38,7 +38,7 @@ class ManagedElsewhere(Exception):
 
 
 class Arbiter:
-    """Decides whether resources of another controller can be taken over.
+    """Decides whether this controller can take over resources of another controller.
 
     Attributes:
         own: The field manager of this controller.
@@ -127,7 +127,7 @@ class Claims:
         self._objections: dict[ObjectKey, str] = {}
         # The other managers that the watch shows, so that a resource that is left alone need not be read.
         self._foreign: dict[ObjectKey, str] = {}
-        # The same for settled applications, which need no controller any more.
+        # Settled applications of other managers, which need no controller any more.
         self._settled: set[ObjectKey] = set()
         self._takeover_times: dict[ObjectKey, datetime] = {}
 
@@ -145,8 +145,8 @@ class Claims:
     def is_foreign(self, resource: JsonObject) -> bool:
         """Whether a resource of another controller must be claimed at once, although nothing is due.
 
-        A resource that was taken over, and that the other controller has written since, is not taken over again at
-        once: the two controllers would do so indefinitely.
+        A resource that was taken over, and that the other controller has written since, is not taken over again
+        immediately. Otherwise the two controllers would take over from each other indefinitely.
         """
         key = key_of(resource)
         if key not in self._foreign and not (self._arbiter.settings.take_over and key in self._settled):
@@ -160,7 +160,7 @@ class Claims:
         return self._uids.get(key_of(resource)) == uid
 
     def claim_if_new(self, resource: JsonObject) -> bool:
-        """Claim a resource that no controller has managed yet; return whether it was one.
+        """Claim a resource if no controller has managed it yet; return whether it was claimed.
 
         No live read is needed: if the known state is outdated, the precondition of the first write fails.
         """

@@ -172,5 +172,5 @@ def _check(existing: JsonObject, cluster: SparkCluster, operator_name: str) -> N
         return
     what = f"{existing['kind']} {cluster.namespace}/{existing['metadata']['name']}"
     if ours or labelled:
-        raise NotYet(f"{what} of an earlier cluster is not gone yet")
+        raise NotYet(f"{what} of an earlier cluster is still being deleted")
     raise _NameTaken(f"{what} exists and does not belong to this cluster: delete or rename one of the two")

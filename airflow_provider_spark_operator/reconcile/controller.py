@@ -44,7 +44,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-# A cluster is reconciled when it is created and when it is deleted: two workers keep up with any number of clusters.
+# A cluster is reconciled only when it is created and when it is deleted: two workers suffice.
 _CLUSTER_WORKERS = 2
 
 
@@ -88,7 +88,7 @@ class _Pipeline:
             self.queue.add_after(key, RECHECK_INTERVAL.total_seconds())
         except NotLeading as error:
             # The next leader reconciles all resources, also if it is this process again.
-            logger.info("left to the next leader: %s", error, extra=context)
+            logger.info("reconcile left to the next leader: %s", error, extra=context)
         except KubeError as error:
             seconds = self.queue.retry(key, at_least=_read_requested_pause(error))
             logger.warning("reconcile failed: %s; retrying in %.1f s", error, seconds, extra=context)
@@ -140,7 +140,7 @@ class Controller:
         self._now = now
         self._recorder = EventRecorder(client, settings.decisions.operator_name)
         self._arbiter = None if identity is None else Arbiter(client, identity, settings.takeover, now)
-        self._metrics.watch_states(self._caches.applications.documents, self._caches.clusters.documents)
+        self._metrics.watch_states(self._caches.applications.list_documents, self._caches.clusters.list_documents)
         self._metrics.watch_leadership(self._leadership)
         applications, clusters = self._build_applications(), self._build_clusters()
         self._pipelines = {pipeline.kind.type.kind: pipeline for pipeline in (applications, clusters)}
@@ -261,7 +261,7 @@ class Controller:
         while True:
             await self._leadership.wait_until_gained()
             self._is_active = True
-            # The leader before may have left anything undone.
+            # The previous leader may have left any resource unfinished.
             for pipeline in self._pipelines.values():
                 for key in pipeline.cache:
                     pipeline.queue.add(key)
@@ -277,7 +277,7 @@ class Controller:
                     pipeline.claims.release_all()
 
     def _enqueue(self, kind: str, key: ObjectKey) -> None:
-        # A standby would keep the keys of all resources that ever existed; a new leader starts with all that exist.
+        # The queue of a standby would only grow. A new leader starts with all resources that exist.
         if self._is_active:
             self._pipelines[kind].queue.add(key)
 

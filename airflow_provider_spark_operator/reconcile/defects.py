@@ -40,7 +40,8 @@ class DefectReporter:
         if resource is None or await self._release_if_deleted(key, resource, defect):
             return
         noun = self.resources.kind.noun
-        message = f"The controller fails at this {noun} and tries again; its log says more: {_find_cause(defect)}"
+        cause = _describe_cause(defect)
+        message = f"could not reconcile this {noun}: {cause}. The controller retries; its log has the details"
         identity = f"{type(defect).__name__} {resource['metadata'].get('generation')}"
         self.recorder.record(ResourceEvent(resource, WARNING, reasons.CONTROLLER_FAILED, message, identity, self.now()))
         try:
@@ -52,7 +53,7 @@ class DefectReporter:
         if not (self.resources.is_being_finalized(resource) and self.resources.is_claimed(resource)):
             return False
         context = {self.resources.kind.noun: str(key)}
-        logger.warning("finalizer removed without cleanup: %s", _find_cause(defect), extra=context)
+        logger.warning("finalizer removed without cleanup: %s", _describe_cause(defect), extra=context)
         try:
             await self.resources.remove_finalizer(resource)
         except KubeError as error:
@@ -67,7 +68,7 @@ class DefectReporter:
 
 
 def build_message_patch(resource: JsonObject, message: str) -> JsonObject | None:
-    """Return the patch that sets the message of the resource's current state; None if the state has it already.
+    """Build the patch that sets the message of the resource's current state; None if the state has it already.
 
     A resource without a status gets the status of a resource that was just submitted.
     """
@@ -86,5 +87,5 @@ def build_message_patch(resource: JsonObject, message: str) -> JsonObject | None
     return {"metadata": build_precondition(resource), "status": status}
 
 
-def _find_cause(defect: Exception) -> str:
+def _describe_cause(defect: Exception) -> str:
     return f"{type(defect).__name__}: {defect}"[:_MAX_CAUSE]

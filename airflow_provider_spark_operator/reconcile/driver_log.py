@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_LINES = 100
 _MAX_BYTES = 256 * 1024
-# The failure must be reported soon, also if the node does not answer.
+# The failure must be reported soon, even if the node does not answer.
 _SECONDS = 2.0
 
 
@@ -38,9 +38,9 @@ async def quote_driver_log(
     An error while the log is read, such as a missing permission, leaves the decision unchanged.
 
     Args:
-        client: May get pods/log.
+        client: The client of the API, with the permission to get pods/log.
         driver: The driver pod, before it is deleted.
-        main: The name of the container that runs Spark where the configuration names it.
+        main: The name of the container that runs Spark; None if the configuration does not name it.
         before: The status that the decision changes.
         decision: What to do next.
     """
@@ -69,8 +69,8 @@ async def quote_driver_log(
             async for line in lines:
                 last.add(line)
     except (KubeError, TimeoutError) as error:
-        # What was read of a log that breaks off is not its end.
-        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_key(metadata))
+        # The lines of an interrupted read are not the last lines of the log.
+        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_build_log_fields(metadata))
         return decision
     message = append_lines(status.current_state.message or "", last.lines)
     return replace(decision, status=replace_message(status, message))
@@ -82,7 +82,7 @@ def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus)
 
 
 def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
-    """Find the container whose log says why the driver failed; None if it has not run."""
+    """Find the container whose log shows why the driver failed; None if no container has run."""
     status = pods.status_of(driver)
     if reason == INIT_CONTAINER_FAILED:
         return next((each.name for each in pods.containers(status, "initContainerStatuses") if each.exit_code), None)
@@ -91,5 +91,5 @@ def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | N
     return next(iter([*preferred, *ran]), None)
 
 
-def _key(metadata: Mapping[str, Any]) -> dict[str, str]:
+def _build_log_fields(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {"pod": f"{metadata['namespace']}/{metadata['name']}"}

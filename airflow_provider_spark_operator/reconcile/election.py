@@ -1,4 +1,4 @@
-"""Electing one of several controllers: holding, renewing, taking and releasing a Lease."""
+"""The leader election: a process that takes, renews and releases a Lease."""
 
 import asyncio
 import logging
@@ -38,15 +38,19 @@ def create_identity() -> str:
 
 
 class Elector:
-    """Tries to hold a Lease, and says by `leadership` whether it does.
+    """Tries to hold a Lease, and shows in `leadership` whether it does.
+
+    Attributes:
+        leadership: Whether this process holds the Lease.
 
     Args:
-        client: may get, create and patch the Lease; not the one whose writes wait for the leadership.
-        lease: where it is.
-        identity: of this process; no other may have it.
-        terms: how it is held.
-        clock: seconds that never run backwards.
-        now: the clock that the Lease shows, UTC.
+        client: The client of the API, with the permissions to get, create and patch the Lease. Its writes must not
+            pass the gate of `leadership`.
+        lease: The namespace and name of the Lease.
+        identity: The unique identity of this process.
+        terms: The durations of the Lease.
+        clock: A monotonic clock, in seconds.
+        now: The clock for the times in the Lease, in UTC.
     """
 
     def __init__(
@@ -71,15 +75,15 @@ class Elector:
         self._logged = ""
 
     async def run(self) -> None:
-        """Go on trying until cancelled."""
+        """Take or renew the Lease repeatedly until cancelled."""
         while True:
-            pause = await self._try()
+            pause = await self._try_once()
             if self.leadership.is_held:
                 pause = min(pause, self.leadership.seconds_left)
             if not self.leadership.has_lapsed:
                 await asyncio.sleep(pause)
             if self.leadership.has_lapsed:
-                self._step_down(f"lease {self._lease} could not be renewed in time")
+                self._step_down(f"could not renew lease {self._lease} in time")
 
     async def release(self) -> None:
         """Release the Lease if it is held; called after the last write."""
@@ -88,45 +92,45 @@ class Elector:
         self.leadership.end()
         try:
             async with asyncio.timeout(self._terms.renew_deadline):
-                # A renewal that was broken off may have come through.
+                # A renewal that was interrupted may have reached the API.
                 lease = await self._read()
                 if lease is not None and read_tenure(lease).holder == self._identity:
                     await self._patch(build_release_patch(lease, self._now()))
         except (KubeError, TimeoutError) as error:
-            logger.warning("could not release lease %s, other replicas wait until it expires: %s", self._lease, error)
+            logger.warning("could not release lease %s: %s; other replicas wait until it expires", self._lease, error)
         else:
-            logger.info("lease %s released", self._lease)
+            logger.info("released lease %s", self._lease)
 
-    async def _try(self) -> float:
-        """Bring the Lease a step on; return the seconds after which to try again."""
+    async def _try_once(self) -> float:
+        """Take or renew the Lease if possible; return the seconds after which to try again."""
         began = self._clock()
-        # A renewal that takes longer than the deadline allows is none.
-        patience = self.leadership.seconds_left if self.leadership.is_held else self._terms.renew_deadline
+        # A renewal that ends after the deadline does not count.
+        timeout = self.leadership.seconds_left if self.leadership.is_held else self._terms.renew_deadline
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 if await self._take_or_renew():
                     self._lead(began + self._terms.renew_deadline)
         except (Conflict, AlreadyExists, NotFound):
-            # Somebody else has written or deleted it.
+            # Another process has written or deleted the Lease.
             self._known = None
             return 0.0 if self.leadership.is_held else self._terms.retry
         except TimeoutError:
-            self._log(f"lease {self._lease}: the API did not answer in time", logging.WARNING)
+            self._log(f"could not take or renew lease {self._lease}: the API did not answer in time", logging.WARNING)
         except KubeError as error:
-            self._log(f"lease {self._lease}: {error}", logging.WARNING)
+            self._log(f"could not take or renew lease {self._lease}: {error}", logging.WARNING)
         except Exception:
-            # Without the election there would be no leader any more.
-            logger.exception("could not renew lease %s", self._lease)
+            # If the election ended, there would be no leader any more.
+            logger.exception("could not take or renew lease %s", self._lease)
         return self._terms.retry
 
     async def _take_or_renew(self) -> bool:
-        """Hold the Lease, if it can be held; whether it is."""
-        # Its holder knows it as it is: nobody else writes it, and the precondition tells if somebody has.
+        """Take or renew the Lease if possible; return whether this process holds it."""
+        # The holder does not read the Lease again: if another process has written it, the precondition fails.
         lease = self._known if self.leadership.is_held and self._known is not None else await self._read()
         step = find_next_step(lease, self._identity, timedelta(seconds=self._clock() - self._known_since))
         if lease is None:
             document = build_lease(self._lease, self._identity, self._terms, self._now())
-            self._note(await self._client.create(LEASES, document, self._lease.namespace))
+            self._remember(await self._client.create(LEASES, document, self._lease.namespace))
         elif step is Step.STAND_BY:
             self._step_down(f"{read_tenure(lease).holder} holds lease {self._lease}")
             return False
@@ -140,14 +144,14 @@ class Elector:
         except NotFound:
             self._known = None
             return None
-        self._note(lease)
+        self._remember(lease)
         return lease
 
     async def _patch(self, patch: JsonObject) -> None:
-        self._note(await self._client.patch(LEASES, self._lease.name, self._lease.namespace, patch))
+        self._remember(await self._client.patch(LEASES, self._lease.name, self._lease.namespace, patch))
 
-    def _note(self, lease: JsonObject) -> None:
-        """Know the Lease as it is now, and since when it is so."""
+    def _remember(self, lease: JsonObject) -> None:
+        """Store the Lease and, if it has changed, the time."""
         version = lease["metadata"].get("resourceVersion")
         if self._known is None or self._known["metadata"].get("resourceVersion") != version:
             self._known_since = self._clock()
@@ -157,20 +161,20 @@ class Elector:
         if deadline <= self._clock():
             return
         if self.leadership.has_lapsed:
-            # A write that was turned away in between is not tried again by who goes on, only by who begins anew.
-            self._step_down(f"lease {self._lease} was renewed too late")
-        self._log(f"leads: holds lease {self._lease} as {self._identity}")
+            # A write that was rejected in the meantime is repeated only by a new leader, which starts from the caches.
+            self._step_down(f"renewed lease {self._lease} too late")
+        self._log(f"became the leader: holds lease {self._lease} as {self._identity}")
         self.leadership.extend(deadline)
 
     def _step_down(self, reason: str) -> None:
         self.leadership.end()
-        self._log(f"stands by: {reason}")
+        self._log(f"standing by: {reason}")
 
-    def _log(self, news: str, level: int = logging.INFO) -> None:
-        """Log news unless it is the same as before."""
-        if news != self._logged:
-            logger.log(level, news)
-        self._logged = news
+    def _log(self, message: str, level: int = logging.INFO) -> None:
+        """Log a message unless the previous message was the same."""
+        if message != self._logged:
+            logger.log(level, message)
+        self._logged = message
 
 
 @asynccontextmanager

@@ -22,8 +22,9 @@ WARNING = "Warning"
 _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
 WRITERS = 4
-"""How many Events are written at the same time: a transition takes as long as its Event."""
+"""The number of Events that are written concurrently."""
 _MOST_WAITING = 1000
+_DRAIN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -60,39 +61,52 @@ class EventRecorder:
     def __init__(self, client: KubeClient, component: str) -> None:
         self._client = client
         self._component = component
-        self._waiting: tuple[asyncio.Queue[JsonObject], ...] = tuple(
+        self._queues: tuple[asyncio.Queue[JsonObject], ...] = tuple(
             asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
         )
 
     def record(self, event: ResourceEvent) -> None:
-        """Have an Event written soon. It is dropped if too many are waiting to be written."""
-        # The document is small; the event would keep the whole resource until it is written.
+        """Queue an Event to be written. The Event is dropped if too many are waiting."""
+        # The document is small. `event` would keep the whole resource in memory.
         document = build_event(event, self._component)
         try:
-            self._waiting[hash(key_of(event.resource)) % WRITERS].put_nowait(document)
+            self._queues[hash(key_of(event.resource)) % WRITERS].put_nowait(document)
         except asyncio.QueueFull:
-            logger.warning("event dropped, too many wait: %s", event.reason, extra=_key(document))
+            fields = _build_log_fields(document)
+            logger.warning("dropped event %s: too many events are waiting to be written", event.reason, extra=fields)
 
     async def run(self) -> None:
-        """Write recorded events until cancelled."""
+        """Write recorded events until cancelled; then write the waiting events, for at most two seconds."""
         async with asyncio.TaskGroup() as writers:
-            for waiting in self._waiting:
-                writers.create_task(self._write_all(waiting))
+            for queue in self._queues:
+                writers.create_task(self._write_all(queue))
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                # The next process does not record a transition whose status this one has written.
+                await self._drain_with_timeout()
 
     async def drain(self) -> None:
         """Wait until all events recorded so far are written or dropped."""
-        for waiting in self._waiting:
-            await waiting.join()
+        for queue in self._queues:
+            await queue.join()
 
-    async def _write_all(self, waiting: "asyncio.Queue[JsonObject]") -> None:
+    async def _drain_with_timeout(self) -> None:
+        try:
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                await self.drain()
+        except TimeoutError:
+            logger.warning("could not write the last events: timed out after %g s of the shutdown", _DRAIN_SECONDS)
+
+    async def _write_all(self, queue: "asyncio.Queue[JsonObject]") -> None:
         while True:
-            document = await waiting.get()
+            document = await queue.get()
             try:
                 await self._write(document)
             except Exception:
-                logger.exception("event not written", extra=_key(document))
+                logger.exception("could not write event %s", document["reason"], extra=_build_log_fields(document))
             finally:
-                waiting.task_done()
+                queue.task_done()
 
     async def _write(self, document: JsonObject) -> None:
         try:
@@ -100,7 +114,8 @@ class EventRecorder:
         except AlreadyExists:
             return  # written by an earlier reconcile that was interrupted
         except KubeError as error:
-            logger.warning("event not written: %s", error, extra=_key(document))
+            fields = _build_log_fields(document)
+            logger.warning("could not write event %s: %s", document["reason"], error, extra=fields)
 
 
 def build_invalid_event(resource: JsonObject, problems: InvalidResource, time: datetime) -> ResourceEvent:
@@ -122,7 +137,7 @@ def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | N
 
 
 def build_event(event: ResourceEvent, component: str) -> JsonObject:
-    """Build the `core/v1` Event; its name follows from the resource, the reason and the identity."""
+    """Build the `core/v1` Event; its name is derived from the resource, the reason and the identity."""
     metadata = event.resource["metadata"]
     digest = hashlib.sha256("\0".join((metadata.get("uid", ""), event.reason, event.identity)).encode()).hexdigest()[
         :16
@@ -159,6 +174,6 @@ def _shorten(message: str) -> str:
     return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 
-def _key(document: JsonObject) -> dict[str, str]:
+def _build_log_fields(document: JsonObject) -> dict[str, str]:
     involved = document["involvedObject"]
     return {KINDS[involved["kind"]].noun: str(ObjectKey(involved["namespace"], involved["name"]))}

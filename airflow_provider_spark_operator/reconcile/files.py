@@ -1,7 +1,7 @@
-"""The files that a configuration names: on the disk of this machine, and in stores that fsspec can read.
+"""The files that a configuration names: on the local disk, on the web, and in object stores that fsspec can read.
 
-The size is limited, and a template must be valid: a resource must neither fill the controller's memory nor make it
-disclose other files of its disk.
+The size is limited, and a template must be valid: a resource must neither fill the controller's memory nor disclose
+other files of the controller's disk.
 """
 
 import importlib
@@ -28,10 +28,10 @@ from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLA
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 
 LARGEST_FILE = 1 << 20
-"""Bytes: no config map holds more, and no template comes near it."""
+"""The maximum size of a file, in bytes. It is the size limit of a config map."""
 
 _READ_SECONDS = 30
-_LATE = f"it has not arrived within {_READ_SECONDS} s"
+_TIMED_OUT = f"timed out after {_READ_SECONDS} s"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
 _JSON_TAGS = ("null", "bool", "int", "float", "str", "seq", "map")
@@ -46,11 +46,14 @@ _STORES = {
     "abfs": ("abfs", "adlfs"),
     "abfss": ("abfss", "adlfs"),
 }
-"""By the scheme in Spark's words: the one of fsspec, and the package through which fsspec reads it."""
+"""The protocol of fsspec and the Python package that implements it, by Spark's URI scheme."""
 
 
 def read_templates(named: Mapping[str, str]) -> NamedTemplates:
-    """Read the templates that a configuration names, by configuration key; blocks.
+    """Read the templates that a configuration names. This function blocks.
+
+    Args:
+        named: The paths or URIs of the templates, by configuration key.
 
     Raises:
         DriverBuildError: A file cannot be read, or is not a valid template.
@@ -64,10 +67,14 @@ def read_templates(named: Mapping[str, str]) -> NamedTemplates:
 
 
 def read_file(key: str, path: str) -> bytes:
-    """Read the file at a path, or at a URI `file:`, `local:`, `https:`, `s3a:`, `gs:`, `abfss:`, …; blocks.
+    """Read a file. This function blocks.
+
+    Args:
+        key: The configuration key that names the file, for messages.
+        path: A path, or a URI such as `file:`, `local:`, `https:`, `s3a:`, `gs:` or `abfss:`.
 
     Raises:
-        DriverBuildError: The file of `key` does not exist, is not permitted, is too large, or is not supported.
+        DriverBuildError: The file does not exist, is not permitted or is too large, or its scheme is not supported.
     """
     match = _SCHEME.match(path)
     scheme = match[1].lower() if match else "file"
@@ -80,14 +87,15 @@ def read_file(key: str, path: str) -> bytes:
             content = _read_store(key, path, scheme)
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
-            raise DriverBuildError(key, f"{_redact(path)} cannot be read without a JVM: use a path, or one of {known}")
+            sentence = f"could not read {_redact(path)}: the scheme needs a JVM. Use a path, or one of {known}"
+            raise DriverBuildError(key, sentence)
     except FileNotFoundError:
         raise DriverBuildError(key, f"the file {_redact(path)} does not exist") from None
     except ValueError as error:  # a NUL in a path
-        raise DriverBuildError(key, f"the file {_redact(path)!r} cannot be read: {error}") from None
+        raise DriverBuildError(key, f"could not read the file {_redact(path)!r}: {error}") from None
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
-        raise DriverBuildError(key, f"the file {_redact(path)} cannot be read: {reason}") from None
+        raise DriverBuildError(key, f"could not read the file {_redact(path)}: {reason}") from None
     if len(content) > LARGEST_FILE:
         raise DriverBuildError(key, f"the file {_redact(path)} is larger than {LARGEST_FILE} bytes")
     return content
@@ -96,25 +104,25 @@ def read_file(key: str, path: str) -> bytes:
 def _read_disk(path: str) -> bytes:
     file = Path(f"/{path.lstrip('/')}" if path.startswith("//") else path)
     if file.exists() and not file.is_file():
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     with file.open("rb") as stream:
         return stream.read(LARGEST_FILE + 1)
 
 
 def _read_web(url: str) -> bytes:
-    """Raise OSError for any answer but success, or one that takes longer than half a minute."""
+    """Read a URL; raise OSError if the answer is not a success or takes longer than `_READ_SECONDS`."""
     end = monotonic() + _READ_SECONDS
     content = b""
     try:
-        # The scheme has been checked.
+        # The caller has checked the scheme.
         with urlopen(url, timeout=_READ_SECONDS) as response:  # noqa: S310
             while len(content) <= LARGEST_FILE and (chunk := response.read1(_CHUNK)):
                 content += chunk
                 if monotonic() > end:
-                    raise OSError(_LATE)
+                    raise OSError(_TIMED_OUT)
     except HTTPError as error:
         error.close()
-        raise OSError(f"the server answers {error.code} {error.reason}") from None
+        raise OSError(f"the server answered {error.code} {error.reason}") from None
     except URLError as error:
         raise OSError(str(error.reason)) from None
     except (HTTPException, ValueError) as error:
@@ -129,12 +137,13 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         importlib.import_module("fsspec").get_filesystem_class(protocol)
     except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
         sentence = (
-            f"{_redact(path)} can be read only with the package {package}: install it, or give the template itself"
+            f"could not read {_redact(path)}: the Python package {package} is not installed. "
+            "Install it in the controller's image, or use a local path"
         )
         raise DriverBuildError(key, sentence) from None
 
     def read() -> bytes:
-        # An address may name more than a path: Azure's has the account in its host.
+        # `url_to_fs` also reads the host of the URI, which holds the account of Azure's store.
         filesystem, name = fsspec.url_to_fs(f"{protocol}{path[len(scheme) :]}", skip_instance_cache=True)
         with filesystem.open(name, "rb") as stream:
             return bytes(stream.read(LARGEST_FILE + 1))
@@ -144,13 +153,13 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
     except OSError:
         raise
     except Exception as error:
-        # Each store has errors of its own, of packages that may not be there; some go on for pages.
+        # Each store's package has its own exceptions, some with very long messages.
         first = str(error).partition("\n")[0]
         raise OSError(f"{type(error).__name__}: {first}") from error
 
 
 def _run_with_timeout(read: Callable[[], bytes]) -> bytes:
-    """Run `read`; raise OSError after half a minute, because the clients of stores retry without a limit."""
+    """Run `read`; raise OSError after `_READ_SECONDS`, because the clients of stores retry without a limit."""
     outcome: Future[bytes] = Future()
 
     def run() -> None:
@@ -163,7 +172,7 @@ def _run_with_timeout(read: Callable[[], bytes]) -> bytes:
     try:
         return outcome.result(timeout=_READ_SECONDS)
     except TimeoutError:
-        raise OSError(_LATE) from None
+        raise OSError(_TIMED_OUT) from None
 
 
 def _redact(path: str) -> str:
@@ -171,7 +180,7 @@ def _redact(path: str) -> str:
     try:
         address = urlsplit(path)
     except ValueError:
-        return "that is named"
+        return "of an invalid URI"
     web = address.scheme.lower() in _WEB_SCHEMES
     if not (web or address.netloc):
         return path
@@ -180,7 +189,7 @@ def _redact(path: str) -> str:
 
 
 def _read_template_text(key: str, path: str) -> str:
-    """Return the text of an executor template, whose content only the driver needs."""
+    """Return the text of an executor template, which Spark's driver parses."""
     content = read_file(key, path)
     _parse_template(key, path, content)
     return decode_text(key, content)
@@ -199,17 +208,17 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is no YAML"
+        what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
         raise DriverBuildError(key, f"the file {_redact(path)} {what}{place}") from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
-        raise DriverBuildError(key, f"the file {_redact(path)} is no template: it has no spec")
+        raise DriverBuildError(key, f"the file {_redact(path)} is not a template: it has no spec")
     return template
 
 
 class _TemplateLoader(BoundedLoader):
-    """YAML as Spark's client library reads it: only what JSON has beside text is anything else than text.
+    """A loader that reads scalars as Spark's client library does: only JSON's literals are not text.
 
-    Dates, `yes`, `True`, `~` and `0644` are text. Merge keys work here, which that library passes on as a field.
+    Dates, `yes`, `True`, `~` and `0644` are text. Unlike that library, this loader supports merge keys.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library

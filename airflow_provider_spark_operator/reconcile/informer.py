@@ -1,4 +1,4 @@
-"""The watches that keep the caches up to date and report which application or cluster has changed."""
+"""The watches that update the caches and report changed applications and clusters."""
 
 import asyncio
 import logging
@@ -54,10 +54,10 @@ class Informer:
         scope: The namespaces.
         operator_name: The value of the operator's label; pods without it are not listed.
         caches: The caches to fill.
-        notify: Called with the key of every application that a change may concern.
+        notify: Called with the key of every application whose state, or whose pod, has changed.
         notify_cluster: Called with the key of every cluster that has changed.
         inspect: Called with every application and cluster that the watch shows, with its managed fields.
-        persistent: Whether a namespace that cannot be listed at first is tried again later, instead of an error.
+        persistent: Whether to retry a namespace that cannot be listed at first, instead of raising an error.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Informer:
         watches: dict[str, asyncio.Task[None]] = {}
         async with (
             asyncio.TaskGroup() as group,
-            aclosing(self._changes(NAMESPACES, None, _drop_managed_fields, selector)) as stream,
+            aclosing(self._stream_changes(NAMESPACES, None, _drop_managed_fields, selector)) as stream,
         ):
             async for change in stream:
                 wanted = _update_names(change, set(watches))
@@ -148,7 +148,12 @@ class Informer:
                 await self._watch_namespace(namespace, filled)
             except* KubeError as refusals:
                 for refusal in refusals.exceptions:
-                    logger.error("could not watch the namespace: %s", refusal, extra={"namespace": namespace})
+                    logger.error(
+                        "could not watch the namespace: %s; retrying in %g s",
+                        refusal,
+                        _PAUSE_AFTER_REFUSAL,
+                        extra={"namespace": namespace},
+                    )
             filled.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
@@ -164,7 +169,7 @@ class Informer:
             filled.set()
 
     async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace, self._inspect_and_trim)) as stream:
+        async with aclosing(self._stream_changes(SPARK_APPLICATIONS, namespace, self._inspect_and_trim)) as stream:
             async for change in stream:
                 await pods_known.wait()
                 for key in _store(change, self._caches.applications, namespace, key_of):
@@ -172,7 +177,7 @@ class Informer:
                 known.set()
 
     async def _watch_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        # A user who only runs applications need neither define clusters nor grant permissions on them.
+        # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
         while True:
             try:
                 await self._follow_clusters(namespace, known)
@@ -187,27 +192,27 @@ class Informer:
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_CLUSTERS, namespace, self._inspect_and_trim)) as stream:
+        async with aclosing(self._stream_changes(SPARK_CLUSTERS, namespace, self._inspect_and_trim)) as stream:
             async for change in stream:
                 for key in _store(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
 
     def _inspect_and_trim(self, document: JsonObject) -> None:
-        # Before the next page is read: the managed fields of many resources use more memory than all the rest.
+        # Each page is trimmed before the next page is read: the managed fields are the largest part of many resources.
         if self._inspect is not None:
             self._inspect(document)
         _drop_managed_fields(document)
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
         selector = build_pod_selector(self._operator_name)
-        async with aclosing(self._changes(PODS, namespace, _drop_managed_fields, selector)) as stream:
+        async with aclosing(self._stream_changes(PODS, namespace, _drop_managed_fields, selector)) as stream:
             async for change in stream:
                 for key in _store(change, self._caches.pods, namespace, get_application_key):
                     self._notify(key)
                 pods_known.set()
 
-    async def _changes(
+    async def _stream_changes(
         self,
         resource: ResourceType,
         namespace: str | None,

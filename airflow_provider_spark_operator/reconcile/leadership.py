@@ -16,7 +16,7 @@ class NotLeading(KubeError):
 
 
 class Leadership:
-    """Until when this process is the leader.
+    """The state of the election: whether this process is the leader, and until when.
 
     Leadership ends by itself at its deadline: writes stop without any further action.
 
@@ -81,5 +81,5 @@ class Leadership:
         """
         if call.verb in _READ_VERBS or self.is_held:
             return
-        message = "this controller does not lead, or could not renew its lease in time; another one goes on"
+        message = "this controller is not the leader, or could not renew its lease in time; the next leader continues"
         raise NotLeading(None, "NotLeading", message, call.verb, call.rbac_resource, call.namespace, call.name)

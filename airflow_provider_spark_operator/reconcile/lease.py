@@ -1,7 +1,7 @@
 """The Lease by which several controllers elect a leader: its content, and what to do next. Pure.
 
-The protocol is the one of client-go's package `leaderelection`, which the Apache operator's library implements as
-well: the holder renews the Lease, and any other controller can take a Lease that was not renewed for its duration.
+The protocol is that of client-go's package `leaderelection`, which the Apache operator's library also implements:
+the holder renews the Lease, and any other controller can take a Lease that was not renewed for its duration.
 """
 
 import math
@@ -32,7 +32,7 @@ class LeaseReference:
 
 @dataclass(frozen=True)
 class LeaseTerms:
-    """The durations of a Lease, in seconds, each shorter than the one before.
+    """The durations of a Lease, in seconds, each shorter than the previous one.
 
     Attributes:
         duration: The time after the last known renewal for which other controllers wait.
@@ -50,8 +50,8 @@ class LeaseTerms:
     def __post_init__(self) -> None:
         if not 0 < self.retry < self.renew_deadline < self.duration:
             raise ValueError(
-                f"the lease's retry ({self.retry:g} s) must be shorter than its renew deadline "
-                f"({self.renew_deadline:g} s), and that shorter than its duration ({self.duration:g} s)"
+                f"the retry period of the lease ({self.retry:g} s) must be shorter than its renew deadline "
+                f"({self.renew_deadline:g} s), which must be shorter than its duration ({self.duration:g} s)"
             )
 
 
@@ -123,25 +123,25 @@ def build_lease(reference: LeaseReference, identity: str, terms: LeaseTerms, now
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
         "metadata": {"name": reference.name, "namespace": reference.namespace},
-        "spec": _spec(Tenure(identity, _round_duration(terms), now, now)),
+        "spec": _build_spec(Tenure(identity, _round_duration(terms), now, now)),
     }
 
 
 def build_lease_patch(lease: JsonObject, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
-    """Build the merge patch by which `identity` renews or takes `lease`, if it is still as it was read."""
+    """Build the merge patch by which `identity` renews or takes `lease`; it fails if the Lease has changed."""
     known = read_tenure(lease)
     if known.holder == identity:
         tenure = Tenure(identity, _round_duration(terms), known.acquired or now, now, known.transitions)
     else:
         tenure = Tenure(identity, _round_duration(terms), now, now, known.transitions + 1)
-    return {"metadata": _build_precondition(lease), "spec": _spec(tenure)}
+    return {"metadata": _build_precondition(lease), "spec": _build_spec(tenure)}
 
 
 def build_release_patch(lease: JsonObject, now: datetime) -> JsonObject:
     """Build the merge patch by which the holder releases `lease`, so that others need not wait until it expires."""
     known = read_tenure(lease)
     tenure = Tenure("", timedelta(seconds=1), known.acquired or now, now, known.transitions)
-    return {"metadata": _build_precondition(lease), "spec": _spec(tenure)}
+    return {"metadata": _build_precondition(lease), "spec": _build_spec(tenure)}
 
 
 def _round_duration(terms: LeaseTerms) -> timedelta:
@@ -152,7 +152,7 @@ def _build_precondition(lease: JsonObject) -> JsonObject:
     return {"resourceVersion": lease["metadata"]["resourceVersion"]}
 
 
-def _spec(tenure: Tenure) -> JsonObject:
+def _build_spec(tenure: Tenure) -> JsonObject:
     return {
         "holderIdentity": tenure.holder,
         "leaseDurationSeconds": int(tenure.duration.total_seconds()),

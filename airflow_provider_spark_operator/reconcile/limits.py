@@ -47,7 +47,11 @@ class ReconcileLimiter:
         return len(self._periods)
 
     def reserve(self, key: ObjectKey) -> float:
-        """Count a reconcile of `key` and return 0; if the limit is reached, return the seconds until it is possible."""
+        """Count a reconcile of `key`, if the limit permits it.
+
+        Returns:
+            0 if the reconcile was counted; otherwise the seconds until a reconcile is possible.
+        """
         if self.limit.count <= 0:
             self._periods.clear()
             return 0.0
@@ -82,7 +86,7 @@ class RequestLimiter:
         self._counted = clock()
 
     async def gate(self, _: Call) -> None:
-        """Wait until the request may be sent; all requests count."""
+        """Wait until the request can be sent. All requests count."""
         seconds = self.reserve()
         if seconds > 0:
             await asyncio.sleep(seconds)

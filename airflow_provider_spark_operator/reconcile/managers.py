@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.reconcile.patches import build_precondition
 
 _PREFIX = "spark-operator:"
 _LONGEST_MANAGER = 128
-# Users change resources without managing them, and so do the other parts of this package, by their user agent.
+# Field managers that change resources without managing them: users, and the other parts of this package.
 _NO_CONTROLLERS = ("kubectl", "airflow-provider-spark-operator")
 
 
@@ -58,7 +58,9 @@ def find_last_manager(resource: Mapping[str, Any], finalizer: str, own: str) -> 
     entries = resource["metadata"].get("managedFields") or ()
     writers = [entry for entry in entries if _is_controller(entry)]
     managers = [entry for entry in writers if entry.get("subresource") == "status" or _has_claimed(entry)]
-    return _latest(managers, own) or _latest((entry for entry in writers if _has_added(entry, finalizer)), own)
+    return _find_latest(managers, own) or _find_latest(
+        (entry for entry in writers if _has_added(entry, finalizer)), own
+    )
 
 
 def build_claim_patch(resource: JsonObject, own: str, now: datetime) -> JsonObject:
@@ -140,7 +142,7 @@ def _has_added(entry: Mapping[str, Any], finalizer: str) -> bool:
     return f'v:"{finalizer}"' in (metadata.get("f:finalizers") or {})
 
 
-def _latest(entries: Iterable[Mapping[str, Any]], own: str) -> str | None:
+def _find_latest(entries: Iterable[Mapping[str, Any]], own: str) -> str | None:
     # The API writes all times in UTC, in whole seconds and in the same format.
     ranked = [(str(entry.get("time", "")), entry["manager"] == own, str(entry["manager"])) for entry in entries]
     return max(ranked)[2] if ranked else None

@@ -74,38 +74,38 @@ class Metrics:
         self._registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-        self._reconciles = self._counter("reconciles", "Looks at a resource, by how they ended.", "kind", "result")
+        self._reconciles = self._counter("reconciles", "Reconciles, by result.", "kind", "result")
         self._reconcile_seconds = self._histogram(
-            "reconcile_duration_seconds", "How long a look at a resource took.", _CALL_SECONDS, "kind"
+            "reconcile_duration_seconds", "Duration of a reconcile.", _CALL_SECONDS, "kind"
         )
-        self._errors = self._counter("reconcile_errors", "Looks that failed, by the kind of error.", "kind", "reason")
+        self._errors = self._counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
         self._queue_depth = self._gauge("queue_depth", "Resources that wait for a worker.", "kind")
-        self._queue_age = self._gauge("queue_oldest_age_seconds", "How long the first of them has waited.", "kind")
-        self._left_alone = self._gauge("left_alone", "Resources that another controller drives.", "kind")
+        self._queue_age = self._gauge(
+            "queue_oldest_age_seconds", "Time for which the first resource in the queue has waited.", "kind"
+        )
+        self._left_alone = self._gauge("left_alone", "Resources that another controller manages.", "kind")
         self._claims = self._gauge(
             "claims", "Resources in scope, by whether this controller has claimed them.", "kind", "claim"
         )
         self._requests = self._counter(
-            "api_requests", "Requests to the API, each retry being one.", "verb", "resource", "status"
+            "api_requests", "Requests to the API, including retries.", "verb", "resource", "status"
         )
         self._request_seconds = self._histogram(
             "api_request_duration_seconds",
-            "Time from a request to the beginning of the API's answer.",
+            "Time from a request until the answer of the API starts.",
             _CALL_SECONDS,
             "verb",
             "resource",
         )
-        # Finding a series by its labels takes longer than counting, and these are counted for every request.
+        # The series are cached: finding a series by its labels takes longer than counting.
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
-        self._settings = self._counter(
-            "settings_changes", "Changes of the settings file, by what came of them.", "result"
-        )
-        self._attempts = self._counter("attempts", "Attempts of applications that have ended, by outcome.", "outcome")
-        self._restarts = self._counter("restarts", "Attempts that were scheduled because the one before had ended.")
+        self._settings = self._counter("settings_changes", "Changes of the settings file, by result.", "result")
+        self._attempts = self._counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
+        self._restarts = self._counter("restarts", "Attempts that were scheduled after an earlier attempt had ended.")
         self._driver_seconds = self._histogram(
             "driver_request_delay_seconds",
-            "Time from an application's creation until its first driver had been requested.",
+            "Time from the creation of an application until its first driver was requested.",
             _DRIVER_SECONDS,
         )
 
@@ -117,7 +117,7 @@ class Metrics:
     def watch_states(
         self, applications: Callable[[], Iterable[JsonObject]], clusters: Callable[[], Iterable[JsonObject]]
     ) -> None:
-        """Count the states of all known resources whenever the metrics are collected; to be called once."""
+        """Count the states of all known resources whenever the metrics are collected. Call this method once."""
         for name, meaning, states, documents in (
             ("applications", "Known applications, by state.", ApplicationState, applications),
             ("clusters", "Known clusters, by state.", ClusterState, clusters),
@@ -125,8 +125,8 @@ class Metrics:
             self._registry.register(_StateCount(PREFIX + name, meaning, tuple(map(str, states)), documents))
 
     def watch_leadership(self, leadership: Leadership) -> None:
-        """Show whether this controller is the leader whenever the metrics are collected; to be called once."""
-        gauge = self._gauge("leader", "Whether this controller drives resources (1) or stands by (0).")
+        """Show whether this controller is the leader whenever the metrics are collected. Call this method once."""
+        gauge = self._gauge("leader", "Whether this controller is the leader (1) or a standby (0).")
         gauge.set_function(lambda: float(leadership.is_held))
 
     def watch_claims(self, kind: str, count: Callable[[], ClaimCounts]) -> None:
@@ -149,7 +149,7 @@ class Metrics:
             raise
         except Exception as error:
             self._count_reconcile(kind, FAILED, began)
-            # The reason in the answer is not bounded: an admission webhook can send any word.
+            # The label is not the reason in the answer: an admission webhook can send any word.
             self.count_error(kind, type(error).__name__ if isinstance(error, KubeError) else DEFECT)
             raise
         else:
@@ -170,13 +170,13 @@ class Metrics:
         self._settings.labels(result).inc()
 
     def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
-        """Count the transition of `application`, which has the status before, to the written `status`."""
+        """Count the transition of `application` from its previous status to the written `status`."""
         known = application.status
         before = known.current_state.current_state_summary if known else ApplicationState.SUBMITTED
         after = status.current_state.current_state_summary
         if before == after:
             return
-        if outcome := _outcome(before, after):
+        if outcome := _find_outcome(before, after):
             self._attempts.labels(outcome).inc()
         if before in STOPPING and after is ApplicationState.SCHEDULED_TO_RESTART:
             self._restarts.inc()
@@ -244,7 +244,7 @@ class _StateCount(Collector):
     def collect(self) -> list[Metric]:
         """Return the counts."""
         known = frozenset(self.states)
-        words = map(_state, self.documents())
+        words = map(_read_state, self.documents())
         tally = Tally(word if word in known else UNKNOWN_STATE for word in words)
         gauge = self._gauge()
         for state in (*self.states, UNKNOWN_STATE):
@@ -255,13 +255,13 @@ class _StateCount(Collector):
         return GaugeMetricFamily(self.name, self.meaning, labels=["state"])
 
 
-def _state(document: JsonObject) -> str:
+def _read_state(document: JsonObject) -> str:
     current = mapping(mapping(document.get("status")).get("currentState"))
     # No status is written before the first driver is requested, or the cluster applied.
     return text(current.get("currentStateSummary")) or ApplicationState.SUBMITTED
 
 
-def _outcome(before: ApplicationState, after: ApplicationState) -> str | None:
+def _find_outcome(before: ApplicationState, after: ApplicationState) -> str | None:
     """Return the outcome of an attempt that ended with this transition; None if no attempt ended."""
     if after in STOPPING:
         return str(after)

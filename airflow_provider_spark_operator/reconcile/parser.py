@@ -1,4 +1,4 @@
-"""Parsing resources as the API shows them."""
+"""The parser of resources, which checks their nesting and keeps the specs of recent applications."""
 
 from airflow_provider_spark_operator.core.models import parse
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.validation.json_values import json_problems
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
-# Enough for the applications that are reconciled in turns. Those that have ended, or run for hours, are not kept.
+# Enough for the applications that change at the same time.
 _MAX_SPECS = 500
 
 
@@ -55,6 +55,6 @@ def _parse_application(resource: JsonObject) -> SparkApplication:
 
 
 def _check_nesting(resource: JsonObject) -> None:
-    # The API server stores thousands of levels, and code that builds documents is recursive.
+    # The API server stores thousands of levels, and the code that builds documents is recursive.
     if problems := json_problems({"spec": resource.get("spec")}):
         raise InvalidResource(problems)

@@ -1,4 +1,4 @@
-"""Merge patches that change a resource only if it is as it was read."""
+"""Merge patches that fail if the resource has changed since it was read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.reconcile.cache import JsonObject
 def build_merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
     """Build the JSON merge patch (RFC 7386) from `old` to `new`; empty if they are equal.
 
-    Lists are replaced whole. `new` must not hold None, which a merge patch cannot set.
+    Lists are replaced as a whole. `new` must not contain None, which a merge patch cannot set.
     """
     patch: JsonObject = dict.fromkeys(key for key in old if key not in new)
     for key, value in new.items():
@@ -24,7 +24,7 @@ def build_merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObj
 
 
 def build_status_patch(resource: JsonObject, status: JsonObject) -> JsonObject | None:
-    """Build the patch of the status subresource that leads to `status`; None if nothing has changed.
+    """Build the patch that changes the status subresource to `status`; None if nothing has changed.
 
     The write fails if the resource has changed since it was read.
     """

@@ -1,4 +1,4 @@
-"""Reading Java properties files, the form in which the Apache operator is configured."""
+"""The parser of Java properties files, the format of the Apache operator's configuration."""
 
 import re
 
@@ -8,16 +8,15 @@ _BLANK = " \t\f"
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Read the entries of a properties file; of a repeated key the last one counts.
+    """Parse the entries of a properties file. The last entry of a repeated key counts.
 
-    The rules are those of `java.util.Properties.load`: `#` and `!` begin a comment line, a key ends at the
-    first unescaped `=`, `:` or blank, a backslash at a line's end joins the next line, less its leading
-    blanks.
+    The rules are those of `java.util.Properties.load`: `#` and `!` begin a comment line. A key ends at the first
+    unescaped `=`, `:` or blank. A backslash at the end of a line joins the next line, without its leading blanks.
     """
-    return dict(_entry(line) for line in _logical_lines(text))
+    return dict(_parse_entry(line) for line in _join_lines(text))
 
 
-def _logical_lines(text: str) -> list[str]:
+def _join_lines(text: str) -> list[str]:
     lines: list[str] = []
     pending: str | None = None
     for natural in re.split(r"\r\n|\n|\r", text):
@@ -36,7 +35,7 @@ def _logical_lines(text: str) -> list[str]:
     return lines
 
 
-def _entry(line: str) -> tuple[str, str]:
+def _parse_entry(line: str) -> tuple[str, str]:
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANK:
         end += 2 if line[end] == "\\" else 1

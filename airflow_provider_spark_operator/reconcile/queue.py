@@ -53,7 +53,7 @@ class WorkQueue(Generic[Key]):
         return self._clock() - self._ready[0][1] if self._ready else 0.0
 
     def add(self, key: Key) -> None:
-        """Have `key` processed as soon as a worker is free."""
+        """Queue `key` for the next free worker."""
         if key in self._queued:
             return
         self._queued.add(key)
@@ -61,18 +61,15 @@ class WorkQueue(Generic[Key]):
             self._offer(key)
 
     def add_after(self, key: Key, delay: float) -> None:
-        """Have `key` processed in `delay` seconds; this replaces an earlier delay.
-
-        The latest reconcile of a key knows the most, so its delay counts.
-        """
+        """Queue `key` in `delay` seconds. The delay replaces an earlier one: the latest reconcile determines it."""
         self._cancel_timer(key)
         if delay <= 0:
             self.add(key)
         else:
-            self._timers[key] = asyncio.get_running_loop().call_later(delay, self._on_time, key)
+            self._timers[key] = asyncio.get_running_loop().call_later(delay, self._handle_timer, key)
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
-        """Have a failed `key` processed again; the delay grows with every failure in a row.
+        """Queue a failed `key` again. The delay grows with every failure in a row.
 
         Args:
             key: The key that failed.
@@ -140,11 +137,11 @@ class WorkQueue(Generic[Key]):
                 return
 
     def _pass_on(self, waker: asyncio.Future[None]) -> None:
-        # A worker cancelled just after it was woken must not take the wake-up with it.
+        # If a worker is cancelled just after it was woken, another worker must be woken instead.
         if waker.done() and not waker.cancelled() and self._ready:
             self._wake_one()
 
-    def _on_time(self, key: Key) -> None:
+    def _handle_timer(self, key: Key) -> None:
         self._timers.pop(key, None)
         self.add(key)
 

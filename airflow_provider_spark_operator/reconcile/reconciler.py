@@ -32,11 +32,11 @@ from airflow_provider_spark_operator.reconcile.resources import Outdated, Resour
 
 logger = logging.getLogger(__name__)
 
-# A resource that is modified all the time starts the reconcile again; not indefinitely.
+# Each modification of the resource restarts the reconcile. This is the maximum number of restarts.
 _MAX_READS = 5
-# A decision asks at most for a live read and for a creation; more would be a loop.
+# A reconcile needs one decision each before and after a live read and a creation; more would be a loop.
 _MAX_DECISIONS = 6
-# A reconcile that changed nothing and asks for an immediate requeue would keep a worker busy.
+# A reconcile that changed nothing and requests an immediate requeue would keep a worker busy.
 _MIN_PAUSE = timedelta(seconds=1)
 
 AnyAction: TypeAlias = Action | ClusterAction
@@ -48,7 +48,7 @@ AnyDecision = TypeVar("AnyDecision", bound=Decision | ClusterDecision)
 
 @dataclass(frozen=True)
 class Revision(Generic[Model]):
-    """One state of a resource, which a reconcile starts from.
+    """The state of a resource at the start of a reconcile.
 
     Attributes:
         document: The resource as the API shows it.
@@ -76,7 +76,7 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
         """
 
     def observe(self, model: Model) -> Observation:
-        """Return what is known of the objects of the resource, without a request."""
+        """Return the known objects of the resource, without a request to the API."""
 
     def decide(self, model: Model, observed: Observation, now: datetime) -> AnyDecision:
         """Return what to do next."""
@@ -85,19 +85,19 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
         """Carry out one action; the reconciler adds and removes finalizers itself.
 
         Returns:
-            What is known afterwards: `observed` itself unless it must be decided again.
+            The observation after the action. It is `observed` itself unless another decision is needed.
 
         Raises:
             Outdated: The resource has changed since it was read.
-            NotYet: Something must end first.
+            NotYet: The action must be repeated later.
             KubeError: The API failed.
         """
 
     async def clean_up(self, model: Model) -> None:
-        """Delete what must not outlive the resource, before its finalizer is removed; errors as `apply`."""
+        """Delete the objects that must not outlive the resource, before its finalizer is removed; errors as `apply`."""
 
     async def complete(self, revision: Revision[Model], observed: Observation, decision: AnyDecision) -> AnyDecision:
-        """Add to the decision what only the API knows, before its status is written."""
+        """Add data from the API to the decision before its status is written."""
 
     def count_transition(self, model: Model, status: AnyStatus) -> None:
         """Count the transition from the status of `model` to the written `status` in the metrics."""
@@ -148,9 +148,9 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             The time after which to reconcile it again; None to wait for a change.
 
         Raises:
-            NotYet: Something must end first.
+            NotYet: The reconcile must be repeated later.
             ManagedElsewhere: Another controller manages the resource.
-            KubeError: The API failed; nothing is lost, the reconcile must be repeated.
+            KubeError: The API failed; the reconcile must be repeated.
         """
         is_current = False
         for _ in range(_MAX_READS):
@@ -199,9 +199,11 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             if observed is known:
                 completed = await self._adapter.complete(revision, observed, decision)
                 has_changed = await self._write_status(revision, completed)
-                return _delay(decision.requeue_after, has_changed or bool(decision.actions))
+                return _limit_requeue(decision.requeue_after, has_changed or bool(decision.actions))
             decision = self._adapter.decide(revision.model, observed, self._now())
-        raise NotYet(f"{key_of(revision.document)}: undecided after {_MAX_DECISIONS} observations ({decision.reason})")
+        raise NotYet(
+            f"could not reconcile {key_of(revision.document)}: still {decision.reason} after {_MAX_DECISIONS} decisions"
+        )
 
     async def _apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
         match action:
@@ -215,7 +217,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         return await self._adapter.apply(action, revision, observed)
 
     async def _write_status(self, revision: Revision[Model], decision: AnyDecision) -> bool:
-        """Write what has changed in the status; return whether anything has."""
+        """Write the changes of the status; return whether there were any."""
         status, document = decision.status, revision.document
         if status is None:
             if decision.reason in self._adapter.notices:
@@ -244,9 +246,10 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         self._recorder.record(ResourceEvent(resource, event_type, reason, message, identity, self._now()))
 
     async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
-        """Report the problems of a resource that cannot be parsed, and end it; release it if it is being deleted.
+        """Report the problems of a resource that cannot be parsed, and write its final status.
 
-        Only a change of the resource leads to another reconcile.
+        A resource that is being deleted loses its finalizer instead. Only a change of the resource leads to another
+        reconcile.
 
         Raises:
             KubeError: The API failed; the reconcile must be repeated.
@@ -262,11 +265,11 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         try:
             await self._refuse(resource, event.message)
         except (BadRequest, Invalid) as error:
-            # The CRD rejects the resource as it is now, or its name was never valid for a pod.
+            # The present CRD rejects the stored resource, or its name is not valid.
             logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
 
     async def _refuse(self, resource: JsonObject, message: str) -> None:
-        """End a resource that cannot be parsed and has no workload, so that nobody waits for it indefinitely."""
+        """Write the final status of a resource without a workload, so that no client waits for it indefinitely."""
         status = self._adapter.refuse(resource, message, self._now())
         patch = None if status is None else build_status_patch(resource, status.to_document())
         # A creation that was interrupted before the status was written may have left a running workload.
@@ -274,5 +277,5 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             await self._resources.patch(resource, patch, subresource="status")
 
 
-def _delay(requeue_after: timedelta | None, has_changed: bool) -> timedelta | None:
+def _limit_requeue(requeue_after: timedelta | None, has_changed: bool) -> timedelta | None:
     return requeue_after if has_changed or requeue_after is None else max(requeue_after, _MIN_PAUSE)

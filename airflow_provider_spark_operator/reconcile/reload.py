@@ -58,12 +58,12 @@ class SettingsFile:
         try:
             read = await asyncio.to_thread(self.read)
         except SettingsError as error:
-            logger.error("%s; the settings stay as they were", error)
+            logger.error("could not reload the settings: %s; the previous settings stay in force", error)
             self.metrics.count_settings(REFUSED)
             return
         except Exception:
-            # A defect of the reader must not prevent the next change.
-            logger.exception("%s cannot be read; the settings stay as they were", self.path)
+            # A defect of the reader must not prevent later changes.
+            logger.exception("could not read %s; the previous settings stay in force", self.path)
             self.metrics.count_settings(REFUSED)
             return
         self._apply(read)
@@ -77,9 +77,9 @@ class SettingsFile:
             self.settings = wanted
             self.metrics.count_settings(APPLIED)
         if changed or fixed:
-            in_force = f"in force: {', '.join(changed)}" if changed else "nothing new is in force"
-            waiting = f"; only with a restart: {', '.join(fixed)}" if fixed else ""
-            logger.log(logging.WARNING if fixed else logging.INFO, "%s has changed, %s%s", self.path, in_force, waiting)
+            applied = f"applied: {', '.join(changed)}" if changed else "no change applied"
+            waiting = f"; restart the controller to apply: {', '.join(fixed)}" if fixed else ""
+            logger.log(logging.WARNING if fixed else logging.INFO, "%s has changed; %s%s", self.path, applied, waiting)
 
 
 @asynccontextmanager

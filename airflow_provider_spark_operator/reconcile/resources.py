@@ -13,7 +13,7 @@ class Outdated(Exception):
 
 
 class Resources:
-    """Reads and writes resources of one kind. Every answer of the API is stored in the cache.
+    """Reads and writes the resources of one kind, and stores every answer of the API in the cache.
 
     Attributes:
         kind: The kind of the resources.
@@ -68,7 +68,7 @@ class Resources:
             return
         former = await claims.check_live_manager(live)
         if former is not None:
-            # The claim must outlive this process, also if nothing else is written.
+            # The claim must outlive this process, even if nothing else is written.
             await self.patch(live, claims.build_patch(live))
         claims.claim(live, former)
 
@@ -95,7 +95,7 @@ class Resources:
             KubeError: The API failed.
         """
         live = await self.refresh(key_of(resource))
-        if live is None or _revision(live) != _revision(resource):
+        if live is None or _get_revision(live) != _get_revision(resource):
             raise Outdated
 
     async def patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
@@ -114,7 +114,10 @@ class Resources:
             self._cache.put_answer(answer)
 
     async def delete(self, resource: JsonObject) -> None:
-        """Delete the resource with all that it owns, if it has not changed since it was read; errors as `patch`."""
+        """Delete the resource and all objects that it owns, if it has not changed since it was read.
+
+        Raises the same errors as `patch`.
+        """
         key, metadata = key_of(resource), resource["metadata"]
         try:
             await self._client.delete(
@@ -130,21 +133,21 @@ class Resources:
 
     async def add_finalizer(self, resource: JsonObject) -> None:
         """Add our finalizer, if the resource has not changed since it was read; errors as `patch`."""
-        await self.patch(resource, build_finalizers_patch(resource, [*_finalizers(resource), self.kind.finalizer]))
+        await self.patch(resource, build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer]))
 
     async def remove_finalizer(self, resource: JsonObject) -> None:
         """Remove our finalizer, if the resource has not changed since it was read; errors as `patch`."""
-        others = [each for each in _finalizers(resource) if each != self.kind.finalizer]
+        others = [each for each in _get_finalizers(resource) if each != self.kind.finalizer]
         await self.patch(resource, build_finalizers_patch(resource, others))
 
     def is_being_finalized(self, resource: JsonObject) -> bool:
         """Whether the resource is being deleted and our finalizer is still on it."""
-        return bool(resource["metadata"].get("deletionTimestamp")) and self.kind.finalizer in _finalizers(resource)
+        return bool(resource["metadata"].get("deletionTimestamp")) and self.kind.finalizer in _get_finalizers(resource)
 
 
-def _finalizers(resource: JsonObject) -> list[str]:
+def _get_finalizers(resource: JsonObject) -> list[str]:
     return list(resource["metadata"].get("finalizers") or ())
 
 
-def _revision(resource: JsonObject) -> tuple[object, object]:
+def _get_revision(resource: JsonObject) -> tuple[object, object]:
     return resource["metadata"].get("uid"), resource["metadata"].get("resourceVersion")

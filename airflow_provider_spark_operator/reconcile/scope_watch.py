@@ -13,8 +13,7 @@ class ScopeWatch:
     Args:
         caches: The caches that the informers fill.
         scope: The first scope.
-        build_informer: Builds an informer. Its second argument says whether a namespace that cannot be listed at
-            first is tried again.
+        build_informer: Builds an informer. Its second argument is the informer's argument `persistent`.
     """
 
     def __init__(self, caches: Caches, scope: Scope, build_informer: Callable[[Scope, bool], Informer]) -> None:

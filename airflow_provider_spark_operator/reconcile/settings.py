@@ -1,4 +1,4 @@
-"""The controller's settings: our own YAML, or the Apache operator's properties, one table for both."""
+"""The controller's settings and their two file formats: our YAML, and the Apache operator's properties."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ DEFAULT_WORKERS = 50
 
 
 class SettingsError(Exception):
-    """A settings file that cannot be used; str() is one sentence that names the key."""
+    """The settings file is invalid; str() is one sentence that names the key."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class ElectionSettings:
     """The leader election.
 
     Attributes:
-        is_wanted: Whether to elect a leader; otherwise this controller must be the only one.
+        is_enabled: Whether to elect a leader; otherwise this controller must be the only one.
         lease_name: The name of the Lease, which all replicas share.
         lease_namespace: The namespace of the Lease; None for the namespace that the controller runs in.
         terms: The durations of the Lease.
     """
 
-    is_wanted: bool = False
+    is_enabled: bool = False
     lease_name: str = DEFAULT_LEASE
     lease_namespace: str | None = None
     terms: LeaseTerms = field(default_factory=LeaseTerms)
@@ -98,12 +98,13 @@ class _Setting:
     """One setting.
 
     Attributes:
-        part: the part of the settings that it belongs to: a field of ControllerSettings; empty for these themselves.
-        field_name: its name there.
-        yaml_key: its name in our YAML.
-        property_key: its key in the Apache operator's properties, which may know nothing of the kind.
-        read: from what the file says to its value.
-        is_fixed: whether only a restart changes it.
+        part: The field of ControllerSettings that contains the setting; "terms" for the terms of the election;
+            empty for a field of ControllerSettings itself.
+        field_name: The name of the field in that part.
+        yaml_key: The key in our YAML.
+        property_key: The key in the Apache operator's properties, without the prefix; None if there is none.
+        read: Converts the value in the file to the value of the setting.
+        is_fixed: Whether a change needs a restart.
     """
 
     part: str
@@ -146,7 +147,7 @@ _SETTINGS = (
     _Setting("reconciles", "period", "lookPeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
     _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
     _Setting("requests", "burst", "apiRequestBurst", None, read_count),
-    _Setting("election", "is_wanted", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
+    _Setting("election", "is_enabled", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
     _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
     _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
     _Setting(
@@ -165,41 +166,41 @@ _SETTINGS = (
     _Setting("takeover", "lease", "otherControllerLease", None, read_lease),
 )
 SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
-"""Our YAML's key of every setting, with the Apache operator's (less its prefix), None where it has none."""
+"""The Apache operator's key of every setting, without its prefix, by our YAML key; None if there is none."""
 
 
 def parse_yaml_settings(text: str) -> ControllerSettings:
     """Read our own form: a mapping of the keys that `docs/operations/controller.md` lists.
 
     Raises:
-        SettingsError: not YAML, not a mapping, an unknown key, or a value that does not fit its key.
+        SettingsError: The text is not YAML or not a mapping, a key is unknown, or a value is invalid.
     """
     try:
         document = yaml.load(text, Loader=BoundedLoader)  # noqa: S506 (derived from the safe loader)
     except yaml.YAMLError as error:
-        raise SettingsError(f"not YAML: {' '.join(str(error).split())}") from None
+        raise SettingsError(f"invalid YAML: {' '.join(str(error).split())}") from None
     if document is None:
         return ControllerSettings()
     if not isinstance(document, Mapping):
-        raise SettingsError("a mapping of settings is wanted at the top of the file")
+        raise SettingsError("the file must contain a mapping of settings")
     known = {setting.yaml_key: setting for setting in _SETTINGS}
     unknown = [str(key) for key in document if key not in known]
     if unknown:
-        raise SettingsError(f"{unknown[0]}: unknown setting; known are {', '.join(sorted(known))}")
-    return _settings({known[key]: value for key, value in document.items()}, lambda known: known.yaml_key, ())
+        raise SettingsError(f"{unknown[0]}: unknown setting. The known settings are {', '.join(sorted(known))}")
+    return _build_settings({known[key]: value for key, value in document.items()}, lambda known: known.yaml_key, ())
 
 
 def parse_properties_settings(text: str) -> ControllerSettings:
-    """Read the Apache operator's form: `spark.kubernetes.operator.*`; every other key is not the operator's.
+    """Parse the Apache operator's properties. Only the keys `spark.kubernetes.operator.*` are read.
 
     Raises:
-        SettingsError: a value that does not fit its key, where the Apache operator would take its default.
+        SettingsError: A value is invalid. The Apache operator would use its default instead.
     """
     entries = parse_properties(text)
     known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
     ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in known)
     values = {known[key]: value for key, value in entries.items() if key in known}
-    return _settings(values, lambda setting: f"{PROPERTY_PREFIX}{setting.property_key}", ignored)
+    return _build_settings(values, lambda setting: f"{PROPERTY_PREFIX}{setting.property_key}", ignored)
 
 
 def resolve_lease(election: ElectionSettings, namespace: str) -> LeaseReference:
@@ -211,29 +212,29 @@ def list_differences(one: ControllerSettings, other: ControllerSettings, *, fixe
     """Return the YAML keys of the settings that differ.
 
     Args:
-        one: Settings.
-        other: Settings to compare with.
-        fixed: Whether to compare the settings that only a restart changes, or all others.
+        one: The first settings.
+        other: The settings to compare with `one`.
+        fixed: Whether to compare the settings whose change needs a restart, or all others.
     """
     return tuple(
         setting.yaml_key
         for setting in _SETTINGS
-        if setting.is_fixed is fixed and _value(one, setting) != _value(other, setting)
+        if setting.is_fixed is fixed and _get_value(one, setting) != _get_value(other, setting)
     )
 
 
 def keep_fixed_settings(fixed: ControllerSettings, other: ControllerSettings) -> ControllerSettings:
-    """Return the `other` settings, with those of `fixed` that only a restart changes."""
+    """Return a copy of `other` with the settings of `fixed` whose change needs a restart."""
     decisions = replace(other.decisions, operator_name=fixed.decisions.operator_name)
     return replace(other, decisions=decisions, election=fixed.election)
 
 
-def _value(settings: ControllerSettings, setting: _Setting) -> object:
+def _get_value(settings: ControllerSettings, setting: _Setting) -> object:
     part = settings.election.terms if setting.part == "terms" else getattr(settings, setting.part, settings)
     return getattr(part, setting.field_name)
 
 
-def _settings(
+def _build_settings(
     values: Mapping[_Setting, object], key: Callable[[_Setting], str], ignored: tuple[str, ...]
 ) -> ControllerSettings:
     read: dict[str, dict[str, Any]] = defaultdict(dict)

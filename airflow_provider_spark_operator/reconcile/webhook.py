@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview,
 logger = logging.getLogger(__name__)
 
 PATH = "/validate"
-# An object has at most 1.5 MiB, and a review holds two of them.
+# An object has at most 1.5 MiB, and a review contains two objects.
 _LARGEST_REVIEW = 8 * 1024 * 1024
 _PAUSE = 60.0
 _PAUSE_AFTER_CONFLICT = 1.0
@@ -82,7 +82,7 @@ async def _answer(request: web.Request) -> web.Response:
     try:
         return web.json_response(review(await request.json()))
     except (json.JSONDecodeError, UnicodeDecodeError):
-        return web.Response(status=400, text="JSON is wanted\n")
+        return web.Response(status=400, text="the request body must be JSON\n")
     except NotAReview as error:
         return web.Response(status=400, text=f"{error}\n")
 
@@ -91,8 +91,8 @@ async def _answer(request: web.Request) -> web.Response:
 class _CertificateRotation:
     """Renews the certificate of the server, so that API servers always trust it.
 
-    A certificate is published first and used from the next check on, when every API server knows it; only the first
-    certificate is used at once.
+    A certificate is published first. It is used from the next check on, when every API server knows it. Only the
+    first certificate is used at once.
 
     Attributes:
         client: The client of the API.
@@ -121,10 +121,10 @@ class _CertificateRotation:
             except Conflict:
                 seconds = min(pause, _PAUSE_AFTER_CONFLICT)  # another replica was faster
             except KubeError as error:
-                logger.warning("could not publish the certificate of the webhook: %s", error)
+                logger.warning("could not publish the certificate of the webhook: %s; retrying in %g s", error, pause)
                 seconds = pause
             except Exception:
-                logger.exception("could not renew the certificate of the webhook")
+                logger.exception("could not renew the certificate of the webhook; retrying in %g s", pause)
                 seconds = pause
             await asyncio.sleep(seconds)
 
@@ -132,7 +132,9 @@ class _CertificateRotation:
         document = await self.client.get(VALIDATING_WEBHOOK_CONFIGURATIONS, self.configuration, None)
         hosts = frozenset(list_hosts(document))
         if not hosts:
-            logger.warning("%s names no webhook: nobody will ask", self.configuration)
+            logger.warning(
+                "ValidatingWebhookConfiguration %s has no webhooks: no resource is validated", self.configuration
+            )
             return
         if self.next is not None and self.is_published:
             self._use(self.next)
@@ -148,7 +150,7 @@ class _CertificateRotation:
         certificate.load_into(self.context)
         self.current, self.next = certificate, None
         hosts = ", ".join(sorted(certificate.hosts))
-        logger.info("the webhook has a new certificate for %s, until it is renewed %s", hosts, certificate.renewed_at)
+        logger.info("new certificate of the webhook for %s; renewal at %s", hosts, certificate.renewed_at)
 
     async def _publish(self, document: JsonObject) -> None:
         wanted = [certificate for certificate in (self.current, self.next) if certificate is not None]

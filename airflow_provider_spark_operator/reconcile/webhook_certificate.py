@@ -22,7 +22,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 LIFETIME = timedelta(days=30)
 RENEWED_AFTER = timedelta(days=20)
 _CLOCK_SKEW = timedelta(hours=1)
-# Restarts of a process that is killed repeatedly; certificates of running processes are added again if they drop out.
+# A process that restarts repeatedly must not grow the bundle. A running process adds its certificate again.
 _MAX_IN_BUNDLE = 16
 
 
@@ -58,7 +58,7 @@ def issue(hosts: Iterable[str], now: datetime) -> Certificate:
     names = frozenset(hosts)
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    # The subject is unique, so that the issuer of a certificate is never found in the one of another process.
+    # The subject is unique, so that the certificate of another process is never taken for the issuer.
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"spark-operator webhook {serial:x}"[:64])])
     alternatives = [_build_alternative_name(name) for name in sorted(names)]
     certificate = (

@@ -20,8 +20,8 @@ class NotAReview(Exception):
 def review(document: object) -> JsonObject:
     """Answer one review.
 
-    Only a new resource and a changed spec are checked: it must be possible to label, finalize and delete a resource
-    that was written before this webhook existed. A problem that an operator tolerates is admitted with a warning.
+    Only new resources and changed specs are checked: it must be possible to label, finalize and delete an invalid
+    resource that is older than the webhook. A problem that operators tolerate leads to a warning only.
 
     Raises:
         NotAReview: The document is not a review that can be answered.
@@ -39,12 +39,12 @@ def review(document: object) -> JsonObject:
 
 def _read_request(document: object) -> Mapping[str, Any]:
     if not isinstance(document, Mapping) or document.get("kind") != _KIND:
-        raise NotAReview(f"an {_KIND} is wanted")
+        raise NotAReview(f"the request body must be an {_KIND}")
     if document.get("apiVersion") != API_VERSION:
-        raise NotAReview(f"an {_KIND} of {API_VERSION} is wanted: set admissionReviewVersions to [v1]")
+        raise NotAReview(f"the {_KIND} must have apiVersion {API_VERSION}. Set admissionReviewVersions to [v1]")
     request = document.get("request")
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
-        raise NotAReview(f"an {_KIND} with a request and its uid is wanted")
+        raise NotAReview(f"the {_KIND} must have a request with a uid")
     return request
 
 

@@ -31,8 +31,8 @@ from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, collection
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, of_kind, rendered
 from tests.charts.test_chart import rules_of
-from tests.reconcile.stage import Stage, application, controlling, playing, state_of
-from tests.reconcile.test_clusters import cluster as spark_cluster
+from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller, state_of
+from tests.reconcile.test_clusters import build_cluster as spark_cluster
 
 from control_plane import kubeconfig_of
 
@@ -184,12 +184,12 @@ async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client
     async with (
         controller_of_the_chart(cluster, used) as limited,
         elect(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
-        controlling(limited, "jobs", leadership=leadership),
+        run_controller(limited, "jobs", leadership=leadership),
     ):
-        async with playing(stage, "succeeded", "failed", "run"):
+        async with play_drivers(stage, "succeeded", "failed", "run"):
             await lives_of_applications(stage)
         await lives_of_clusters(stage)
-        await stage.until_no_child_is_left()
+        await stage.wait_for_deleted_children()
     documents = rendered(installed)
     assert used == rules_of(documents, RELEASE) | rules_of(documents, f"{RELEASE}-lease")
 
@@ -198,18 +198,18 @@ async def lives_of_applications(stage: Stage) -> None:
     """What leads to every call that applications lead to."""
     maps = [{"name": "settings", "data": {"a": "b"}}]
     again = {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}
-    await stage.submit(application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
-    await stage.until(lambda seen: seen is None)
-    await stage.submit(application(configMapSpecs=maps, restart=again))
-    await stage.until(lambda seen: seen is not None and attempt_of(seen) == 1)
-    await stage.until_state(ApplicationState.RUNNING_HEALTHY)
+    await stage.submit(build_application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
+    await stage.wait_until(lambda seen: seen is None)
+    await stage.submit(build_application(configMapSpecs=maps, restart=again))
+    await stage.wait_until(lambda seen: seen is not None and attempt_of(seen) == 1)
+    await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
     await stage.delete()
-    await stage.until(lambda seen: seen is None)
+    await stage.wait_until(lambda seen: seen is None)
     await stage.client.create(SERVICES, service("taken"), stage.namespace)
-    await stage.submit(application(configMapSpecs=maps, driverServiceIngressList=[route("free"), route("taken")]))
-    await stage.until(lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED)
+    await stage.submit(build_application(configMapSpecs=maps, driverServiceIngressList=[route("free"), route("taken")]))
+    await stage.wait_until(lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED)
     await stage.delete()
-    await stage.until(lambda seen: seen is None)
+    await stage.wait_until(lambda seen: seen is None)
     await stage.client.delete(SERVICES, "taken", stage.namespace)
 
 
@@ -257,7 +257,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
     await until_served(client)
     (hook,) = of_kind(rendered(installed), "ValidatingWebhookConfiguration")
     path = f"{collection(hook)}/{hook['metadata']['name']}"
-    old = application("old")
+    old = build_application("old")
     del old["spec"]["mainClass"]
     await client.create(SPARK_APPLICATIONS, old, "jobs")  # nobody answers yet, and the policy is Ignore
     async with (
@@ -280,7 +280,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
         unscalable = spark_cluster(minimum=0)  # the rules of the definition do not know the autoscaler's metrics
         with pytest.raises(Invalid, match="minWorkers: is 0, less than maxWorkers"):
             await client.create(SPARK_CLUSTERS, unscalable, "jobs")
-        await client.create(SPARK_APPLICATIONS, application("good"), "jobs")
+        await client.create(SPARK_APPLICATIONS, build_application("good"), "jobs")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.patch(SPARK_APPLICATIONS, "good", "jobs", {"spec": {"mainClass": None}})
         await client.patch(SPARK_APPLICATIONS, "old", "jobs", {"metadata": {"labels": {"a": "b"}}})
@@ -289,7 +289,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
 
 async def until_asked(client: KubeClient) -> None:
     """The API server believes the certificate when it refuses what is invalid, not for want of an answer."""
-    probe = application("probe")
+    probe = build_application("probe")
     del probe["spec"]["mainClass"]
     async with asyncio.timeout(DEADLINE):
         while True:
@@ -327,7 +327,7 @@ async def test_an_upgrade_brings_the_definitions_and_keeps_what_is_there(
     await until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
     assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
-    created = await client.create(SPARK_APPLICATIONS, application(), "jobs")
+    created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
 
     helm("upgrade", RELEASE, str(CHART), *place, "--reset-then-reuse-values", kubeconfig=cluster.kubeconfig)
 
@@ -374,7 +374,7 @@ async def test_definitions_that_somebody_else_has_made_can_be_taken_over(
     for path in sorted(PREVIOUS.glob("*.yaml")):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, yaml.safe_load(path.read_text()), None)
     await until_served(client)
-    created = await client.create(SPARK_APPLICATIONS, application(), "jobs")
+    created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
 
     words = ("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--take-ownership")
     helm(*words, kubeconfig=cluster.kubeconfig, values={})

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.reconcile.stage import application
+from tests.reconcile.stage import build_application
 
 from kubelet.conditions import eventually, is_alive
 
@@ -21,7 +21,7 @@ DRIVER = "spark-kubernetes-driver"
 def write(folder: Path, script: str, image: str = "local/process") -> str:
     """Write an application whose driver is a shell script, so that no test starts Spark or Java."""
     container = {"name": DRIVER, "command": ["sh", "-c", script]}
-    document = application(
+    document = build_application(
         conf={"spark.kubernetes.container.image": image},
         driverSpec={"podTemplateSpec": {"spec": {"containers": [container]}}},
     )

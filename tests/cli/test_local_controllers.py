@@ -160,5 +160,5 @@ async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once
             assert LEFT_ALONE not in reasons
         local.terminate()
         _, _, log = await wait_for_exit(local)
-    assert "leads: holds lease kube-system/spark-operator-local as local-cluster" in log
-    assert "stands by" not in log
+    assert "became the leader: holds lease kube-system/spark-operator-local as local-cluster" in log
+    assert "standing by" not in log

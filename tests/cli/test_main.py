@@ -244,7 +244,7 @@ def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pyte
     config = tmp_path / "settings.yaml"
     config.write_text("workers: many")
     assert main(["reconcile", "--config", str(config)]) == ExitCode.INVALID
-    expected = f"spark-operator: error: {config}: workers: a number is wanted, not 'many'\n"
+    expected = f"spark-operator: error: {config}: workers: must be a number, not 'many'\n"
     assert capsys.readouterr().err == expected
 
 

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFIN
 from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.definitions import definitions_serving
-from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, serving
+from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, serve_api
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ async def test_controller_runs_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
 ) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
-        await furnish(client)
+        await install_definitions(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ["reconcile", "--kubeconfig", str(path), "--health-port", "0", "--metrics-port", "0"]
@@ -44,8 +44,8 @@ async def test_controller_runs_from_its_ready_line_until_a_signal(
             assert settings["namespaces"] == NAMESPACE  # the namespace of the kubeconfig's context
             assert (await fetch(settings["health-port"], "/readyz"))[0] == 200
             stage = Stage(client, NAMESPACE)
-            await stage.submit(application())
-            await stage.until_state(ApplicationState.DRIVER_REQUESTED)
+            await stage.submit(build_application())
+            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
             status, page = await fetch(settings["metrics-port"], "/metrics")
             assert status == 200
             created = r'^spark_operator_api_requests_total\{resource="pods",status="201",verb="create"\} 1\.0$'
@@ -69,7 +69,7 @@ async def test_unsupported_definitions_print_one_sentence(
     tmp_path: Path, definitions: list[dict[str, object]], problem: str
 ) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
         for definition in definitions:
@@ -85,27 +85,27 @@ async def test_unsupported_definitions_print_one_sentence(
 
 async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
-        await furnish(client)
+        await install_definitions(client)
         stage = Stage(client, NAMESPACE)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ("reconcile", "--kubeconfig", str(path), "--lease", "ours", "--health-port", "0")
         async with start_command(*words, home=tmp_path) as first:
             assert f" lease={NAMESPACE}/ours " in await read_line(first, "ready ")
-            await stage.submit(application())
-            await stage.until_state(ApplicationState.DRIVER_REQUESTED)
+            await stage.submit(build_application())
+            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
             async with start_command(*words, home=tmp_path) as second:
                 ready = await read_line(second, "ready ")
                 port = dict(word.split("=", 1) for word in ready.split()[1:])["health-port"]
                 assert (await fetch(port, "/readyz"))[0] == 200
                 first.send_signal(signal.SIGTERM)
                 exit_code, _, log = await wait_for_exit(first)
-                assert (exit_code, log.splitlines()[-1].endswith("lease jobs/ours released")) == (0, True), log
-                await stage.submit(application("later"))
-                await stage.until_state(ApplicationState.DRIVER_REQUESTED, name="later")
+                assert (exit_code, log.splitlines()[-1].endswith("released lease jobs/ours")) == (0, True), log
+                await stage.submit(build_application("later"))
+                await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED, name="later")
                 second.send_signal(signal.SIGTERM)
                 assert (await wait_for_exit(second))[0] == 0
         assert read_tenure(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
@@ -113,10 +113,10 @@ async def test_second_controller_takes_over_when_the_leader_ends(tmp_path: Path)
 
 async def test_lease_flag_overrides_the_settings(tmp_path: Path) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
-        await furnish(client)
+        await install_definitions(client)
         path, config = tmp_path / "kubeconfig", tmp_path / "apache.properties"
         path.write_text(json.dumps(kubeconfig))
         config.write_text("spark.kubernetes.operator.namespace=elsewhere\n")
@@ -135,10 +135,10 @@ def test_invalid_lease_name_is_refused(lease: str, capsys: pytest.CaptureFixture
 
 async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
-        await furnish(client)
+        await install_definitions(client)
         await client.create(NAMESPACES, {"metadata": {"name": "more"}}, None)
         path, config = tmp_path / "kubeconfig", tmp_path / "controller.properties"
         path.write_text(json.dumps(kubeconfig))
@@ -149,17 +149,17 @@ async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -
             await read_line(process, "ready namespaces=jobs ")
             config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs,more\n")
             stage = Stage(client, "more")
-            await stage.submit(application())
-            await stage.until_state(ApplicationState.DRIVER_REQUESTED)
+            await stage.submit(build_application())
+            await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
 
 
 @pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])
 async def test_port_in_use_is_reported_with_its_flag(tmp_path: Path, flag: str) -> None:
     async with (
-        serving() as kubeconfig,
+        serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
     ):
-        await furnish(client)
+        await install_definitions(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         taken = client.server.rpartition(":")[2]

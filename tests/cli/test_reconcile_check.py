@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.managers import Identity
 from tests.cli.process import start_command, wait_for_exit
-from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, playing, serving
-from tests.reconcile.test_claims import APACHE, TAKE_OVER, driving
+from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, play_drivers, serve_api
+from tests.reconcile.test_claims import APACHE, TAKE_OVER, run_rival
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
 OURS = Identity(Settings().operator_name)
@@ -25,22 +25,22 @@ OURS = Identity(Settings().operator_name)
 async def test_check_lists_resources_of_another_controller_until_takeover(
     scope: tuple[str, ...], tmp_path: Path
 ) -> None:
-    async with serving() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
-        await furnish(client)
+    async with serve_api() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
+        await install_definitions(client)
         await client.patch(NAMESPACES, NAMESPACE, None, {"metadata": {"labels": {"team": "x"}}})
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ("reconcile", "--kubeconfig", str(path), *scope, "--check")
         stage = Stage(client, NAMESPACE)
-        async with playing(stage, "run"):
-            async with driving(kubeconfig, stage, None, manager=APACHE):
+        async with play_drivers(stage, "run"):
+            async with run_rival(kubeconfig, stage, None, manager=APACHE):
                 for name in ("expiring", "settled"):
-                    await stage.submit(application(name))
-                    await stage.until_state(ApplicationState.RUNNING_HEALTHY, name=name)
+                    await stage.submit(build_application(name))
+                    await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
                     await stage.set_pod(f"{name}-0-driver", "succeeded")
-                    await stage.until_state(ApplicationState.RESOURCE_RELEASED, name=name)
-                await stage.submit(application())
-                await stage.until_state(ApplicationState.RUNNING_HEALTHY)
+                    await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name=name)
+                await stage.submit(build_application())
+                await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
                 await stage.patch({"spec": {"applicationTolerations": TTL}}, "expiring")
             async with start_command(*words, home=tmp_path) as process:
                 found, lines, _ = await wait_for_exit(process)
@@ -51,9 +51,9 @@ async def test_check_lists_resources_of_another_controller_until_takeover(
                 f"2 {APACHE}",
                 "1 released, nothing due",
             ]
-            async with driving(kubeconfig, stage, OURS, TAKE_OVER):
+            async with run_rival(kubeconfig, stage, OURS, TAKE_OVER):
                 for name in ("expiring", "pi"):
-                    await stage.until(lambda seen: "claimed-by" in json.dumps(seen), name)
+                    await stage.wait_until(lambda seen: "claimed-by" in json.dumps(seen), name)
             async with start_command(*words, home=tmp_path) as process:
                 found, lines, _ = await wait_for_exit(process)
             assert (found, lines.splitlines()) == (

@@ -7,19 +7,19 @@ import pytest
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from tests.reconcile.stage import NAMESPACE, Stage, furnish, serving
+from tests.reconcile.stage import NAMESPACE, Stage, install_definitions, serve_api
 
 
 @pytest.fixture
 async def kubeconfig() -> AsyncIterator[JsonObject]:
-    async with serving() as document:
+    async with serve_api() as document:
         yield document
 
 
 @pytest.fixture
 async def client(kubeconfig: JsonObject) -> AsyncIterator[KubeClient]:
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
-        await furnish(client)
+        await install_definitions(client)
         yield client
 
 

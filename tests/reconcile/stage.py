@@ -53,7 +53,7 @@ QUICK = ControllerSettings(
 IMAGE = {"spark.kubernetes.container.image": "spark:4.3.0"}
 
 
-def application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **modifiers: Any) -> JsonObject:
+def build_application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **modifiers: Any) -> JsonObject:
     """An application as a user submits it."""
     document = builders.application_document(name=name, conf=conf, **modifiers)
     document["metadata"] = {"name": name}
@@ -81,17 +81,17 @@ class NoLogs:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[JsonObject]:
+async def serve_api() -> AsyncIterator[JsonObject]:
     """A new and empty API server; its kubeconfig."""
     store, token = Store(), secrets.token_hex()
     server = ApiServer(store, KindRegistry(store), token=token, tls=None, logs=NoLogs())
     try:
-        yield kubeconfig(await server.start(), token)
+        yield build_kubeconfig(await server.start(), token)
     finally:
         await server.stop()
 
 
-def kubeconfig(port: int, token: str) -> JsonObject:
+def build_kubeconfig(port: int, token: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -102,7 +102,7 @@ def kubeconfig(port: int, token: str) -> JsonObject:
     }
 
 
-async def furnish(client: KubeClient) -> None:
+async def install_definitions(client: KubeClient) -> None:
     """Install the definitions of Spark's kinds, and make the namespace."""
     for definition in custom_resource_definitions():
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
@@ -133,7 +133,7 @@ class Stage:
     async def patch(self, patch: JsonObject, name: str = "pi", *, subresource: str | None = None) -> None:
         await self.client.patch(SPARK_APPLICATIONS, name, self.namespace, patch, subresource=subresource)
 
-    async def until(self, condition: Callable[[JsonObject | None], bool], name: str = "pi") -> JsonObject | None:
+    async def wait_until(self, condition: Callable[[JsonObject | None], bool], name: str = "pi") -> JsonObject | None:
         """Wait until the application is so; None stands for one that is gone."""
         selector = f"metadata.name={name}"
         watched = list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace, field_selector=selector)
@@ -150,33 +150,33 @@ class Stage:
                     return seen
         raise AssertionError("a watch without end has ended")
 
-    async def until_state(self, *states: ApplicationState, name: str = "pi") -> JsonObject:
-        found = await self.until(lambda seen: seen is not None and state_of(seen) in states, name)
+    async def wait_for_state(self, *states: ApplicationState, name: str = "pi") -> JsonObject:
+        found = await self.wait_until(lambda seen: seen is not None and state_of(seen) in states, name)
         assert found is not None
         return found
 
-    async def until_true(self, condition: Callable[[], Awaitable[bool]]) -> None:
+    async def wait_until_true(self, condition: Callable[[], Awaitable[bool]]) -> None:
         """Wait for what no single watch can show."""
         async with asyncio.timeout(DEADLINE):
             while not await condition():  # noqa: ASYNC110 - the state of an API is no Event
                 await asyncio.sleep(0.01)
 
-    async def objects(self, resource: ResourceType) -> list[JsonObject]:
+    async def list_objects(self, resource: ResourceType) -> list[JsonObject]:
         items = (await self.client.list(resource, self.namespace)).items
         # A real cluster puts a config map of its own into every namespace.
         return [item for item in items if item["metadata"]["name"] != "kube-root-ca.crt"]
 
-    async def names(self, resource: ResourceType) -> list[str]:
-        return [item["metadata"]["name"] for item in await self.objects(resource)]
+    async def list_names(self, resource: ResourceType) -> list[str]:
+        return [item["metadata"]["name"] for item in await self.list_objects(resource)]
 
-    async def until_no_child_is_left(self) -> None:
+    async def wait_for_deleted_children(self) -> None:
         async def nothing_left() -> bool:
-            return not any([await self.names(resource) for resource in CHILDREN])
+            return not any([await self.list_names(resource) for resource in CHILDREN])
 
-        await self.until_true(nothing_left)
+        await self.wait_until_true(nothing_left)
 
-    async def event_reasons(self) -> list[str]:
-        return sorted(event["reason"] for event in await self.objects(EVENTS))
+    async def list_event_reasons(self) -> list[str]:
+        return sorted(event["reason"] for event in await self.list_objects(EVENTS))
 
     async def set_pod(self, name: str, story: str) -> None:
         """Have a driver pod appear as `builders.driver_pod` has it."""
@@ -208,14 +208,14 @@ class Stage:
         try:
             await self.set_pod(name, "ready")
             if ending != "run":
-                await self.until_state(ApplicationState.RUNNING_HEALTHY)
+                await self.wait_for_state(ApplicationState.RUNNING_HEALTHY)
                 await self.set_pod(name, ending)
         except NotFound:
             return
 
 
 @asynccontextmanager
-async def playing(stage: Stage, *endings: str) -> AsyncIterator[None]:
+async def play_drivers(stage: Stage, *endings: str) -> AsyncIterator[None]:
     """`stage.play` beside the body."""
     task = asyncio.create_task(stage.play(*endings))
     try:
@@ -228,7 +228,7 @@ async def playing(stage: Stage, *endings: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def controlling(
+async def run_controller(
     client: KubeClient,
     namespace: str,
     *,
@@ -239,12 +239,12 @@ async def controlling(
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """A controller beside the body, which is entered when it is ready (or has died)."""
     scope = scope or NamedNamespaces((namespace,))
-    async with running(Controller(client, scope, settings, metrics=metrics, leadership=leadership)) as task:
+    async with run_in_background(Controller(client, scope, settings, metrics=metrics, leadership=leadership)) as task:
         yield task
 
 
 @asynccontextmanager
-async def running(controller: Controller) -> AsyncIterator["asyncio.Task[None]"]:
+async def run_in_background(controller: Controller) -> AsyncIterator["asyncio.Task[None]"]:
     """A controller of the test's own making beside the body, which is entered when it is ready (or has died)."""
     ready = asyncio.Event()
     task = asyncio.create_task(controller.run(ready.set))
@@ -319,7 +319,7 @@ class FaultyClient:
         return call
 
 
-def fault(kind: type[KubeError], status: int | None) -> KubeError:
+def build_error(kind: type[KubeError], status: int | None) -> KubeError:
     """An error as the client raises it."""
     return kind(status, kind.__name__, "injected by a test")
 
@@ -343,7 +343,7 @@ def history_of(document: JsonObject) -> list[str]:
     ]
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+def get_value(metrics: Metrics, name: str, **labels: str) -> float | None:
     """The one sample of that name with these labels, None if there is none."""
     found = [
         sample.value

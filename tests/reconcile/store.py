@@ -22,7 +22,7 @@ S3_NOTHING = b"<ListBucketResult><Name>bucket</Name><KeyCount>0</KeyCount></List
 AZURE_NOTHING = b'<?xml version="1.0"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>'
 
 
-def document(content: bytes) -> bytes:
+def build_metadata(content: bytes) -> bytes:
     """What Google's store says of the file."""
     return json.dumps(
         {
@@ -53,7 +53,7 @@ class Store(BaseHTTPRequestHandler):
         elif not address.path.endswith(f"/{NAME}"):
             self.answer(404, b"")
         elif address.path.startswith("/storage/v1/") and "alt=media" not in address.query:
-            self.answer(200, document(self.content))
+            self.answer(200, build_metadata(self.content))
         else:
             self.file()
 
@@ -90,7 +90,7 @@ class Store(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def storing(content: bytes) -> Iterator[str]:
+def serve_file(content: bytes) -> Iterator[str]:
     """The file as `pod.yaml` of the bucket or container `bucket`; yields the address of the endpoint."""
     handler = type("Filled", (Store,), {"content": content})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -18,16 +18,17 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, SelectedNamespaces
 from tests.reconcile.stage import (
     IMAGE,
     FaultyClient,
     Stage,
-    application,
-    controlling,
-    fault,
+    build_application,
+    build_error,
     history_of,
-    playing,
+    play_drivers,
+    run_controller,
     state_of,
 )
 
@@ -36,24 +37,26 @@ UP_TO_RUNNING = ["Submitted", "DriverRequested", "DriverStarted", "DriverReady",
 ALWAYS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
 
 
-async def test_a_successful_application_goes_through_all_states_and_leaves_nothing(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application())
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+async def test_successful_application_passes_all_states_and_releases_its_resources(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
     assert stage.drivers.keys() == {"pi-0-driver"}
     assert ended["metadata"]["finalizers"] == [APPLICATION_FINALIZER]
 
 
-async def test_the_driver_brings_its_children_and_owns_them(stage: Stage) -> None:
+async def test_driver_owns_its_services_and_config_maps(stage: Stage) -> None:
     config_maps = [{"name": "extra", "data": {"a": "b"}}]
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
-        submitted = await stage.submit(application(configMapSpecs=config_maps))
-        await stage.until_state(State.RUNNING_HEALTHY)
-        (driver,) = await stage.objects(PODS)
-        children = [child for kind in (SERVICES, CONFIG_MAPS, NETWORK_POLICIES) for child in await stage.objects(kind)]
-    assert owners(driver) == [("SparkApplication", "pi", submitted["metadata"]["uid"])]
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        submitted = await stage.submit(build_application(configMapSpecs=config_maps))
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
+        (driver,) = await stage.list_objects(PODS)
+        children = [
+            child for kind in (SERVICES, CONFIG_MAPS, NETWORK_POLICIES) for child in await stage.list_objects(kind)
+        ]
+    assert list_owners(driver) == [("SparkApplication", "pi", submitted["metadata"]["uid"])]
     assert driver["metadata"]["labels"]["spark.operator/spark-app-name"] == "pi"
     assert {child["metadata"]["name"] for child in children} == {
         "extra",
@@ -62,20 +65,20 @@ async def test_the_driver_brings_its_children_and_owns_them(stage: Stage) -> Non
         "pi-0-policy",
     }
     uid = driver["metadata"]["uid"]
-    assert [owners(child) for child in children] == [[("Pod", "pi-0-driver", uid)]] * 4
+    assert [list_owners(child) for child in children] == [[("Pod", "pi-0-driver", uid)]] * 4
 
 
-async def test_a_driver_does_not_wait_for_what_it_owns(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
-        await stage.submit(application())
-        await stage.until_state(State.RUNNING_HEALTHY)
-        (service,) = await stage.names(SERVICES)
+async def test_deletion_of_the_driver_does_not_wait_for_its_children(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
+        (service,) = await stage.list_names(SERVICES)
         await stage.client.patch(SERVICES, service, stage.namespace, {"metadata": {"finalizers": ["test/held"]}})
         await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.until_state(State.RESOURCE_RELEASED)
-        assert await stage.names(PODS) == []
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        assert await stage.list_names(PODS) == []
         await stage.client.patch(SERVICES, service, stage.namespace, {"metadata": {"finalizers": None}})
-        await stage.until_no_child_is_left()
+        await stage.wait_for_deleted_children()
 
 
 @pytest.mark.parametrize(
@@ -85,178 +88,197 @@ async def test_a_driver_does_not_wait_for_what_it_owns(stage: Stage) -> None:
         pytest.param({"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}, id="of a config map"),
     ],
 )
-async def test_names_that_the_user_has_chosen_are_free_before_anything_follows(
+async def test_driver_with_fixed_child_names_is_deleted_after_its_children(
     stage: Stage, modifiers: dict[str, Any]
 ) -> None:
     """Of the next attempt, or of the next application, which may be another one."""
     held, free = {"metadata": {"finalizers": ["test/held"]}}, {"metadata": {"finalizers": None}}
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
-        await stage.submit(application(**modifiers))
-        await stage.until_state(State.RUNNING_HEALTHY)
-        (driver,) = await stage.names(PODS)
-        name = (await stage.names(CONFIG_MAPS))[0]
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        await stage.submit(build_application(**modifiers))
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
+        (driver,) = await stage.list_names(PODS)
+        name = (await stage.list_names(CONFIG_MAPS))[0]
         await stage.client.patch(CONFIG_MAPS, name, stage.namespace, held)
         await stage.set_pod(driver, "succeeded")
 
         async def going_or_gone() -> bool:
-            return all("deletionTimestamp" in pod["metadata"] for pod in await stage.objects(PODS))
+            return all("deletionTimestamp" in pod["metadata"] for pod in await stage.list_objects(PODS))
 
-        await stage.until_true(going_or_gone)
-        assert await stage.names(PODS) == [driver]
+        await stage.wait_until_true(going_or_gone)
+        assert await stage.list_names(PODS) == [driver]
         await stage.client.patch(CONFIG_MAPS, name, stage.namespace, free)
-        await stage.until_state(State.RESOURCE_RELEASED)
-        assert await stage.names(CONFIG_MAPS) == []
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        assert await stage.list_names(CONFIG_MAPS) == []
 
 
-async def test_a_failed_application_keeps_what_the_driver_said(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "killed"):
-        await stage.submit(application())
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+async def test_status_of_a_failed_application_contains_the_status_of_the_driver(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "killed"):
+        await stage.submit(build_application())
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == [*UP_TO_RUNNING, "Failed", "ResourceReleased"]
     failed = ended["status"]["stateTransitionHistory"]["5"]
     (container,) = failed["lastObservedDriverStatus"]["containerStatuses"]
     assert container["state"]["terminated"]["reason"] == "OOMKilled"
 
 
-async def test_a_restarted_application_gets_a_driver_for_each_attempt(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "failed", "succeeded"):
-        await stage.submit(application(restart=ALWAYS))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+async def test_each_attempt_has_its_own_driver(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed", "succeeded"):
+        await stage.submit(build_application(restart=ALWAYS))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert [len(uids) for uids in stage.drivers.values()] == [1, 1]
     assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
     assert history_of(ended)[5:7] == ["Failed", "ScheduledToRestart"]
     assert ended["status"]["currentAttemptSummary"]["attemptInfo"]["id"] == 1
 
 
-async def test_attempts_that_share_their_names_do_not_meet(stage: Stage) -> None:
+async def test_attempts_with_the_same_object_names_run_one_after_the_other(stage: Stage) -> None:
     conf = {"spark.kubernetes.container.image": "spark", "spark.app.id": "mine"}
     config_maps = [{"name": "extra", "data": {"a": "b"}}]
-    async with controlling(stage.client, stage.namespace), playing(stage, "failed", "succeeded"):
-        await stage.submit(application(conf=conf, restart=ALWAYS, configMapSpecs=config_maps))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed", "succeeded"):
+        await stage.submit(build_application(conf=conf, restart=ALWAYS, configMapSpecs=config_maps))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert [len(uids) for uids in stage.drivers.values()] == [2]
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
 
 
-async def test_a_driver_that_does_not_start_in_time_ends_the_application(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(timeouts={"driverStartTimeoutMillis": 100}))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+async def test_application_ends_if_its_driver_does_not_start_in_time(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(timeouts={"driverStartTimeoutMillis": 100}))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert history_of(ended) == ["Submitted", "DriverRequested", "DriverStartTimedOut", "ResourceReleased"]
 
 
-async def test_retained_resources_stay(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "failed"):
-        await stage.submit(application(tolerations={"resourceRetainPolicy": "OnFailure"}))
-        await stage.until_state(State.TERMINATED_WITHOUT_RELEASE_RESOURCES)
-    assert await stage.names(PODS) == ["pi-0-driver"]
-    assert await stage.names(SERVICES) == ["pi-0-driver-svc"]
+async def test_retained_resources_are_not_deleted(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed"):
+        await stage.submit(build_application(tolerations={"resourceRetainPolicy": "OnFailure"}))
+        await stage.wait_for_state(State.TERMINATED_WITHOUT_RELEASE_RESOURCES)
+    assert await stage.list_names(PODS) == ["pi-0-driver"]
+    assert await stage.list_names(SERVICES) == ["pi-0-driver-svc"]
 
 
-async def test_a_deleted_application_goes_with_all_it_has(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
-        await stage.submit(application())
-        await stage.until_state(State.RUNNING_HEALTHY)
+async def test_deletion_of_an_application_deletes_its_objects(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.delete()
-        await stage.until(lambda seen: seen is None)
-        await stage.until_no_child_is_left()
+        await stage.wait_until(lambda seen: seen is None)
+        await stage.wait_for_deleted_children()
 
 
-async def test_an_application_deleted_while_nobody_looked_is_let_go(stage: Stage) -> None:
-    async with playing(stage, "run"):
-        async with controlling(stage.client, stage.namespace):
-            await stage.submit(application())
-            await stage.until_state(State.RUNNING_HEALTHY)
+async def test_application_deleted_without_a_controller_is_finalized_at_the_next_start(stage: Stage) -> None:
+    async with play_drivers(stage, "run"):
+        async with run_controller(stage.client, stage.namespace):
+            await stage.submit(build_application())
+            await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.delete()
-        async with controlling(stage.client, stage.namespace):
-            await stage.until(lambda seen: seen is None)
-            await stage.until_no_child_is_left()
+        async with run_controller(stage.client, stage.namespace):
+            await stage.wait_until(lambda seen: seen is None)
+            await stage.wait_for_deleted_children()
 
 
-async def test_an_application_that_has_outlived_itself_is_deleted(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application(tolerations={"ttlAfterStopMillis": 1}))
-        await stage.until(lambda seen: seen is not None)
-        await stage.until(lambda seen: seen is None)
+async def test_application_is_deleted_after_its_time_to_live(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application(tolerations={"ttlAfterStopMillis": 1}))
+        await stage.wait_until(lambda seen: seen is not None)
+        await stage.wait_until(lambda seen: seen is None)
 
 
-async def test_a_driver_deleted_behind_our_back_is_a_failure(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
-        await stage.submit(application())
-        await stage.until_state(State.RUNNING_HEALTHY)
+async def test_deletion_of_the_driver_by_a_user_fails_the_application(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended)[-2:] == ["Failed", "ResourceReleased"]
 
 
-async def test_what_cannot_be_built_is_a_scheduling_failure_that_names_the_field(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(conf={**IMAGE, "spark.driver.memory": "much"}))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+async def test_invalid_spec_is_a_scheduling_failure_that_names_the_field(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(conf={**IMAGE, "spark.driver.memory": "much"}))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert "spark.driver.memory" in ended["status"]["stateTransitionHistory"]["1"]["message"]
 
 
-async def test_what_the_api_refuses_is_a_scheduling_failure_that_leaves_nothing(stage: Stage) -> None:
-    refusing = FaultyClient(stage.client, ("create",), 4, fault(Forbidden, 403), after=False)
-    async with controlling(refusing, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(application(configMapSpecs=[{"name": "extra", "data": {}}]))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+async def test_rejected_object_is_a_scheduling_failure_and_nothing_remains(stage: Stage) -> None:
+    refusing = FaultyClient(stage.client, ("create",), 4, build_error(Forbidden, 403), after=False)
+    async with run_controller(refusing, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application(configMapSpecs=[{"name": "extra", "data": {}}]))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert "injected by a test" in ended["status"]["stateTransitionHistory"]["1"]["message"]
 
 
-async def test_a_foreign_object_under_a_needed_name_is_left_alone(stage: Stage) -> None:
+async def test_object_of_another_owner_is_a_scheduling_failure_and_stays_unchanged(stage: Stage) -> None:
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "extra"}, "data": {"theirs": "1"}}
     await stage.client.create(CONFIG_MAPS, theirs, stage.namespace)
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(configMapSpecs=[{"name": "extra", "data": {"a": "b"}}]))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(configMapSpecs=[{"name": "extra", "data": {"a": "b"}}]))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert f"ConfigMap {stage.namespace}/extra exists and does not belong to this application" in message
-    (kept,) = await stage.objects(CONFIG_MAPS)
+    (kept,) = await stage.list_objects(CONFIG_MAPS)
     assert kept["data"] == {"theirs": "1"}
-    assert await stage.names(PODS) == []
+    assert await stage.list_names(PODS) == []
 
 
-async def test_transitions_are_told_as_events(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "failed"):
-        submitted = await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
+async def test_transitions_are_recorded_as_events(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed"):
+        submitted = await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
         expected = ["DriverFailed", "DriverRequested", "ExecutorsReady", "ResourcesReleased"]
 
         async def all_told() -> bool:
-            return await stage.event_reasons() == expected
+            return await stage.list_event_reasons() == expected
 
-        await stage.until_true(all_told)
-    events = {event["reason"]: event for event in await stage.objects(EVENTS)}
+        await stage.wait_until_true(all_told)
+    events = {event["reason"]: event for event in await stage.list_objects(EVENTS)}
     assert events["DriverFailed"]["type"] == "Warning"
     assert events["ExecutorsReady"]["type"] == "Normal"
     assert events["DriverFailed"]["involvedObject"]["uid"] == submitted["metadata"]["uid"]
 
 
-async def test_an_application_that_runs_in_spite_of_an_absurd_number_gets_an_event_that_names_it(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+async def test_events_of_the_last_transition_are_written_at_the_shutdown(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, may_write = EventRecorder._write, asyncio.Event()
+
+    async def write_later(recorder: EventRecorder, document: JsonObject) -> None:
+        await may_write.wait()
+        await write(recorder, document)
+
+    monkeypatch.setattr(EventRecorder, "_write", write_later)
+    async with run_controller(stage.client, stage.namespace) as controller:
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        controller.cancel()
+        await asyncio.sleep(0)
+        may_write.set()
+    assert await stage.list_event_reasons() == ["DriverRequested"]
+
+
+async def test_tolerated_invalid_number_is_reported_in_an_event(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
         restarts = {"restartConfig": {"maxRestartAttempts": -3}}
-        await stage.submit(application(applicationTolerations=restarts))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.submit(build_application(applicationTolerations=restarts))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
 
         async def told() -> bool:
-            return "SpecWarning" in await stage.event_reasons()
+            return "SpecWarning" in await stage.list_event_reasons()
 
-        await stage.until_true(told)
+        await stage.wait_until_true(told)
     assert ended["status"]["outcome"] == "Succeeded"
-    (event,) = [event for event in await stage.objects(EVENTS) if event["reason"] == "SpecWarning"]
+    (event,) = [event for event in await stage.list_objects(EVENTS) if event["reason"] == "SpecWarning"]
     path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
     assert event["message"] == f"{path}: must not be negative, but is -3"
     assert event["type"] == "Warning"
 
 
-async def test_no_request_asks_for_what_the_watches_have_shown(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_no_request_reads_an_object_that_a_watch_has_shown(kubeconfig: JsonObject, stage: Stage) -> None:
     requests = []
 
     def note(call: Call, status: int | None, seconds: float) -> None:
@@ -265,12 +287,12 @@ async def test_no_request_asks_for_what_the_watches_have_shown(kubeconfig: JsonO
 
     async with (
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig), observer=note) as client,
-        controlling(client, stage.namespace),
-        playing(stage, "succeeded"),
+        run_controller(client, stage.namespace),
+        play_drivers(stage, "succeeded"),
     ):
         requests.clear()
-        await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
     told = ("patch", "sparkapplications/status.spark.apache.org")
     assert requests == [
         ("patch", "sparkapplications.spark.apache.org"),  # the finalizer
@@ -286,22 +308,22 @@ async def test_no_request_asks_for_what_the_watches_have_shown(kubeconfig: JsonO
     ]
 
 
-async def test_an_application_is_not_touched_again_when_it_has_ended(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application())
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+async def test_completed_application_is_not_written_again(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
         # A second application's whole life is time enough for anything to happen to the first.
-        await stage.submit(application("other"))
-        await stage.until_state(State.RUNNING_HEALTHY, name="other")
-        later = await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.submit(build_application("other"))
+        await stage.wait_for_state(State.RUNNING_HEALTHY, name="other")
+        later = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert later["metadata"]["resourceVersion"] == ended["metadata"]["resourceVersion"]
 
 
-async def test_all_namespaces_or_those_selected_can_be_watched(stage: Stage) -> None:
+async def test_all_or_selected_namespaces_are_watched(stage: Stage) -> None:
     other = f"{stage.namespace}-other"
     for scope in (EveryNamespace(), SelectedNamespaces(f"for={stage.namespace}")):
-        async with controlling(stage.client, stage.namespace, scope=scope):
+        async with run_controller(stage.client, stage.namespace, scope=scope):
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}}
             if isinstance(scope, EveryNamespace):
                 await stage.client.create(NAMESPACES, body, None)
@@ -310,11 +332,11 @@ async def test_all_namespaces_or_those_selected_can_be_watched(stage: Stage) -> 
                 await stage.client.patch(NAMESPACES, other, None, labels)
             there = Stage(stage.client, other)
             name = type(scope).__name__.lower()
-            await there.submit(application(name))
-            await there.until_state(State.DRIVER_REQUESTED, name=name)
+            await there.submit(build_application(name))
+            await there.wait_for_state(State.DRIVER_REQUESTED, name=name)
 
 
-async def test_a_namespace_that_is_no_longer_selected_is_left_alone(stage: Stage) -> None:
+async def test_application_in_a_deselected_namespace_is_left_alone(stage: Stage) -> None:
     label = {"metadata": {"labels": {"for": stage.namespace}}}
     await stage.client.patch(NAMESPACES, stage.namespace, None, label)
     other = Stage(stage.client, f"{stage.namespace}-other")
@@ -322,51 +344,51 @@ async def test_a_namespace_that_is_no_longer_selected_is_left_alone(stage: Stage
     await stage.client.create(NAMESPACES, body, None)
     await stage.client.patch(NAMESPACES, other.namespace, None, label)
     scope = SelectedNamespaces(f"for={stage.namespace}")
-    async with controlling(stage.client, stage.namespace, scope=scope):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_controller(stage.client, stage.namespace, scope=scope):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         await stage.client.patch(NAMESPACES, stage.namespace, None, {"metadata": {"labels": {"for": None}}})
         await stage.set_pod("pi-0-driver", "ready")
-        await other.submit(application())
-        await other.until_state(State.DRIVER_REQUESTED)
-        left = await stage.until(lambda seen: seen is not None)
+        await other.submit(build_application())
+        await other.wait_for_state(State.DRIVER_REQUESTED)
+        left = await stage.wait_until(lambda seen: seen is not None)
     assert left is not None
     # Whether the last change of its pod was still seen is a matter of chance; afterwards nothing is.
     assert state_of(left) in {"DriverRequested", "DriverReady", "RunningHealthy"}
 
 
-async def test_a_controller_that_may_not_list_says_so_and_ends(stage: Stage) -> None:
-    refusing = FaultyClient(stage.client, ("list",), 1, fault(Forbidden, 403), after=False, for_good=True)
+async def test_controller_exits_with_an_error_without_permission_to_list(stage: Stage) -> None:
+    refusing = FaultyClient(stage.client, ("list",), 1, build_error(Forbidden, 403), after=False, for_good=True)
     with pytest.raises(Forbidden):
-        async with controlling(refusing, stage.namespace) as task:  # type: ignore[arg-type]
+        async with run_controller(refusing, stage.namespace) as task:  # type: ignore[arg-type]
             await asyncio.wait([task])
 
 
-async def test_edits_of_others_during_a_look_are_kept(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application())
+async def test_concurrent_edits_of_other_clients_are_kept(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
         for number in range(20):
             await stage.patch({"metadata": {"annotations": {"number": str(number)}}})
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert ended["metadata"]["annotations"]["number"] == "19"
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
     assert [len(uids) for uids in stage.drivers.values()] == [1]
 
 
-async def test_without_a_finalizer_nothing_is_created(stage: Stage) -> None:
-    refusing = FaultyClient(stage.client, ("patch",), 1, fault(Forbidden, 403), after=False, for_good=True)
-    async with controlling(refusing, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(application())
+async def test_nothing_is_created_before_the_finalizer_is_added(stage: Stage) -> None:
+    refusing = FaultyClient(stage.client, ("patch",), 1, build_error(Forbidden, 403), after=False, for_good=True)
+    async with run_controller(refusing, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application())
 
         async def tried() -> bool:
             return refusing.has_struck
 
-        await stage.until_true(tried)
-    assert await stage.names(PODS) == []
-    (left,) = await stage.objects(SPARK_APPLICATIONS)
+        await stage.wait_until_true(tried)
+    assert await stage.list_names(PODS) == []
+    (left,) = await stage.list_objects(SPARK_APPLICATIONS)
     assert "finalizers" not in left["metadata"]
 
 
-def owners(document: JsonObject) -> list[tuple[str, str, str]]:
+def list_owners(document: JsonObject) -> list[tuple[str, str, str]]:
     references = document["metadata"]["ownerReferences"]
     return [(reference["kind"], reference["name"], reference["uid"]) for reference in references]

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.defects import build_message_patch
-from tests.reconcile.stage import Stage, application, controlling, history_of, playing, state_of
+from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller, state_of
 
 State = ApplicationState
 
@@ -30,38 +30,40 @@ class Defect:
         return decide(application, *others)
 
 
-def says(document: JsonObject | None, words: str) -> bool:
+def has_message(document: JsonObject | None, words: str) -> bool:
     state = ((document or {}).get("status") or {}).get("currentState") or {}
     return words in (state.get("message") or "")
 
 
 @pytest.mark.parametrize("state", [None, State.RUNNING_HEALTHY])
-async def test_a_defect_is_told_in_the_status_and_stops_nobody_else(
+async def test_defect_is_reported_in_the_status_and_others_run(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, state: ApplicationState | None
 ) -> None:
     defect = Defect(state)
     monkeypatch.setattr(applications, "decide", defect.decide)
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application("poison"))
-        told = await stage.until(lambda seen: says(seen, "fails at this application"), "poison")
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application("poison"))
+        told = await stage.wait_until(lambda seen: has_message(seen, "could not reconcile this application"), "poison")
         assert told is not None
         assert state_of(told) == (state or State.SUBMITTED)
-        assert says(told, "RuntimeError: a defect of a test")
-        await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
+        assert has_message(told, "RuntimeError: a defect of a test")
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
 
         async def is_told() -> bool:
-            return "ControllerFailed" in await stage.event_reasons()
+            return "ControllerFailed" in await stage.list_event_reasons()
 
-        await stage.until_true(is_told)
+        await stage.wait_until_true(is_told)
         defect.is_mended = True
         await stage.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # its turn would come, but late
-        gone_on = await stage.until(lambda seen: not says(seen, "fails at this application"), "poison")
+        gone_on = await stage.wait_until(
+            lambda seen: not has_message(seen, "could not reconcile this application"), "poison"
+        )
     assert gone_on is not None
     assert len(history_of(gone_on)) > len(history_of(told))
 
 
-def test_what_is_said_already_is_not_written_again() -> None:
+def test_message_that_the_status_has_already_needs_no_patch() -> None:
     resource = {"metadata": {"uid": "u"}, "status": {"currentState": {"message": "It fails."}}}
     assert build_message_patch(resource, "It fails.") is None
     assert build_message_patch(resource, "It fails otherwise.") == {

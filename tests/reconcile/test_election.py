@@ -14,22 +14,22 @@ from airflow_provider_spark_operator.kube.resources import LEASES, PODS
 from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, read_tenure
-from tests.reconcile.stage import DEADLINE, Stage, fault
+from tests.reconcile.stage import DEADLINE, Stage, build_error
 
 HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)
 QUICK = LeaseTerms(duration=1, renew_deadline=0.6, retry=0.05)
 
 
-def candidate(stage: Stage, identity: str, client: Any = None, terms: LeaseTerms = QUICK) -> Elector:
+def build_elector(stage: Stage, identity: str, client: Any = None, terms: LeaseTerms = QUICK) -> Elector:
     return Elector(client or stage.client, LeaseReference(stage.namespace, "lease"), identity, terms)
 
 
-async def tenure(stage: Stage) -> Tenure:
+async def read_lease(stage: Stage) -> Tenure:
     return read_tenure(await stage.client.get(LEASES, "lease", stage.namespace))
 
 
 @asynccontextmanager
-async def leading(elector: Elector) -> AsyncIterator[Leadership]:
+async def lead(elector: Elector) -> AsyncIterator[Leadership]:
     """The elector beside the body, which is entered when it leads."""
     async with elect(elector) as leadership:
         async with asyncio.timeout(DEADLINE):
@@ -83,44 +83,44 @@ class Slow:
         return answer
 
 
-async def test_one_of_two_leads_and_the_other_stands_by(stage: Stage) -> None:
-    async with leading(candidate(stage, "one")) as first, elect(candidate(stage, "two")) as second:
-        since = await tenure(stage)
+async def test_one_of_two_candidates_becomes_the_leader(stage: Stage) -> None:
+    async with lead(build_elector(stage, "one")) as first, elect(build_elector(stage, "two")) as second:
+        since = await read_lease(stage)
 
         async def has_been_renewed() -> bool:
-            return (await tenure(stage)).renewed != since.renewed
+            return (await read_lease(stage)).renewed != since.renewed
 
-        await stage.until_true(has_been_renewed)
+        await stage.wait_until_true(has_been_renewed)
         assert (first.is_held, second.is_held) == (True, False)
-        assert (await tenure(stage)).holder == "one"
+        assert (await read_lease(stage)).holder == "one"
 
 
-async def test_who_ends_lets_the_next_one_lead_before_the_lease_is_over(stage: Stage) -> None:
+async def test_shutdown_of_the_leader_releases_the_lease(stage: Stage) -> None:
     patient = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
     async with AsyncExitStack() as first:
-        await first.enter_async_context(leading(candidate(stage, "one", terms=patient)))
-        async with elect(candidate(stage, "two", terms=patient)) as second:
+        await first.enter_async_context(lead(build_elector(stage, "one", terms=patient)))
+        async with elect(build_elector(stage, "two", terms=patient)) as second:
             await first.aclose()
             async with asyncio.timeout(DEADLINE):
                 await second.wait_until_gained()
-    assert (await tenure(stage)).holder == ""
+    assert (await read_lease(stage)).holder == ""
 
 
-async def test_the_lease_of_one_who_is_gone_is_taken_when_it_is_over(stage: Stage) -> None:
-    gone = candidate(stage, "gone")
+async def test_expired_lease_is_taken(stage: Stage) -> None:
+    gone = build_elector(stage, "gone")
     task = asyncio.create_task(gone.run())
     async with asyncio.timeout(DEADLINE):
         await gone.leadership.wait_until_gained()
     task.cancel()
     await asyncio.wait([task])
-    async with leading(candidate(stage, "next")):
+    async with lead(build_elector(stage, "next")):
         pass
-    assert (await tenure(stage)).transitions == 1
+    assert (await read_lease(stage)).transitions == 1
 
 
-async def test_who_cannot_renew_stops_before_another_takes_over(stage: Stage) -> None:
-    client = Cut(stage.client, fault(Unreachable, None))
-    async with leading(candidate(stage, "one", client)) as first, elect(candidate(stage, "two")) as second:
+async def test_leader_without_a_connection_stops_before_the_next_one_starts(stage: Stage) -> None:
+    client = Cut(stage.client, build_error(Unreachable, None))
+    async with lead(build_elector(stage, "one", client)) as first, elect(build_elector(stage, "two")) as second:
         client.is_cut = True
         async with asyncio.timeout(DEADLINE):
             await second.wait_until_gained()
@@ -128,8 +128,8 @@ async def test_who_cannot_renew_stops_before_another_takes_over(stage: Stage) ->
         client.is_cut = False  # it comes back, and finds another
 
 
-async def test_who_loses_the_lease_to_another_knows_it_at_the_next_renewal(stage: Stage) -> None:
-    async with leading(candidate(stage, "one")) as first:
+async def test_leader_steps_down_if_another_process_holds_the_lease(stage: Stage) -> None:
+    async with lead(build_elector(stage, "one")) as first:
         lease = await stage.client.get(LEASES, "lease", stage.namespace)
         spec = {**lease["spec"], "holderIdentity": "thief"}
         await stage.client.patch(LEASES, "lease", stage.namespace, {"spec": spec})
@@ -137,12 +137,12 @@ async def test_who_loses_the_lease_to_another_knows_it_at_the_next_renewal(stage
             await first.wait_until_lost()
 
 
-async def test_a_renewal_that_comes_through_after_the_deadline_begins_a_new_term(stage: Stage) -> None:
+async def test_renewal_after_the_deadline_starts_a_new_term(stage: Stage) -> None:
     # Writes were turned away meanwhile: what they were to do is only done by who begins anew.
     clock = Clock()
     client: Any = Slow(stage.client, clock)
     elector = Elector(client, LeaseReference(stage.namespace, "lease"), "one", HOURS, clock=clock)
-    async with leading(elector) as leadership:
+    async with lead(elector) as leadership:
         end_of_the_first_term = asyncio.create_task(leadership.wait_until_lost())
         clock.seconds = HOURS.renew_deadline - 1
         clock.step = 2
@@ -152,23 +152,23 @@ async def test_a_renewal_that_comes_through_after_the_deadline_begins_a_new_term
         clock.step = 0
 
 
-async def test_a_lease_that_somebody_has_deleted_is_made_anew(stage: Stage) -> None:
-    async with leading(candidate(stage, "one")):
+async def test_deleted_lease_is_created_again(stage: Stage) -> None:
+    async with lead(build_elector(stage, "one")):
         await stage.client.delete(LEASES, "lease", stage.namespace)
 
         async def is_back() -> bool:
             items = (await stage.client.list(LEASES, stage.namespace)).items
             return [read_tenure(item).holder for item in items] == ["one"]
 
-        await stage.until_true(is_back)
+        await stage.wait_until_true(is_back)
 
 
-async def test_only_the_leader_may_write() -> None:
+async def test_only_writes_of_the_leader_pass_the_gate() -> None:
     seconds = 100.0
     leadership = Leadership(lambda: seconds)
     read, write = Call("get", "GET", PODS, "jobs", "a"), Call("create", "POST", PODS, "jobs")
     await leadership.gate(read)
-    with pytest.raises(NotLeading, match=r"could not create pods in namespace jobs: .* does not lead"):
+    with pytest.raises(NotLeading, match=r"could not create pods in namespace jobs: .* is not the leader"):
         await leadership.gate(write)
     leadership.extend(110.0)
     await leadership.gate(write)
@@ -178,5 +178,5 @@ async def test_only_the_leader_may_write() -> None:
     assert leadership.has_lapsed
 
 
-async def test_no_two_processes_have_the_same_identity() -> None:
+async def test_identities_are_unique() -> None:
     assert create_identity() != create_identity()

@@ -14,59 +14,92 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class SlowApi:
-    """Takes events in the end; while `held`, they are under way."""
+    """An API whose requests wait until `is_open` is set.
+
+    Attributes:
+        in_progress: The events of the waiting requests.
+        written: The events of the completed requests.
+        errors: The errors of the next requests.
+    """
 
     def __init__(self) -> None:
-        self.under_way: list[str] = []
+        self.in_progress: list[str] = []
         self.written: list[str] = []
-        self.free = asyncio.Event()
-        self.free.set()
+        self.is_open = asyncio.Event()
+        self.is_open.set()
         self.errors: list[Exception] = []
 
     async def create(self, _: object, document: dict[str, Any], namespace: str) -> None:
-        told = f"{namespace}/{document['involvedObject']['name']} {document['reason']}"
-        self.under_way.append(told)
-        await self.free.wait()
-        self.under_way.remove(told)
+        event = f"{namespace}/{document['involvedObject']['name']} {document['reason']}"
+        self.in_progress.append(event)
+        await self.is_open.wait()
+        self.in_progress.remove(event)
         if self.errors:
             raise self.errors.pop()
-        self.written.append(told)
+        self.written.append(event)
 
 
-def happening(name: str, reason: str, kind: str = "SparkApplication") -> ResourceEvent:
+def build_event(name: str, reason: str, kind: str = "SparkApplication") -> ResourceEvent:
     metadata = {"name": name, "namespace": "jobs", "uid": name, "resourceVersion": "1"}
-    return ResourceEvent({"kind": kind, "metadata": metadata}, NORMAL, reason, "It is so.", reason, NOW)
+    return ResourceEvent({"kind": kind, "metadata": metadata}, NORMAL, reason, "A message.", reason, NOW)
 
 
 @asynccontextmanager
-async def running(recorder: EventRecorder) -> AsyncIterator[None]:
-    writing = asyncio.create_task(recorder.run())
+async def run(recorder: EventRecorder) -> AsyncIterator[None]:
+    task = asyncio.create_task(recorder.run())
     try:
         yield
     finally:
-        writing.cancel()
+        task.cancel()
         with suppress(asyncio.CancelledError):
-            await writing
+            await task
 
 
-async def test_events_of_one_resource_are_written_in_order_and_those_of_others_beside_them() -> None:
+async def test_events_of_one_resource_are_written_in_order_and_other_events_concurrently() -> None:
     api = SlowApi()
     recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
-    api.free.clear()
+    api.is_open.clear()
     names = [f"app-{number}" for number in range(100)]
-    async with running(recorder):
+    async with run(recorder):
         for name in names:
             for reason in ("First", "Second", "Third"):
-                recorder.record(happening(name, reason))
+                recorder.record(build_event(name, reason))
         async with asyncio.timeout(30):
-            while len(api.under_way) < events.WRITERS:  # noqa: ASYNC110 - a list is no Event
+            while len(api.in_progress) < events.WRITERS:  # noqa: ASYNC110 - a list is not an Event
                 await asyncio.sleep(0)
-            assert all(told.endswith("First") for told in api.under_way)
-            api.free.set()
+            assert all(event.endswith("First") for event in api.in_progress)
+            api.is_open.set()
             await recorder.drain()
     for name in names:
-        told = [entry.split()[1] for entry in api.written if entry.startswith(f"jobs/{name} ")]
-        assert told == ["First", "Second", "Third"]
+        reasons = [event.split()[1] for event in api.written if event.startswith(f"jobs/{name} ")]
+        assert reasons == ["First", "Second", "Third"]
+
+
+async def test_waiting_events_are_written_at_the_shutdown() -> None:
+    api = SlowApi()
+    recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
+    reasons = [f"Reason{number}" for number in range(10)]
+    async with asyncio.timeout(30), run(recorder):
+        await asyncio.sleep(0)
+        for reason in reasons:
+            recorder.record(build_event("app", reason))
+    assert api.written == [f"jobs/app {reason}" for reason in reasons]
+
+
+async def test_shutdown_does_not_wait_for_an_api_without_answer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(events, "_DRAIN_SECONDS", 0.05)
+    api = SlowApi()
+    api.is_open.clear()
+    recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
+    async with asyncio.timeout(30), run(recorder):
+        recorder.record(build_event("app", "First"))
+        await asyncio.sleep(0)
+    assert api.written == []
+    assert [record.getMessage() for record in caplog.records] == [
+        "could not write the last events: timed out after 0.05 s of the shutdown"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,40 +107,42 @@ async def test_events_of_one_resource_are_written_in_order_and_those_of_others_b
     [
         AlreadyExists(409, "AlreadyExists", "", "create", "events", "jobs", "x"),
         ServerError(500, "InternalError", "", "create", "events", "jobs", "x"),
-        RuntimeError("a defect"),
+        RuntimeError("unexpected"),
     ],
 )
-async def test_an_event_that_cannot_be_written_holds_up_no_other(error: Exception) -> None:
+async def test_later_events_are_written_after_an_error(error: Exception) -> None:
     api = SlowApi()
     recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
     api.errors.append(error)
-    async with running(recorder), asyncio.timeout(30):
-        recorder.record(happening("app", "First"))
-        recorder.record(happening("app", "Second"))
+    async with run(recorder), asyncio.timeout(30):
+        recorder.record(build_event("app", "First"))
+        recorder.record(build_event("app", "Second"))
         await recorder.drain()
     assert api.written == ["jobs/app Second"]
 
 
-async def test_more_than_can_wait_are_dropped_with_a_word(
+async def test_excess_events_are_dropped_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(events, "_MOST_WAITING", 1)
     recorder = EventRecorder(SlowApi(), "operator")  # type: ignore[arg-type]
-    recorder.record(happening("app", "First"))
-    recorder.record(happening("app", "Second"))
-    assert [record.getMessage() for record in caplog.records] == ["event dropped, too many wait: Second"]
+    recorder.record(build_event("app", "First"))
+    recorder.record(build_event("app", "Second"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "dropped event Second: too many events are waiting to be written"
+    ]
     assert caplog.records[0].application == "jobs/app"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("kind", "noun"), [("SparkApplication", "application"), ("SparkCluster", "cluster")])
-async def test_what_cannot_be_written_is_logged_with_the_key_of_its_resource(
+async def test_write_error_is_logged_with_the_key_of_the_resource(
     caplog: pytest.LogCaptureFixture, kind: str, noun: str
 ) -> None:
     api = SlowApi()
-    api.errors = [ServerError(500, "InternalError", "out of order")]
+    api.errors = [ServerError(500, "InternalError", "no storage")]
     recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
-    async with running(recorder):
-        recorder.record(happening("pi", "First", kind))
+    async with run(recorder):
+        recorder.record(build_event("pi", "First", kind))
         await recorder.drain()
     (warning,) = caplog.records
     assert getattr(warning, noun) == "jobs/pi"

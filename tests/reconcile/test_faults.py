@@ -22,11 +22,11 @@ from tests.reconcile.stage import (
     FaultyClient,
     Killed,
     Stage,
-    application,
-    controlling,
-    fault,
+    build_application,
+    build_error,
     history_of,
-    playing,
+    play_drivers,
+    run_controller,
 )
 
 State = ApplicationState
@@ -55,44 +55,44 @@ class Story:
     async def tell(self, stage: Stage) -> None:
         """See to it that it comes to its end, whoever controls it."""
         if self.history is not None:
-            await stage.until_state(State.RESOURCE_RELEASED)
+            await stage.wait_for_state(State.RESOURCE_RELEASED)
             return
-        await stage.until_state(State.RUNNING_HEALTHY)
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.delete()
-        await stage.until(lambda seen: seen is None)
+        await stage.wait_until(lambda seen: seen is None)
 
 
 CONFIG_MAPS = [{"name": "extra", "data": {"a": "b"}}]
 RESTARTS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
 STORIES = {
     "success": Story(
-        application(configMapSpecs=CONFIG_MAPS), ("succeeded",), [*RUN, "Succeeded", "ResourceReleased"], 1
+        build_application(configMapSpecs=CONFIG_MAPS), ("succeeded",), [*RUN, "Succeeded", "ResourceReleased"], 1
     ),
-    "failure": Story(application(), ("failed",), [*RUN, "Failed", "ResourceReleased"], 1),
+    "failure": Story(build_application(), ("failed",), [*RUN, "Failed", "ResourceReleased"], 1),
     "restart": Story(
-        application(restart=RESTARTS, configMapSpecs=CONFIG_MAPS),
+        build_application(restart=RESTARTS, configMapSpecs=CONFIG_MAPS),
         ("failed", "succeeded"),
         [*RUN, "Failed", *AGAIN, "Succeeded", "ResourceReleased"],
         2,
     ),
-    "deletion": Story(application(), ("run",), None, 1),
+    "deletion": Story(build_application(), ("run",), None, 1),
 }
 stories = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 
 
 async def check(stage: Stage, story: Story) -> None:
-    await stage.until_no_child_is_left()
+    await stage.wait_for_deleted_children()
     # One driver for each attempt: every pod that ever was had a name of its own.
     assert [len(uids) for uids in stage.drivers.values()] == [1] * story.attempts
     if story.history is not None:
-        (ended,) = await stage.objects(SPARK_APPLICATIONS)
+        (ended,) = await stage.list_objects(SPARK_APPLICATIONS)
         assert history_of(ended) == story.history
         await stage.client.patch(SPARK_APPLICATIONS, "pi", stage.namespace, {"metadata": {"finalizers": None}})
         await stage.delete()
-        await stage.until(lambda seen: seen is None)
+        await stage.wait_until(lambda seen: seen is None)
 
 
-async def once(
+async def play_once(
     client: KubeClient,
     namespace: str,
     story: Story,
@@ -101,7 +101,7 @@ async def once(
 ) -> bool:
     """Play the story once; whether the fault came into play."""
     stage = Stage(client, namespace)
-    async with playing(stage, *story.endings):
+    async with play_drivers(stage, *story.endings):
         await stage.submit(story.document)
         controller = asyncio.ensure_future(control(stage, faulty))
         try:
@@ -115,30 +115,30 @@ async def once(
     return faulty.has_struck
 
 
-async def die_and_come_back(stage: Stage, faulty: FaultyClient) -> None:
+async def restart_after_kill(stage: Stage, faulty: FaultyClient) -> None:
     try:
-        async with controlling(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+        async with run_controller(faulty, stage.namespace) as task:  # type: ignore[arg-type]
             await asyncio.wait([task])
     except Killed:
         pass
-    async with controlling(stage.client, stage.namespace) as task:
+    async with run_controller(stage.client, stage.namespace) as task:
         await asyncio.wait([task])
 
 
-async def go_on(stage: Stage, faulty: FaultyClient) -> None:
-    async with controlling(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+async def run_until_cancelled(stage: Stage, faulty: FaultyClient) -> None:
+    async with run_controller(faulty, stage.namespace) as task:  # type: ignore[arg-type]
         await asyncio.wait([task])
 
 
 @stories
-async def test_killed_after_any_write_another_controller_goes_on(stage: Stage, story: Story) -> None:
+async def test_next_controller_continues_after_a_kill_at_any_write(stage: Stage, story: Story) -> None:
     number = 1
-    while await once(
+    while await play_once(
         stage.client,
         stage.namespace,
         story,
         FaultyClient(stage.client, WRITES, number, Killed(), for_good=True),
-        die_and_come_back,
+        restart_after_kill,
     ):
         number += 1
     assert number > 5  # every write of the life has been the last one once
@@ -147,33 +147,35 @@ async def test_killed_after_any_write_another_controller_goes_on(stage: Stage, s
 @pytest.mark.parametrize(
     ("error", "after"),
     [
-        pytest.param(fault(Unreachable, None), False, id="not reached"),
-        pytest.param(fault(Unreachable, None), True, id="answer lost"),
-        pytest.param(fault(ServerError, 500), False, id="500"),
-        pytest.param(fault(TooManyRequests, 429), False, id="429"),
-        pytest.param(fault(Conflict, 409), False, id="409"),
+        pytest.param(build_error(Unreachable, None), False, id="not reached"),
+        pytest.param(build_error(Unreachable, None), True, id="answer lost"),
+        pytest.param(build_error(ServerError, 500), False, id="500"),
+        pytest.param(build_error(TooManyRequests, 429), False, id="429"),
+        pytest.param(build_error(Conflict, 409), False, id="409"),
     ],
 )
-async def test_any_call_may_fail_in_passing(stage: Stage, error: KubeError, after: bool) -> None:
+async def test_application_completes_after_a_temporary_error_of_any_request(
+    stage: Stage, error: KubeError, after: bool
+) -> None:
     story, number = STORIES["success"], 4  # the first three are the lists without which there is no start
-    while await once(
+    while await play_once(
         stage.client,
         stage.namespace,
         story,
         FaultyClient(stage.client, CALLS, number, error, after=after),
-        go_on,
+        run_until_cancelled,
     ):
         number += 1
     assert number > 10
 
 
-async def test_a_repeated_creation_takes_what_is_there(stage: Stage) -> None:
+async def test_repeated_creation_uses_the_existing_objects(stage: Stage) -> None:
     story = STORIES["success"]
-    faulty = FaultyClient(stage.client, ("create",), 2, fault(Unreachable, None), after=True)
-    async with controlling(faulty, stage.namespace):  # type: ignore[arg-type]
+    faulty = FaultyClient(stage.client, ("create",), 2, build_error(Unreachable, None), after=True)
+    async with run_controller(faulty, stage.namespace):  # type: ignore[arg-type]
         await stage.submit(story.document)
-        await stage.until_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.objects(PODS)
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.list_objects(PODS)
     assert driver["metadata"]["name"] == "pi-0-driver"
 
 
@@ -182,48 +184,46 @@ async def test_a_repeated_creation_takes_what_is_there(stage: Stage) -> None:
     [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.driver.memory": "much"}],
     ids=["another name", "unbuildable"],
 )
-async def test_a_driver_that_its_edited_application_would_not_lead_to_is_deleted_with_it(
-    stage: Stage, edit: dict[str, str]
-) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+async def test_deletion_of_an_edited_application_deletes_its_earlier_driver(stage: Stage, edit: dict[str, str]) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As if the controller had been killed before it wrote the status, and the resource edited since.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": edit}})
     await stage.delete()
-    async with controlling(stage.client, stage.namespace):
-        await stage.until(lambda seen: seen is None)
-        await stage.until_no_child_is_left()
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_until(lambda seen: seen is None)
+        await stage.wait_for_deleted_children()
 
 
-async def test_a_creation_repeated_after_an_edit_of_the_name_replaces_the_driver(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace):
-        submitted = await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+async def test_creation_after_an_edit_of_the_pod_name_replaces_the_driver(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        submitted = await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As if the controller had been killed before it wrote the status, and the resource edited since.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "another"}}})
-    async with controlling(stage.client, stage.namespace):
-        await stage.until_state(State.DRIVER_REQUESTED)
-        (driver,) = await stage.objects(PODS)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.list_objects(PODS)
     assert driver["metadata"]["name"] == "another"
     assert [owner["uid"] for owner in driver["metadata"]["ownerReferences"]] == [submitted["metadata"]["uid"]]
 
 
-async def test_a_driver_that_somebody_deletes_and_that_never_ends_fails_its_application(stage: Stage) -> None:
-    document = application(timeouts={"forceTerminationGracePeriodMillis": 100})
-    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
+async def test_driver_that_stays_terminating_fails_the_application(stage: Stage) -> None:
+    document = build_application(timeouts={"forceTerminationGracePeriodMillis": 100})
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
         await stage.submit(document)
-        await stage.until_state(State.RUNNING_HEALTHY)
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         # As on a node that nobody hears of: the pod is to go, and stays.
         await hold_driver(stage, ["example.com/lost-node"])
         await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
-        failed = await stage.until_state(State.FAILED)
+        failed = await stage.wait_for_state(State.FAILED)
         assert failed["status"]["currentState"]["reason"] == reasons.DRIVER_INTERRUPTED
         await hold_driver(stage, [])
-        await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
 
 
 async def hold_driver(stage: Stage, finalizers: list[str]) -> None:

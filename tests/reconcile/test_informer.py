@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.reconcile import informer
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from tests.reconcile.stage import DEADLINE, NAMESPACE, fault
+from tests.reconcile.stage import DEADLINE, NAMESPACE, build_error
 
 CLUSTER = {"metadata": {"namespace": NAMESPACE, "name": "cl", "uid": "1", "resourceVersion": "1"}}
 KINDS = pytest.mark.parametrize("kind", [SPARK_APPLICATIONS, PODS, SPARK_CLUSTERS], ids=lambda kind: kind.plural)
@@ -49,7 +49,7 @@ class ScriptedLists:
         yield WatchEvent("BOOKMARK", {})
 
 
-async def first_cluster(client: ScriptedLists) -> ObjectKey:
+async def wait_for_first_cluster(client: ScriptedLists) -> ObjectKey:
     """The first cluster that an informer tells of."""
     told: asyncio.Queue[ObjectKey] = asyncio.Queue()
     scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
@@ -62,29 +62,36 @@ async def first_cluster(client: ScriptedLists) -> ObjectKey:
     return key
 
 
-@pytest.mark.parametrize("refusal", [fault(NotFound, 404), fault(Forbidden, 403)], ids=["not defined", "not granted"])
+@pytest.mark.parametrize(
+    "refusal", [build_error(NotFound, 404), build_error(Forbidden, 403)], ids=["not defined", "not granted"]
+)
 @pytest.mark.parametrize(
     "hiccup",
-    [fault(Unreachable, None), fault(ServerError, 500), fault(Unauthorized, 401), fault(Gone, 410)],
+    [
+        build_error(Unreachable, None),
+        build_error(ServerError, 500),
+        build_error(Unauthorized, 401),
+        build_error(Gone, 410),
+    ],
     ids=lambda error: error.reason,
 )
-async def test_a_failed_look_for_clusters_ends_nothing_once_the_start_is_over(
+async def test_failed_list_of_clusters_after_the_start_is_retried(
     refusal: KubeError, hiccup: KubeError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(informer, "_PAUSE_AFTER_REFUSAL", 0.01)
     client = ScriptedLists(SPARK_CLUSTERS, [refusal, hiccup, refusal, hiccup])
-    assert await first_cluster(client) == ObjectKey(NAMESPACE, "cl")
+    assert await wait_for_first_cluster(client) == ObjectKey(NAMESPACE, "cl")
 
 
 @KINDS
-async def test_a_first_list_that_loses_its_place_is_repeated(kind: ResourceType) -> None:
-    client = ScriptedLists(kind, [fault(Gone, 410)])
-    assert await first_cluster(client) == ObjectKey(NAMESPACE, "cl")
+async def test_expired_first_list_is_repeated(kind: ResourceType) -> None:
+    client = ScriptedLists(kind, [build_error(Gone, 410)])
+    assert await wait_for_first_cluster(client) == ObjectKey(NAMESPACE, "cl")
     assert client.lists == {SPARK_APPLICATIONS: 1, PODS: 1, SPARK_CLUSTERS: 1, kind: 2}
 
 
 @KINDS
-async def test_any_other_failure_of_a_first_list_ends_the_start(kind: ResourceType) -> None:
+async def test_other_error_of_a_first_list_ends_the_informer(kind: ResourceType) -> None:
     with pytest.raises(ExceptionGroup) as caught:
-        await first_cluster(ScriptedLists(kind, [fault(Unreachable, None)]))
+        await wait_for_first_cluster(ScriptedLists(kind, [build_error(Unreachable, None)]))
     assert caught.group_contains(Unreachable)

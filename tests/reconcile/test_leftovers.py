@@ -12,10 +12,10 @@ from tests.reconcile.stage import (
     QUICK,
     FaultyClient,
     Stage,
-    application,
-    controlling,
-    fault,
-    playing,
+    build_application,
+    build_error,
+    play_drivers,
+    run_controller,
 )
 
 State = ApplicationState
@@ -23,94 +23,96 @@ FIRST, SECOND = "pi-0-spark-drv-conf-map", "pi-1-spark-drv-conf-map"
 LABELS = {LABEL_OPERATOR_NAME: QUICK.decisions.operator_name, LABEL_APPLICATION_NAME: "pi"}
 
 
-async def leave(client: KubeClient, namespace: str, name: str, **metadata: object) -> None:
+async def create_leftover(client: KubeClient, namespace: str, name: str, **metadata: object) -> None:
     """Have a config map be there, as if nobody had collected it yet."""
     document = {"metadata": {"name": name, **metadata}, "data": {"spark.properties": "spark.of=another"}}
     await client.create(CONFIG_MAPS, document, namespace)
 
 
-async def until_gone(stage: Stage) -> None:
-    await stage.until(lambda seen: seen is None)
+async def wait_for_deletion(stage: Stage) -> None:
+    await stage.wait_until(lambda seen: seen is None)
 
 
-async def end(stage: Stage) -> None:
+async def run_to_the_end(stage: Stage) -> None:
     """Have an application end."""
-    async with playing(stage, "succeeded"):
-        await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+    async with play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
 
 
-async def test_what_an_application_leaves_is_not_there_any_more_when_the_next_of_its_name_can_come(
+async def test_leftover_config_map_is_deleted_before_the_application(
     stage: Stage,
 ) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await end(stage)
-        await leave(stage.client, stage.namespace, FIRST, labels=LABELS)
+    async with run_controller(stage.client, stage.namespace):
+        await run_to_the_end(stage)
+        await create_leftover(stage.client, stage.namespace, FIRST, labels=LABELS)
         await stage.delete()
-        await until_gone(stage)
-        assert await stage.names(CONFIG_MAPS) == []
+        await wait_for_deletion(stage)
+        assert await stage.list_names(CONFIG_MAPS) == []
 
 
-async def test_an_application_goes_no_sooner_than_what_it_leaves(
+async def test_application_stays_until_its_leftover_config_map_is_deleted(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    async with controlling(stage.client, stage.namespace):
-        await end(stage)
-        await leave(stage.client, stage.namespace, FIRST, labels=LABELS, finalizers=["test/held"])
+    async with run_controller(stage.client, stage.namespace):
+        await run_to_the_end(stage)
+        await create_leftover(stage.client, stage.namespace, FIRST, labels=LABELS, finalizers=["test/held"])
         await stage.delete()
 
         async def waits() -> bool:
-            return "is not gone yet" in caplog.text
+            return "is still being deleted" in caplog.text
 
-        await stage.until_true(waits)
-        assert await stage.until(lambda seen: seen is not None)
+        await stage.wait_until_true(waits)
+        assert await stage.wait_until(lambda seen: seen is not None)
         await stage.client.patch(CONFIG_MAPS, FIRST, stage.namespace, {"metadata": {"finalizers": None}})
-        await until_gone(stage)
+        await wait_for_deletion(stage)
 
 
-async def test_what_is_not_the_applications_stays(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await end(stage)
-        await leave(stage.client, stage.namespace, FIRST)
+async def test_config_map_without_the_labels_of_the_application_stays(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await run_to_the_end(stage)
+        await create_leftover(stage.client, stage.namespace, FIRST)
         await stage.delete()
-        await until_gone(stage)
-        assert await stage.names(CONFIG_MAPS) == [FIRST]
+        await wait_for_deletion(stage)
+        assert await stage.list_names(CONFIG_MAPS) == [FIRST]
 
 
-async def test_a_right_that_is_missing_keeps_no_application(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    refused = FaultyClient(stage.client, ("get",), 1, fault(Forbidden, 403), after=False, for_good=False)
-    async with controlling(stage.client, stage.namespace):
-        await end(stage)
-    async with controlling(refused, stage.namespace):  # type: ignore[arg-type]
+async def test_missing_permission_does_not_block_the_deletion(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    refused = FaultyClient(stage.client, ("get",), 1, build_error(Forbidden, 403), after=False, for_good=False)
+    async with run_controller(stage.client, stage.namespace):
+        await run_to_the_end(stage)
+    async with run_controller(refused, stage.namespace):  # type: ignore[arg-type]
         await stage.delete()
-        await until_gone(stage)
+        await wait_for_deletion(stage)
     assert refused.has_struck
-    assert f"ConfigMap {stage.namespace}/{FIRST} is left over is not known" in caplog.text
+    assert f"could not check or delete ConfigMap {stage.namespace}/{FIRST}: " in caplog.text
 
 
-async def test_an_attempt_waits_until_what_bears_its_names_is_gone(
+async def test_attempt_waits_until_objects_of_the_same_names_are_deleted(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As of a driver that had the id which the user has fixed, and that the user has deleted."""
     caplog.set_level("INFO")
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
-    await leave(stage.client, stage.namespace, SECOND, labels=LABELS, ownerReferences=[await anybody(stage)])
-    async with controlling(stage.client, stage.namespace), playing(stage, "failed", "run"):
-        await stage.submit(application(restart=restart))
+    await create_leftover(
+        stage.client, stage.namespace, SECOND, labels=LABELS, ownerReferences=[await create_other_owner(stage)]
+    )
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed", "run"):
+        await stage.submit(build_application(restart=restart))
 
         async def waits() -> bool:
-            return f"ConfigMap {stage.namespace}/{SECOND} of an earlier attempt is not gone yet" in caplog.text
+            return f"ConfigMap {stage.namespace}/{SECOND} of an earlier attempt is still being deleted" in caplog.text
 
-        await stage.until_true(waits)
-        assert await stage.names(PODS) == []
+        await stage.wait_until_true(waits)
+        assert await stage.list_names(PODS) == []
         await stage.client.delete(CONFIG_MAPS, SECOND, stage.namespace)
-        await stage.until_state(State.RUNNING_HEALTHY)
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
     assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
 
 
-async def anybody(stage: Stage) -> JsonObject:
+async def create_other_owner(stage: Stage) -> JsonObject:
     """A reference to an owner that is not the application."""
     document = {"metadata": {"name": "anybody"}, "data": {}}
     created = await stage.client.create(CONFIG_MAPS, document, stage.namespace)

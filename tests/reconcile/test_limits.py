@@ -26,7 +26,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
+def test_reconciles_per_period_are_limited(clock: Clock) -> None:
     limiter = ReconcileLimiter(ReconcileLimit(2, 15), clock)
     assert [limiter.reserve(PI), limiter.reserve(PI)] == [0, 0]
     clock.now += 5
@@ -37,13 +37,13 @@ def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("limit", [ReconcileLimit(), ReconcileLimit(0, 15), ReconcileLimit(-1, 15)])
-def test_no_limit_is_none(clock: Clock, limit: ReconcileLimit) -> None:
+def test_count_of_zero_or_less_is_no_limit(clock: Clock, limit: ReconcileLimit) -> None:
     limiter = ReconcileLimiter(limit, clock)
     assert [limiter.reserve(PI) for _ in range(100)] == [0] * 100
     assert len(limiter) == 0
 
 
-def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
+def test_expired_periods_are_forgotten(clock: Clock) -> None:
     limiter = ReconcileLimiter(ReconcileLimit(1, 15), clock)
     for number in range(100):
         limiter.reserve(ObjectKey("jobs", str(number)))
@@ -51,7 +51,7 @@ def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
     assert len(limiter) == 15
 
 
-def test_a_limit_counts_from_when_it_is_set(clock: Clock) -> None:
+def test_limit_counts_from_the_time_of_its_change(clock: Clock) -> None:
     limiter = ReconcileLimiter(ReconcileLimit(), clock)
     limiter.reserve(PI)
     limiter.limit = ReconcileLimit(1, 15)
@@ -60,20 +60,20 @@ def test_a_limit_counts_from_when_it_is_set(clock: Clock) -> None:
     assert limiter.reserve(PI) == 0
 
 
-def test_requests_beyond_the_burst_wait_for_their_turn(clock: Clock) -> None:
+def test_requests_beyond_the_burst_wait(clock: Clock) -> None:
     limiter = RequestLimiter(RequestLimit(per_second=10, burst=2), clock)
     assert [limiter.reserve() for _ in range(4)] == pytest.approx([0, 0, 0.1, 0.2])
     clock.now += 0.2
     assert limiter.reserve() == pytest.approx(0.1)
 
 
-def test_a_rest_fills_no_more_than_the_burst(clock: Clock) -> None:
+def test_idle_time_fills_at_most_the_burst(clock: Clock) -> None:
     limiter = RequestLimiter(RequestLimit(per_second=10, burst=2), clock)
     clock.now += 3600
     assert [limiter.reserve() for _ in range(3)] == pytest.approx([0, 0, 0.1])
 
 
-def test_a_burst_of_nothing_lets_one_after_the_other_pass(clock: Clock) -> None:
+def test_burst_of_zero_permits_single_requests(clock: Clock) -> None:
     limiter = RequestLimiter(RequestLimit(per_second=10), clock)
     clock.now += 1
     assert [limiter.reserve() for _ in range(2)] == pytest.approx([0, 0.1])

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector
 from tests import builders
-from tests.reconcile.stage import IMAGE, QUICK, Stage, application, controlling, history_of
+from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, history_of, run_controller
 
 State = ApplicationState
 EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
@@ -34,12 +34,12 @@ class BlindClient:
 
     async def list(self, resource: ResourceType, namespace: str | None = None, **options: Any) -> ObjectList:
         listed = await self._client.list(resource, namespace, **options)
-        return replace(listed, items=[]) if _is_the_watchs(resource, options) else listed
+        return replace(listed, items=[]) if _is_of_the_watch(resource, options) else listed
 
     async def watch(
         self, resource: ResourceType, namespace: str | None = None, **options: Any
     ) -> AsyncGenerator[WatchEvent, None]:
-        if _is_the_watchs(resource, options):
+        if _is_of_the_watch(resource, options):
             await asyncio.Event().wait()
         async for event in self._client.watch(resource, namespace, **options):
             yield event
@@ -51,23 +51,23 @@ class BlindClient:
         return await self._client.create(resource, document, namespace)
 
 
-def _is_the_watchs(resource: ResourceType, options: dict[str, Any]) -> bool:
+def _is_of_the_watch(resource: ResourceType, options: dict[str, Any]) -> bool:
     return resource == PODS and options.get("label_selector") == EVERY_POD
 
 
-async def until_there(stage: Stage, name: str) -> None:
+async def wait_for_pod(stage: Stage, name: str) -> None:
     async def there() -> bool:
-        return await stage.names(PODS) == [name]
+        return await stage.list_names(PODS) == [name]
 
-    await stage.until_true(there)
+    await stage.wait_until_true(there)
 
 
-async def until_attempt(stage: Stage, number: int) -> None:
+async def wait_for_attempt(stage: Stage, number: int) -> None:
     async def there() -> bool:
-        labels = [pod["metadata"]["labels"] for pod in await stage.objects(PODS)]
+        labels = [pod["metadata"]["labels"] for pod in await stage.list_objects(PODS)]
         return [each["spark-app-selector"] for each in labels] == [f"pi-{number}"]
 
-    await stage.until_true(there)
+    await stage.wait_until_true(there)
 
 
 @pytest.mark.parametrize(
@@ -75,47 +75,45 @@ async def until_attempt(stage: Stage, number: int) -> None:
     [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.app.id": "another"}],
     ids=["pod name", "application id"],
 )
-async def test_a_driver_that_was_created_before_an_edit_is_replaced_though_the_cache_lacks_it(
-    stage: Stage, edit: dict[str, str]
-) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+async def test_uncached_driver_of_an_earlier_spec_is_replaced(stage: Stage, edit: dict[str, str]) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As if the controller had been killed before it wrote the status, and the resource edited since.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": edit}})
     blind = BlindClient(stage.client)
-    async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
-        await until_there(stage, "another-driver" if "spark.app.id" in edit else "another")
+    async with run_controller(blind, stage.namespace):  # type: ignore[arg-type]
+        await wait_for_pod(stage, "another-driver" if "spark.app.id" in edit else "another")
     assert blind.beside == [[]]
 
 
 @pytest.mark.parametrize(
     "conf", [IMAGE, {**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}], ids=["named", "fixed"]
 )
-async def test_a_driver_of_an_attempt_that_was_not_seen_to_its_end_is_deleted_before_the_next_is_created(
+async def test_uncached_driver_of_an_earlier_attempt_is_deleted_before_the_next_attempt(
     stage: Stage, conf: dict[str, str]
 ) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(conf=conf, restart={"restartBackoffMillis": 0}))
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(conf=conf, restart={"restartBackoffMillis": 0}))
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As the Apache operator leaves it that did not see the driver in its own cache.
     failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     await stage.patch({"status": again.to_document()}, subresource="status")
     blind = BlindClient(stage.client)
-    async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
-        await until_attempt(stage, 1)
+    async with run_controller(blind, stage.namespace):  # type: ignore[arg-type]
+        await wait_for_attempt(stage, 1)
     assert blind.beside == [[]]
 
 
-async def test_a_driver_of_a_fixed_name_that_was_taken_over_from_an_earlier_attempt_is_the_current_one(
+async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
     stage: Stage,
 ) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As the Apache operator does, which takes whatever has the name for the new attempt's driver.
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
     failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
@@ -123,9 +121,9 @@ async def test_a_driver_of_a_fixed_name_that_was_taken_over_from_an_earlier_atte
     taken_over = move(again, State.DRIVER_REQUESTED, later, "")
     await stage.patch({"status": taken_over.to_document()}, subresource="status")
     await stage.set_pod("fixed", "ready")
-    async with controlling(stage.client, stage.namespace):
-        await stage.until_state(State.RUNNING_HEALTHY)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.set_pod("fixed", "succeeded")
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
-        await stage.until_no_child_is_left()
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_deleted_children()
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]

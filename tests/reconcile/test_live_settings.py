@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
-from tests.reconcile.stage import QUICK, Stage, application, playing, running, value
+from tests.reconcile.stage import QUICK, Stage, build_application, get_value, play_drivers, run_in_background
 
 State = ApplicationState
 KIND = SPARK_APPLICATIONS.kind
@@ -30,37 +30,37 @@ async def elsewhere(stage: Stage) -> Stage:
 
 
 @pytest.mark.parametrize("scope", [NamedNamespaces(("jobs", "elsewhere")), EveryNamespace()], ids=["named", "all"])
-async def test_a_namespace_that_is_added_is_looked_after(stage: Stage, elsewhere: Stage, scope: Scope) -> None:
-    await elsewhere.submit(application())
+async def test_added_namespace_is_watched(stage: Stage, elsewhere: Stage, scope: Scope) -> None:
+    await elsewhere.submit(build_application())
     controller = Controller(stage.client, NamedNamespaces(("jobs",)), QUICK)
-    async with running(controller), playing(stage, "run"):
-        await stage.submit(application("here"))
-        await stage.until_state(State.RUNNING_HEALTHY, name="here")
+    async with run_in_background(controller), play_drivers(stage, "run"):
+        await stage.submit(build_application("here"))
+        await stage.wait_for_state(State.RUNNING_HEALTHY, name="here")
         controller.apply(QUICK, scope)
-        await elsewhere.until_state(State.DRIVER_REQUESTED)
+        await elsewhere.wait_for_state(State.DRIVER_REQUESTED)
         assert controller.is_ready
         await stage.set_pod("here-0-driver", "succeeded")  # what was there before is still followed
-        await stage.until_state(State.RESOURCE_RELEASED, name="here")
+        await stage.wait_for_state(State.RESOURCE_RELEASED, name="here")
 
 
-async def test_a_namespace_that_is_taken_out_is_left_alone(stage: Stage, elsewhere: Stage) -> None:
+async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -> None:
     metrics = Metrics()
     controller = Controller(stage.client, EveryNamespace(), QUICK, metrics=metrics)
-    async with running(controller):
-        await elsewhere.submit(application())
-        await elsewhere.until_state(State.DRIVER_REQUESTED)
+    async with run_in_background(controller):
+        await elsewhere.submit(build_application())
+        await elsewhere.wait_for_state(State.DRIVER_REQUESTED)
         controller.apply(QUICK, NamedNamespaces(("jobs",)))
 
         async def is_forgotten() -> bool:
-            return value(metrics, "applications", state="DriverRequested") == 0
+            return get_value(metrics, "applications", state="DriverRequested") == 0
 
-        await stage.until_true(is_forgotten)
-        await stage.submit(application("here"))
-        await stage.until_state(State.DRIVER_REQUESTED, name="here")
+        await stage.wait_until_true(is_forgotten)
+        await stage.submit(build_application("here"))
+        await stage.wait_for_state(State.DRIVER_REQUESTED, name="here")
         await elsewhere.set_pod("pi-0-driver", "succeeded")
-        await stage.submit(application("later"))
-        await stage.until_state(State.DRIVER_REQUESTED, name="later")
-        left = await elsewhere.until(lambda seen: seen is not None)
+        await stage.submit(build_application("later"))
+        await stage.wait_for_state(State.DRIVER_REQUESTED, name="later")
+        left = await elsewhere.wait_until(lambda seen: seen is not None)
     assert left is not None
     assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
@@ -89,55 +89,53 @@ class HeldClient:
         return answer
 
 
-async def test_what_was_being_done_in_a_namespace_when_it_was_taken_out_does_not_go_on(
-    stage: Stage, elsewhere: Stage
-) -> None:
+async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(stage: Stage, elsewhere: Stage) -> None:
     metrics, held = Metrics(), HeldClient(stage.client)
     impatient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(0)))
     controller = Controller(held, EveryNamespace(), impatient, metrics=metrics)  # type: ignore[arg-type]
-    async with running(controller):
-        await elsewhere.submit(application(timeouts={"driverStartTimeoutMillis": 100}))
+    async with run_in_background(controller):
+        await elsewhere.submit(build_application(timeouts={"driverStartTimeoutMillis": 100}))
         await held.is_asked.wait()
         controller.apply(impatient, NamedNamespaces(("jobs",)))
 
         async def is_forgotten() -> bool:
             states = ("Submitted", "DriverRequested")
-            return not any(value(metrics, "applications", state=state) for state in states)
+            return not any(get_value(metrics, "applications", state=state) for state in states)
 
-        await stage.until_true(is_forgotten)
+        await stage.wait_until_true(is_forgotten)
         held.may_go.set()
-        await stage.submit(application(timeouts={"driverStartTimeoutMillis": 500}))
-        await stage.until_state(State.RESOURCE_RELEASED)
-        left = await elsewhere.until(lambda seen: seen is not None)
+        await stage.submit(build_application(timeouts={"driverStartTimeoutMillis": 500}))
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        left = await elsewhere.wait_until(lambda seen: seen is not None)
     assert left is not None
     assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
-async def test_a_grace_period_that_changes_counts_at_the_next_look(stage: Stage) -> None:
+async def test_changed_grace_period_applies_to_the_next_reconcile(stage: Stage) -> None:
     patient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(hours=1)))
     scope = NamedNamespaces((stage.namespace,))
     controller = Controller(stage.client, scope, patient)
-    async with running(controller):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_in_background(controller):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         controller.apply(QUICK, scope)
         await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
-        await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
 
 
-async def test_a_resource_is_not_looked_at_more_often_than_the_limit_says(stage: Stage) -> None:
+async def test_reconcile_limit_applies_to_each_resource(stage: Stage) -> None:
     metrics = Metrics()
     limited = replace(QUICK, reconciles=ReconcileLimit(2, 3600))
     scope = NamedNamespaces((stage.namespace,))
     controller = Controller(stage.client, scope, limited, metrics=metrics)
-    async with running(controller), playing(stage, "succeeded"):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_in_background(controller), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         for number in range(5):
             await stage.patch({"metadata": {"labels": {"look": str(number)}}})
-        await stage.submit(application("other"))  # each has a count of its own
-        await stage.until_state(State.DRIVER_REQUESTED, name="other")
-        assert value(metrics, "reconciles_total", kind=KIND, result="done") in (2, 3, 4)
+        await stage.submit(build_application("other"))  # each has a count of its own
+        await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")
+        assert get_value(metrics, "reconciles_total", kind=KIND, result="done") in (2, 3, 4)
         controller.apply(QUICK, scope)
         await stage.patch({"metadata": {"labels": {"look": "again"}}})
-        await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_state(State.RESOURCE_RELEASED)

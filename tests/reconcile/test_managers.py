@@ -20,7 +20,9 @@ APACHE = "fabric8-kubernetes-client"
 OTHER = "spark-operator:team/other"
 
 
-def wrote(manager: str, time: str, subresource: str | None = "status", *, finalizer: str | None = None) -> JsonObject:
+def build_entry(
+    manager: str, time: str, subresource: str | None = "status", *, finalizer: str | None = None
+) -> JsonObject:
     """An entry of the managed fields."""
     fields: JsonObject = {"f:status": {}}
     if finalizer:
@@ -29,31 +31,43 @@ def wrote(manager: str, time: str, subresource: str | None = "status", *, finali
     return {**entry, "subresource": subresource} if subresource else entry
 
 
-def driver(*entries: JsonObject) -> str | None:
+def find_manager(*entries: JsonObject) -> str | None:
     return find_last_manager({"metadata": {"managedFields": list(entries)}}, APPLICATION_FINALIZER, OWN)
 
 
-def claimed(manager: str, time: str) -> JsonObject:
-    return wrote(manager, time, None, finalizer=APPLICATION_FINALIZER)
+def build_finalizer_entry(manager: str, time: str) -> JsonObject:
+    return build_entry(manager, time, None, finalizer=APPLICATION_FINALIZER)
 
 
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
         pytest.param([], None, id="nobody has written anything"),
-        pytest.param([wrote("python-requests", "12:00:00", None)], None, id="only its author"),
-        pytest.param([wrote(APACHE, "11:00:00"), wrote(OWN, "12:00:00")], OWN, id="the last one counts"),
-        pytest.param([wrote(OWN, "11:00:00"), wrote(APACHE, "12:00:00")], APACHE, id="even if it is another"),
-        pytest.param([wrote("zzz", "12:00:00"), wrote(OWN, "12:00:00")], OWN, id="in the same second it is ours"),
-        pytest.param([wrote(APACHE, "11:00:00"), wrote("kubectl-edit", "12:00:00")], APACHE, id="a person drives none"),
-        pytest.param([wrote("airflow-provider-spark-operator", "12:00:00")], None, id="nor does our client"),
-        pytest.param([claimed(APACHE, "11:00:00")], APACHE, id="who has put the finalizer on it"),
-        pytest.param([claimed(APACHE, "12:00:00"), wrote(OWN, "11:00:00")], OWN, id="a status says more than that"),
-        pytest.param([wrote("x", "12:00:00", None, finalizer="another/finalizer")], None, id="another finalizer"),
+        pytest.param([build_entry("python-requests", "12:00:00", None)], None, id="only its author"),
+        pytest.param([build_entry(APACHE, "11:00:00"), build_entry(OWN, "12:00:00")], OWN, id="the last one counts"),
+        pytest.param(
+            [build_entry(OWN, "11:00:00"), build_entry(APACHE, "12:00:00")], APACHE, id="even if it is another"
+        ),
+        pytest.param(
+            [build_entry("zzz", "12:00:00"), build_entry(OWN, "12:00:00")], OWN, id="in the same second it is ours"
+        ),
+        pytest.param(
+            [build_entry(APACHE, "11:00:00"), build_entry("kubectl-edit", "12:00:00")],
+            APACHE,
+            id="a person drives none",
+        ),
+        pytest.param([build_entry("airflow-provider-spark-operator", "12:00:00")], None, id="nor does our client"),
+        pytest.param([build_finalizer_entry(APACHE, "11:00:00")], APACHE, id="who has put the finalizer on it"),
+        pytest.param(
+            [build_finalizer_entry(APACHE, "12:00:00"), build_entry(OWN, "11:00:00")],
+            OWN,
+            id="a status says more than that",
+        ),
+        pytest.param([build_entry("x", "12:00:00", None, finalizer="another/finalizer")], None, id="another finalizer"),
     ],
 )
-def test_who_has_driven_a_resource_last(entries: list[JsonObject], expected: str | None) -> None:
-    assert driver(*entries) == expected
+def test_find_last_manager(entries: list[JsonObject], expected: str | None) -> None:
+    assert find_manager(*entries) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,24 +80,24 @@ def test_who_has_driven_a_resource_last(entries: list[JsonObject], expected: str
         ("team/other", None),
     ],
 )
-def test_the_lease_of_another_controller(manager: str, lease: LeaseReference | None) -> None:
+def test_find_lease(manager: str, lease: LeaseReference | None) -> None:
     assert find_lease(manager, None) == lease
     told = LeaseReference("operators", "spark-operator-lease")
     assert find_lease(manager, told) == (lease or told)
 
 
-def test_the_replicas_of_one_controller_are_one_and_the_same() -> None:
+def test_replicas_have_the_same_field_manager() -> None:
     assert Identity("ours", LEASE).field_manager == Identity("theirs", LEASE).field_manager
     assert Identity("ours").field_manager != Identity("theirs").field_manager
 
 
-def test_a_name_that_the_api_would_refuse_is_shortened() -> None:
+def test_long_field_manager_is_shortened() -> None:
     long = Identity("ours", LeaseReference("n" * 63, "l" * 253)).field_manager
     assert len(long) <= 128
     assert long != Identity("ours", LeaseReference("n" * 63, "m" * 253)).field_manager
 
 
-def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
+def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
     assert find_objection(Identity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
 
 
@@ -107,14 +121,12 @@ def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
         ),
     ],
 )
-def test_what_speaks_against_driving_what_another_has_driven(
-    lease: LeaseReference | None, tenure: Tenure | None, sentence: str | None
-) -> None:
+def test_find_objection(lease: LeaseReference | None, tenure: Tenure | None, sentence: str | None) -> None:
     said = find_objection(APACHE, lease, tenure, NOW)
     assert said is None if sentence is None else said is not None and said.startswith(sentence)
 
 
-def terminated(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:
+def build_resource(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:
     status = {"currentState": {"currentStateSummary": state}}
     return {"metadata": metadata, "spec": {"applicationTolerations": tolerations}, "status": status}
 
@@ -122,14 +134,18 @@ def terminated(state: str, tolerations: JsonObject | None = None, **metadata: st
 @pytest.mark.parametrize(
     ("resource", "expected"),
     [
-        pytest.param(terminated("ResourceReleased"), True, id="released"),
-        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": -1}), True, id="released, is never deleted"),
-        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": 0}), False, id="released, TTL of zero"),
-        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": 1}), False, id="released, has a TTL"),
-        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": "1"}), True, id="released, unreadable TTL"),
-        pytest.param(terminated("ResourceReleased", deletionTimestamp="2026-03-01T12:00:00Z"), False, id="deleted"),
-        pytest.param(terminated("TerminatedWithoutReleaseResources"), False, id="driver retained"),
-        pytest.param(terminated("Succeeded"), False, id="not released yet"),
+        pytest.param(build_resource("ResourceReleased"), True, id="released"),
+        pytest.param(
+            build_resource("ResourceReleased", {"ttlAfterStopMillis": -1}), True, id="released, is never deleted"
+        ),
+        pytest.param(build_resource("ResourceReleased", {"ttlAfterStopMillis": 0}), False, id="released, TTL of zero"),
+        pytest.param(build_resource("ResourceReleased", {"ttlAfterStopMillis": 1}), False, id="released, has a TTL"),
+        pytest.param(
+            build_resource("ResourceReleased", {"ttlAfterStopMillis": "1"}), True, id="released, unreadable TTL"
+        ),
+        pytest.param(build_resource("ResourceReleased", deletionTimestamp="2026-03-01T12:00:00Z"), False, id="deleted"),
+        pytest.param(build_resource("TerminatedWithoutReleaseResources"), False, id="driver retained"),
+        pytest.param(build_resource("Succeeded"), False, id="not released yet"),
     ],
 )
 def test_released_application_is_settled_unless_its_deletion_is_due(resource: JsonObject, expected: bool) -> None:

@@ -17,8 +17,8 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
-from tests.reconcile.test_clusters import cluster, submit, until_gone, until_state
+from tests.reconcile.stage import Stage, build_application, build_error, history_of, play_drivers, run_controller
+from tests.reconcile.test_clusters import build_cluster, submit, wait_for_deletion, wait_for_state
 
 State = ApplicationState
 LONG_NAME = "n" * 64
@@ -36,7 +36,7 @@ class StrictSelectors:
     async def list(self, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
         selector = options.get("label_selector") or ""
         if any(len(term.partition("=")[2]) > 63 for term in selector.split(",")):
-            raise fault(BadRequest, 400)
+            raise build_error(BadRequest, 400)
         return await self._client.list(resource, *arguments, **options)
 
 
@@ -51,81 +51,81 @@ class RefusingStatus:
 
     async def patch(self, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
         if resource == SPARK_APPLICATIONS and options.get("subresource") == "status":
-            raise fault(Invalid, 422)
+            raise build_error(Invalid, 422)
         return await self._client.patch(resource, *arguments, **options)
 
 
-def nested(levels: int) -> JsonObject:
+def nest(levels: int) -> JsonObject:
     value: JsonObject = {}
     for _ in range(levels):
         value = {"a": value}
     return value
 
 
-async def test_application_with_a_name_too_long_for_a_label_ends_and_is_deletable(stage: Stage) -> None:
-    async with controlling(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(application(LONG_NAME))
-        ended = await stage.until_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+async def test_application_with_a_name_too_long_for_a_label_fails_and_can_be_deleted(stage: Stage) -> None:
+    async with run_controller(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application(LONG_NAME))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
         await stage.delete(LONG_NAME)
-        await stage.until(lambda seen: seen is None, LONG_NAME)
+        await stage.wait_until(lambda seen: seen is None, LONG_NAME)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert message.startswith("metadata.name:")
     assert "use at most 63" in message
-    assert await stage.names(PODS) == []
+    assert await stage.list_names(PODS) == []
 
 
-async def test_unreadable_application_with_a_long_name_is_refused_and_deletable(stage: Stage) -> None:
-    async with controlling(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(application(LONG_NAME, driverSpec={"podTemplateSpec": nested(120)}))
-        ended = await stage.until_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+async def test_invalid_application_with_a_long_name_fails_and_can_be_deleted(stage: Stage) -> None:
+    async with run_controller(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application(LONG_NAME, driverSpec={"podTemplateSpec": nest(120)}))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name=LONG_NAME)
         await stage.delete(LONG_NAME)
-        await stage.until(lambda seen: seen is None, LONG_NAME)
+        await stage.wait_until(lambda seen: seen is None, LONG_NAME)
     assert "nested more than 100 levels" in ended["status"]["stateTransitionHistory"]["1"]["message"]
 
 
 async def test_resources_nested_too_deeply_fail_and_others_run(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application("deep", driverSpec={"podTemplateSpec": nested(250)}))
-        await submit(stage, cluster(master={"serviceSpec": nested(250)}))
-        await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
-        ended = await stage.until_state(State.RESOURCE_RELEASED, name="deep")
-        await until_state(stage, ClusterState.FAILED)
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application("deep", driverSpec={"podTemplateSpec": nest(250)}))
+        await submit(stage, build_cluster(master={"serviceSpec": nest(250)}))
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="deep")
+        await wait_for_state(stage, ClusterState.FAILED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
 
 
-async def test_deleted_application_is_let_go_where_its_status_cannot_be_written(stage: Stage) -> None:
-    await stage.submit(application())
-    async with controlling(stage.client, stage.namespace):
-        await stage.until_state(State.DRIVER_REQUESTED)
+async def test_deleted_application_is_finalized_although_its_status_is_rejected(stage: Stage) -> None:
+    await stage.submit(build_application())
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     await stage.delete()
-    async with controlling(RefusingStatus(stage.client), stage.namespace):  # type: ignore[arg-type]
-        await stage.until(lambda seen: seen is None)
+    async with run_controller(RefusingStatus(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.wait_until(lambda seen: seen is None)
 
 
-async def test_deleted_application_at_which_the_controller_fails_is_let_go(
+async def test_deleted_application_is_finalized_after_a_defect_of_the_controller(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise RecursionError("a defect of a test")
 
-    await stage.submit(application())
-    async with controlling(stage.client, stage.namespace):
-        await stage.until_state(State.DRIVER_REQUESTED)
+    await stage.submit(build_application())
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         monkeypatch.setattr(applications, "decide", fail)
         await stage.delete()
-        await stage.until(lambda seen: seen is None)
+        await stage.wait_until(lambda seen: seen is None)
 
 
 async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await submit(stage, cluster(init=2_000_000_000, maximum=2_000_000_000))
-        failed = await until_state(stage, ClusterState.FAILED)
+    async with run_controller(stage.client, stage.namespace):
+        await submit(stage, build_cluster(init=2_000_000_000, maximum=2_000_000_000))
+        failed = await wait_for_state(stage, ClusterState.FAILED)
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
-        await until_gone(stage)
+        await wait_for_deletion(stage)
     assert "initWorkers: is 2000000000: use at most 10000" in failed["status"]["currentState"]["message"]
-    assert await stage.names(STATEFUL_SETS) == []
+    assert await stage.list_names(STATEFUL_SETS) == []
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(sta
         "rpc error: trying to send message larger than max (3145728 vs. 2097152)",
     ],
 )
-def test_invalid_content_is_a_refusal_although_the_api_answers_with_500(message: str) -> None:
+def test_rejected_content_with_status_500_is_a_refusal(message: str) -> None:
     error = ServerError(500, "InternalError", message)
     assert is_refusal(error)
     assert is_refused_content(error)

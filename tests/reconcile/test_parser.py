@@ -7,29 +7,29 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile import parser
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
-from tests.reconcile.stage import application
+from tests.reconcile.stage import build_application
 
 
-def stored(name: str = "pi", generation: int | None = 1, uid: str = "u", **spec: Any) -> JsonObject:
-    document = application(name, **spec)
+def build_resource(name: str = "pi", generation: int | None = 1, uid: str = "u", **spec: Any) -> JsonObject:
+    document = build_application(name, **spec)
     document["metadata"] |= {"uid": uid, "namespace": "jobs"}
     if generation is not None:
         document["metadata"]["generation"] = generation
     return document
 
 
-def test_a_spec_is_not_read_again_while_its_generation_is_the_same() -> None:
+def test_spec_of_the_same_generation_is_parsed_once() -> None:
     application_parser = ApplicationParser()
-    first = application_parser.parse(stored())
-    again = application_parser.parse({**stored(), "status": None})
+    first = application_parser.parse(build_resource())
+    again = application_parser.parse({**build_resource(), "status": None})
     assert again.spec is first.spec
-    assert again == parse_application(stored())
+    assert again == parse_application(build_resource())
 
 
-def test_metadata_and_status_are_read_anew() -> None:
+def test_metadata_and_status_are_parsed_each_time() -> None:
     application_parser = ApplicationParser()
-    application_parser.parse(stored())
-    document = stored()
+    application_parser.parse(build_resource())
+    document = build_resource()
     document["metadata"]["finalizers"] = ["theirs"]
     assert application_parser.parse(document).finalizers == parse_application(document).finalizers == ("theirs",)
 
@@ -37,28 +37,28 @@ def test_metadata_and_status_are_read_anew() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        pytest.param(stored(generation=2, mainClass="Other"), id="edited"),
-        pytest.param(stored(uid="v", mainClass="Other"), id="created again under its name"),
-        pytest.param(stored(generation=None, mainClass="Other"), id="of an API that counts no generations"),
+        pytest.param(build_resource(generation=2, mainClass="Other"), id="edited"),
+        pytest.param(build_resource(uid="v", mainClass="Other"), id="created again under its name"),
+        pytest.param(build_resource(generation=None, mainClass="Other"), id="of an API that counts no generations"),
     ],
 )
-def test_a_changed_spec_is_read(changed: JsonObject) -> None:
+def test_changed_spec_is_parsed_again(changed: JsonObject) -> None:
     application_parser = ApplicationParser()
-    application_parser.parse(stored())
+    application_parser.parse(build_resource())
     assert application_parser.parse(changed).spec.main_class == "Other"
 
 
-def test_what_cannot_be_read_is_refused_each_time() -> None:
+def test_invalid_spec_is_rejected_each_time() -> None:
     application_parser = ApplicationParser()
-    broken = stored(driverArgs=5)
+    broken = build_resource(driverArgs=5)
     for _ in range(2):
         with pytest.raises(InvalidResource, match="driverArgs"):
             application_parser.parse(broken)
 
 
-def test_specs_of_those_that_were_not_read_for_long_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recently_used_specs_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "_MAX_SPECS", 2)
     application_parser = ApplicationParser()
-    specs = {uid: application_parser.parse(stored(uid=uid)).spec for uid in "abc"}
-    kept = [uid for uid in "cba" if application_parser.parse(stored(uid=uid)).spec is specs[uid]]
+    specs = {uid: application_parser.parse(build_resource(uid=uid)).spec for uid in "abc"}
+    kept = [uid for uid in "cba" if application_parser.parse(build_resource(uid=uid)).spec is specs[uid]]
     assert kept == ["c", "b"]

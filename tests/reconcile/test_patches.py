@@ -29,7 +29,7 @@ RESOURCE: JsonObject = {
         pytest.param({"a": {"b": 1}}, {"a": 1}, {"a": 1}, id="another kind of value"),
     ],
 )
-def test_a_patch_holds_only_what_changed(old: JsonObject, new: JsonObject, patch: JsonObject) -> None:
+def test_merge_patch_contains_only_changes(old: JsonObject, new: JsonObject, patch: JsonObject) -> None:
     assert build_merge_patch(old, new) == patch
 
 
@@ -55,27 +55,27 @@ documents = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
 
 
 @given(documents, documents)
-def test_a_patch_leads_from_the_old_to_the_new(old: JsonObject, new: JsonObject) -> None:
+def test_merge_patch_applied_to_the_old_value_gives_the_new_value(old: JsonObject, new: JsonObject) -> None:
     assert apply(old, build_merge_patch(old, new)) == new
 
 
-def test_a_status_is_written_only_over_the_resource_that_was_read() -> None:
+def test_status_patch_has_the_version_of_the_resource() -> None:
     assert build_status_patch(RESOURCE, {**RESOURCE["status"], "currentState": {"message": "new"}}) == {
         "metadata": {"uid": "u", "resourceVersion": "7"},
         "status": {"currentState": {"message": "new"}},
     }
 
 
-def test_an_equal_status_is_not_written() -> None:
+def test_equal_status_needs_no_patch() -> None:
     assert build_status_patch(RESOURCE, dict(RESOURCE["status"])) is None
 
 
-def test_a_first_status_is_written_whole() -> None:
+def test_patch_of_the_first_status_is_complete() -> None:
     patch = build_status_patch({"metadata": {}}, {"currentState": {}})
     assert patch == {"metadata": {}, "status": {"currentState": {}}}
 
 
-def test_finalizers_are_written_only_over_the_resource_that_was_read() -> None:
+def test_finalizers_patch_has_the_version_of_the_resource() -> None:
     assert build_finalizers_patch(RESOURCE, ["f"]) == {
         "metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["f"]}
     }

@@ -22,5 +22,5 @@ from airflow_provider_spark_operator.reconcile.properties import parse_propertie
         pytest.param("", {}, id="empty"),
     ],
 )
-def test_properties_are_read_as_java_reads_them(text: str, entries: dict[str, str]) -> None:
+def test_properties_are_parsed_as_in_java(text: str, entries: dict[str, str]) -> None:
     assert parse_properties(text) == entries

@@ -22,20 +22,20 @@ async def take(queue: WorkQueue[str]) -> str:
         return await queue.get()
 
 
-async def test_a_key_added_many_times_is_handed_out_once(queue: WorkQueue[str]) -> None:
+async def test_key_added_several_times_is_returned_once(queue: WorkQueue[str]) -> None:
     for _ in range(3):
         queue.add("a")
     assert await take(queue) == "a"
     assert len(queue) == 0
 
 
-async def test_keys_come_in_the_order_in_which_they_were_added(queue: WorkQueue[str]) -> None:
+async def test_keys_are_returned_in_the_order_of_addition(queue: WorkQueue[str]) -> None:
     for key in "cab":
         queue.add(key)
     assert [await take(queue) for _ in range(3)] == ["c", "a", "b"]
 
 
-async def test_a_key_in_hand_is_not_given_to_a_second_worker(queue: WorkQueue[str]) -> None:
+async def test_active_key_is_not_returned_to_a_second_worker(queue: WorkQueue[str]) -> None:
     queue.add("a")
     await take(queue)
     queue.add("a")
@@ -44,7 +44,7 @@ async def test_a_key_in_hand_is_not_given_to_a_second_worker(queue: WorkQueue[st
     assert len(queue) == 0
 
 
-async def test_a_key_added_while_in_hand_is_handed_out_again_when_done(queue: WorkQueue[str]) -> None:
+async def test_key_added_while_active_is_returned_again_when_done(queue: WorkQueue[str]) -> None:
     queue.add("a")
     await take(queue)
     queue.add("a")
@@ -54,14 +54,14 @@ async def test_a_key_added_while_in_hand_is_handed_out_again_when_done(queue: Wo
     assert len(queue) == 0
 
 
-async def test_a_waiting_worker_is_woken(queue: WorkQueue[str]) -> None:
+async def test_waiting_worker_is_woken(queue: WorkQueue[str]) -> None:
     worker = asyncio.create_task(take(queue))
     await asyncio.sleep(0)
     queue.add("a")
     assert await worker == "a"
 
 
-async def test_every_waiting_worker_gets_a_key_of_its_own(queue: WorkQueue[str]) -> None:
+async def test_every_waiting_worker_gets_its_own_key(queue: WorkQueue[str]) -> None:
     workers = [asyncio.create_task(take(queue)) for _ in range(3)]
     await asyncio.sleep(0)
     for key in "abc":
@@ -69,7 +69,7 @@ async def test_every_waiting_worker_gets_a_key_of_its_own(queue: WorkQueue[str])
     assert sorted(await asyncio.gather(*workers)) == ["a", "b", "c"]
 
 
-async def test_a_worker_cancelled_after_its_wake_up_leaves_the_key_to_another(queue: WorkQueue[str]) -> None:
+async def test_key_of_a_worker_cancelled_after_its_wake_up_goes_to_another_worker(queue: WorkQueue[str]) -> None:
     first = asyncio.create_task(queue.get())
     second = asyncio.create_task(take(queue))
     await asyncio.sleep(0)
@@ -80,18 +80,18 @@ async def test_a_worker_cancelled_after_its_wake_up_leaves_the_key_to_another(qu
         await first
 
 
-async def test_a_delayed_key_comes_by_itself(queue: WorkQueue[str]) -> None:
+async def test_delayed_key_is_returned_after_the_delay(queue: WorkQueue[str]) -> None:
     queue.add_after("a", 0.001)
     assert len(queue) == 0
     assert await take(queue) == "a"
 
 
-async def test_a_delay_that_is_over_adds_at_once(queue: WorkQueue[str]) -> None:
+async def test_negative_delay_adds_the_key_immediately(queue: WorkQueue[str]) -> None:
     queue.add_after("a", -1)
     assert len(queue) == 1
 
 
-async def test_a_later_word_on_the_time_replaces_the_earlier(queue: WorkQueue[str]) -> None:
+async def test_later_delay_replaces_an_earlier_one(queue: WorkQueue[str]) -> None:
     queue.add_after("a", 0.001)
     queue.add_after("a", 3600)
     queue.add_after("b", 0.002)
@@ -99,7 +99,7 @@ async def test_a_later_word_on_the_time_replaces_the_earlier(queue: WorkQueue[st
     assert len(queue) == 0
 
 
-async def test_taking_a_key_voids_its_timer(queue: WorkQueue[str]) -> None:
+async def test_get_cancels_the_timer_of_the_key(queue: WorkQueue[str]) -> None:
     queue.add_after("a", 0.002)
     queue.add("a")
     await take(queue)
@@ -114,17 +114,17 @@ async def test_failures_in_a_row_double_the_delay_up_to_the_limit(queue: WorkQue
     assert queue.retry("b") == 0.001
 
 
-async def test_success_starts_the_backoff_anew(queue: WorkQueue[str]) -> None:
+async def test_success_resets_the_backoff(queue: WorkQueue[str]) -> None:
     queue.retry("a")
     queue.forget_failures("a")
     assert queue.retry("a") == 0.001
 
 
-async def test_a_retry_waits_as_long_as_the_api_has_asked_for(queue: WorkQueue[str]) -> None:
+async def test_retry_waits_for_the_requested_minimum(queue: WorkQueue[str]) -> None:
     assert queue.retry("a", at_least=60) == 60
 
 
-async def test_a_discarded_key_does_not_come_back(queue: WorkQueue[str]) -> None:
+async def test_discard_cancels_the_timer_of_the_key(queue: WorkQueue[str]) -> None:
     queue.add_after("a", 0.001)
     queue.discard("a")
     queue.add_after("b", 0.002)
@@ -132,7 +132,7 @@ async def test_a_discarded_key_does_not_come_back(queue: WorkQueue[str]) -> None
     assert len(queue) == 0
 
 
-async def test_the_oldest_age_is_that_of_the_key_that_is_handed_out_next() -> None:
+async def test_oldest_age_is_the_age_of_the_next_key() -> None:
     now = 0.0
     queue: WorkQueue[str] = WorkQueue(clock=lambda: now)
     assert queue.oldest_age == 0
@@ -146,7 +146,7 @@ async def test_the_oldest_age_is_that_of_the_key_that_is_handed_out_next() -> No
     assert queue.oldest_age == 3
 
 
-async def test_a_key_ages_from_when_a_worker_could_take_it() -> None:
+async def test_age_of_a_key_starts_when_it_is_ready() -> None:
     now = 0.0
     queue: WorkQueue[str] = WorkQueue(clock=lambda: now)
     queue.add("a")
@@ -160,7 +160,7 @@ async def test_a_key_ages_from_when_a_worker_could_take_it() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.sampled_from("abc"))))
-def test_no_order_of_calls_loses_a_key_or_hands_it_out_twice(calls: list[tuple[str, str]]) -> None:
+def test_any_order_of_calls_returns_each_key_once(calls: list[tuple[str, str]]) -> None:
     async def play() -> None:
         queue: WorkQueue[str] = WorkQueue()
         held: set[str] = set()

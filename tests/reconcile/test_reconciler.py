@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.reconcile.kinds import APPLICATION
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler, Revision
 from airflow_provider_spark_operator.reconcile.resources import Outdated, Resources
-from tests.reconcile.stage import application
+from tests.reconcile.stage import build_application
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NO_CLIENT: Any = None
@@ -37,17 +37,17 @@ class CreatingAdapter:
         return Decision("AttemptDue", actions=(CreateAttempt(0),))
 
 
-def stored() -> JsonObject:
-    document = application()
+def build_resource() -> JsonObject:
+    document = build_application()
     document["metadata"] |= {"uid": "u", "namespace": "jobs", "resourceVersion": "1"}
     return document
 
 
-def reconciler(adapter: Any, resources: Resources) -> Reconciler[Any, Any, Any]:
+def build_reconciler(adapter: Any, resources: Resources) -> Reconciler[Any, Any, Any]:
     return Reconciler(resources, adapter, EventRecorder(NO_CLIENT, "operator"), Metrics(), lambda: NOW)
 
 
-def cache_with(document: JsonObject) -> ObjectCache:
+def build_cache(document: JsonObject) -> ObjectCache:
     cache = ObjectCache()
     cache.put(document)
     return cache
@@ -61,22 +61,22 @@ async def test_reconcile_gives_up_on_a_resource_that_is_modified_all_the_time() 
             seen.append(revision.is_current)
             raise Outdated
 
-    resources = Resources(NO_CLIENT, APPLICATION, cache_with(stored()))
+    resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
     with pytest.raises(NotYet, match="jobs/pi was modified concurrently; gave up after 5 reads"):
-        await reconciler(Overtaken(), resources).reconcile(key_of(stored()))
+        await build_reconciler(Overtaken(), resources).reconcile(key_of(build_resource()))
     assert seen == [False, True, True, True, True]
 
 
-async def test_reconcile_gives_up_when_every_action_asks_for_another_decision() -> None:
+async def test_reconcile_gives_up_if_every_action_needs_another_decision() -> None:
     numbers = itertools.count(1)
 
     class Undecided(CreatingAdapter):
         async def apply(self, action: object, revision: Revision[Any], observed: int) -> int:
             return next(numbers)
 
-    resources = Resources(NO_CLIENT, APPLICATION, cache_with(stored()))
-    with pytest.raises(NotYet, match="jobs/pi: undecided after 6 observations"):
-        await reconciler(Undecided(), resources).reconcile(key_of(stored()))
+    resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
+    with pytest.raises(NotYet, match="could not reconcile jobs/pi: still AttemptDue after 6 decisions"):
+        await build_reconciler(Undecided(), resources).reconcile(key_of(build_resource()))
     assert next(numbers) == 7
 
 
@@ -89,5 +89,5 @@ async def test_reconcile_drops_the_claim_on_a_resource_that_does_not_exist() -> 
 
     claims: Any = RecordedClaims()
     resources = Resources(NO_CLIENT, APPLICATION, ObjectCache(), claims)
-    assert await reconciler(CreatingAdapter(), resources).reconcile(ObjectKey("jobs", "pi")) is None
+    assert await build_reconciler(CreatingAdapter(), resources).reconcile(ObjectKey("jobs", "pi")) is None
     assert forgotten == [ObjectKey("jobs", "pi")]

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, ResourceType
-from tests.reconcile.stage import Stage, application, controlling, fault, history_of
+from tests.reconcile.stage import Stage, build_application, build_error, history_of, run_controller
 
 State = ApplicationState
 INGRESS = {
@@ -32,21 +32,21 @@ class WithoutRights:
 
         async def call(resource: ResourceType, *arguments: Any, **options: Any) -> Any:
             if resource == self._withheld:
-                raise fault(Forbidden, 403)
+                raise build_error(Forbidden, 403)
             return await real(resource, *arguments, **options)
 
         return call
 
 
-async def test_what_the_controller_has_no_right_to_does_not_hold_up_the_end(stage: Stage) -> None:
+async def test_missing_permission_fails_the_application_and_it_can_be_deleted(stage: Stage) -> None:
     client = WithoutRights(stage.client, INGRESSES)
-    async with controlling(client, stage.namespace):  # type: ignore[arg-type]
-        await stage.submit(application(driverServiceIngressList=[INGRESS]))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    async with run_controller(client, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application(driverServiceIngressList=[INGRESS]))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
         await stage.delete()
-        await stage.until(lambda seen: seen is None)
+        await stage.wait_until(lambda seen: seen is None)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
-    assert await stage.names(PODS) == []
+    assert await stage.list_names(PODS) == []
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ async def test_what_the_controller_has_no_right_to_does_not_hold_up_the_end(stag
         ("ingressMetadata", {"name": "ui", "namespace": 5}, "namespace"),
     ],
 )
-async def test_a_name_that_is_no_string_is_a_scheduling_failure(
+async def test_name_that_is_not_a_string_is_a_scheduling_failure(
     stage: Stage, field: str, metadata: dict[str, Any], part: str
 ) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(driverServiceIngressList=[{**INGRESS, field: metadata}]))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(driverServiceIngressList=[{**INGRESS, field: metadata}]))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert f"spec.driverServiceIngressList[0].{field}.{part}" in message

@@ -35,7 +35,7 @@ EXPECTED = ControllerSettings(
     first_retry=1.5,
     reconciles=ReconcileLimit(count=4, period=20.0),
     election=ElectionSettings(
-        is_wanted=True,
+        is_enabled=True,
         lease_name="lease",
         lease_namespace="operators",
         terms=LeaseTerms(duration=180, renew_deadline=120, retry=5),
@@ -49,7 +49,7 @@ otherControllerLease: operators/spark-operator-lease
 """
 
 
-def test_our_yaml_sets_everything() -> None:
+def test_yaml_sets_every_setting() -> None:
     assert (
         parse_yaml_settings("""
         operatorName: mine
@@ -73,7 +73,7 @@ def test_our_yaml_sets_everything() -> None:
     )
 
 
-def test_our_yaml_has_settings_that_the_apache_operator_has_not() -> None:
+def test_yaml_sets_the_settings_that_the_apache_operator_lacks() -> None:
     settings = parse_yaml_settings(ONLY_OURS)
     assert settings.requests == RequestLimit(per_second=20, burst=40)
     assert settings.takeover == TakeoverSettings(
@@ -81,7 +81,7 @@ def test_our_yaml_has_settings_that_the_apache_operator_has_not() -> None:
     )
 
 
-def test_the_apache_operators_properties_set_everything() -> None:
+def test_properties_set_every_setting() -> None:
     assert (
         parse_properties_settings("""
         spark.kubernetes.operator.name=mine
@@ -107,11 +107,11 @@ def test_the_apache_operators_properties_set_everything() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "{}"])
-def test_an_empty_file_means_the_defaults(text: str) -> None:
+def test_empty_file_sets_the_defaults(text: str) -> None:
     assert parse_yaml_settings(text) == ControllerSettings()
 
 
-def test_keys_without_a_meaning_here_are_reported() -> None:
+def test_unsupported_properties_are_reported() -> None:
     settings = parse_properties_settings("spark.kubernetes.operator.metrics.port=19090\nother=1")
     assert settings.ignored == ("spark.kubernetes.operator.metrics.port",)
 
@@ -119,44 +119,50 @@ def test_keys_without_a_meaning_here_are_reported() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        pytest.param("workers: many", "workers: a number is wanted, not 'many'", id="word for a number"),
-        pytest.param("workers: true", "workers: a number is wanted, not True", id="flag for a number"),
-        pytest.param("workers: 1.5", "workers: a whole number is wanted, not 1.5", id="fraction"),
-        pytest.param("workers: .nan", "workers: a number is wanted, not nan", id="no number"),
-        pytest.param("trimStateTransitionHistory: 1", "trimStateTransitionHistory: true or false", id="flag"),
-        pytest.param("operatorName: ''", "operatorName: a non-empty text", id="empty name"),
-        pytest.param("watchedNamespaces: []", "watchedNamespaces: at least one namespace", id="none"),
-        pytest.param("watchedNamespaces: [A_B]", "watchedNamespaces: names of namespaces are wanted", id="name"),
-        pytest.param("leaseName: A_B", "leaseName: the name of an object is wanted", id="lease"),
-        pytest.param("leaseNamespace: A_B", "leaseNamespace: the name of a namespace is wanted", id="lease's place"),
-        pytest.param("otherControllerLease: A/B", "otherControllerLease: NAMESPACE/NAME of a Lease", id="rival"),
-        pytest.param("operatorName: a b", "operatorName: the value of a label is wanted", id="operator"),
-        pytest.param("watchedNamespaces: [1]", "watchedNamespaces: a list of namespaces", id="a number"),
-        pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: a number of seconds above 0", id="zero"),
-        pytest.param("reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: a number of", id="absurd"),
-        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: a whole number is wanted, not 1.5", id="part of a look"),
-        pytest.param("otherControllerLease: a", "otherControllerLease: NAMESPACE/NAME of a Lease", id="no namespace"),
-        pytest.param("otherControllerLease: a/b/c", "otherControllerLease: NAMESPACE/NAME of", id="too many parts"),
-        pytest.param("leaseRetrySeconds: 10", "the lease's retry (10 s) must be shorter than its renew", id="terms"),
-        pytest.param("worker: 1", "worker: unknown setting; known are apiRequestBurst,", id="unknown key"),
-        pytest.param("- 1", "a mapping of settings is wanted", id="list"),
-        pytest.param("a: [", "not YAML: ", id="not YAML"),
-        pytest.param("a: 2026-02-31", "not YAML: invalid timestamp", id="no date"),
+        pytest.param("workers: many", "workers: must be a number, not 'many'", id="word for a number"),
+        pytest.param("workers: true", "workers: must be a number, not True", id="flag for a number"),
+        pytest.param("workers: 1.5", "workers: must be an integer, not 1.5", id="fraction"),
+        pytest.param("workers: .nan", "workers: must be a number, not nan", id="no number"),
+        pytest.param("trimStateTransitionHistory: 1", "trimStateTransitionHistory: must be true or false", id="flag"),
+        pytest.param("operatorName: ''", "operatorName: must be a non-empty string", id="empty name"),
+        pytest.param("watchedNamespaces: []", "watchedNamespaces: must name at least one namespace", id="none"),
+        pytest.param("watchedNamespaces: [A_B]", "watchedNamespaces: must be names of namespaces", id="name"),
+        pytest.param("leaseName: A_B", "leaseName: must be the name of an object", id="lease"),
+        pytest.param("leaseNamespace: A_B", "leaseNamespace: must be the name of a namespace", id="lease's place"),
+        pytest.param(
+            "otherControllerLease: A/B", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="rival"
+        ),
+        pytest.param("operatorName: a b", "operatorName: must be the value of a label", id="operator"),
+        pytest.param("watchedNamespaces: [1]", "watchedNamespaces: must be a list of namespaces", id="a number"),
+        pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: must be a number of seconds above 0", id="zero"),
+        pytest.param("reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: must be a number of", id="absurd"),
+        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: must be an integer, not 1.5", id="part of a look"),
+        pytest.param(
+            "otherControllerLease: a", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="no namespace"
+        ),
+        pytest.param(
+            "otherControllerLease: a/b/c", "otherControllerLease: must be the NAMESPACE/NAME of", id="too many parts"
+        ),
+        pytest.param("leaseRetrySeconds: 10", "the retry period of the lease (10 s) must be shorter", id="terms"),
+        pytest.param("worker: 1", "worker: unknown setting. The known settings are apiRequestBurst,", id="unknown key"),
+        pytest.param("- 1", "the file must contain a mapping of settings", id="list"),
+        pytest.param("a: [", "invalid YAML: ", id="not YAML"),
+        pytest.param("a: 2026-02-31", "invalid YAML: invalid timestamp", id="no date"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(text: str, sentence: str) -> None:
+def test_invalid_setting_is_rejected_with_its_key(text: str, sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_yaml_settings(text)
     assert str(caught.value).startswith(sentence)
     assert "\n" not in str(caught.value)
 
 
-def test_a_property_that_does_not_fit_is_refused_by_its_full_key() -> None:
-    with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: a number"):
+def test_invalid_property_is_rejected_with_its_full_key() -> None:
+    with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: must be a number"):
         parse_properties_settings("spark.kubernetes.operator.reconciler.parallelism=x")
 
 
-def test_a_star_means_every_namespace() -> None:
+def test_asterisk_means_all_namespaces() -> None:
     assert parse_yaml_settings("watchedNamespaces: '*'").scope == EveryNamespace()
 
 
@@ -169,14 +175,14 @@ def test_a_star_means_every_namespace() -> None:
     ],
     ids=["live", "the name", "the election"],
 )
-def test_settings_that_only_a_restart_changes_are_named(text: str, keys: tuple[str, ...]) -> None:
+def test_list_differences_names_settings_that_need_a_restart(text: str, keys: tuple[str, ...]) -> None:
     assert list_differences(parse_yaml_settings(""), parse_yaml_settings(text), fixed=True) == keys
 
 
-def test_what_only_a_restart_changes_can_be_kept() -> None:
+def test_keep_fixed_settings_keeps_settings_that_need_a_restart() -> None:
     old = parse_yaml_settings("operatorName: old\nleaderElection: true")
     new = keep_fixed_settings(old, parse_yaml_settings("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
-    assert (new.decisions.operator_name, new.election.is_wanted) == ("old", True)
+    assert (new.decisions.operator_name, new.election.is_enabled) == ("old", True)
     assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
     assert list_differences(old, new, fixed=True) == ()
     assert list_differences(old, new, fixed=False) == ("reconcileIntervalSeconds", "workers")
@@ -194,7 +200,5 @@ def test_parallelism_without_limit_still_has_workers() -> None:
         (EveryNamespace(), "*"),
     ],
 )
-def test_a_scope_is_described_in_a_word(
-    scope: NamedNamespaces | SelectedNamespaces | EveryNamespace, words: str
-) -> None:
+def test_describe_scope(scope: NamedNamespaces | SelectedNamespaces | EveryNamespace, words: str) -> None:
     assert describe(scope) == words

@@ -21,7 +21,15 @@ from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from tests.reconcile.stage import QUICK, Stage, application, history_of, playing, running, value
+from tests.reconcile.stage import (
+    QUICK,
+    Stage,
+    build_application,
+    get_value,
+    history_of,
+    play_drivers,
+    run_in_background,
+)
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
@@ -46,104 +54,104 @@ class Replica:
 
 
 @asynccontextmanager
-async def replica(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[Replica]:
+async def run_replica(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[Replica]:
     """A controller that stands by, beside the body."""
     one = Replica()
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     async with await open_client(access, gate=one.gate) as client:
         scope = NamedNamespaces((stage.namespace,))
         one.controller = Controller(client, scope, QUICK, metrics=one.metrics, leadership=one.leadership)
-        async with running(one.controller):
+        async with run_in_background(one.controller):
             yield one
 
 
-async def test_who_stands_by_knows_everything_and_writes_nothing(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with replica(kubeconfig, stage) as one:
-        await stage.submit(application())
+async def test_standby_fills_its_caches_and_writes_nothing(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with run_replica(kubeconfig, stage) as one:
+        await stage.submit(build_application())
 
         async def is_known() -> bool:
-            return value(one.metrics, "applications", state="Submitted") == 1
+            return get_value(one.metrics, "applications", state="Submitted") == 1
 
-        await stage.until_true(is_known)
+        await stage.wait_until_true(is_known)
         assert one.controller is not None
         assert one.controller.is_ready
-        assert value(one.metrics, "leader") == 0
-        assert value(one.metrics, "reconciles_total") is None
+        assert get_value(one.metrics, "leader") == 0
+        assert get_value(one.metrics, "reconciles_total") is None
         assert one.writes == []
-        assert value(one.metrics, "queue_depth", kind="SparkApplication") == 0
+        assert get_value(one.metrics, "queue_depth", kind="SparkApplication") == 0
         one.lead()
-        await stage.until_state(State.DRIVER_REQUESTED)
-        assert value(one.metrics, "leader") == 1
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        assert get_value(one.metrics, "leader") == 1
 
 
-async def test_who_has_stopped_leading_keeps_nothing_to_do(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with replica(kubeconfig, stage) as one:
+async def test_former_leader_has_an_empty_queue(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with run_replica(kubeconfig, stage) as one:
         one.lead()
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         one.leadership.end()
         await stage.delete()
-        await stage.submit(application("other"))
+        await stage.submit(build_application("other"))
 
         async def is_known() -> bool:
-            return value(one.metrics, "applications", state="Submitted") == 1
+            return get_value(one.metrics, "applications", state="Submitted") == 1
 
-        await stage.until_true(is_known)
-        assert value(one.metrics, "queue_depth", kind="SparkApplication") == 0
+        await stage.wait_until_true(is_known)
+        assert get_value(one.metrics, "queue_depth", kind="SparkApplication") == 0
 
 
 @pytest.mark.parametrize("changed_in", [State.DRIVER_REQUESTED, State.RUNNING_HEALTHY, State.SUCCEEDED])
-async def test_another_goes_on_where_the_leader_has_stopped(
+async def test_next_leader_continues_the_application(
     kubeconfig: JsonObject, stage: Stage, changed_in: ApplicationState
 ) -> None:
-    async with replica(kubeconfig, stage) as one, replica(kubeconfig, stage) as other:
+    async with run_replica(kubeconfig, stage) as one, run_replica(kubeconfig, stage) as other:
         one.lead()
-        async with playing(stage, "succeeded"):
-            await stage.submit(application())
+        async with play_drivers(stage, "succeeded"):
+            await stage.submit(build_application())
             # What comes after this state may have been written by the time.
-            await stage.until(lambda seen: seen is not None and changed_in in reached(seen))
+            await stage.wait_until(lambda seen: seen is not None and changed_in in list_states(seen))
             one.leadership.end()
             written = len(one.writes)
             other.lead()
-            ended = await stage.until_state(State.RESOURCE_RELEASED)
-            await stage.until_no_child_is_left()
+            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+            await stage.wait_for_deleted_children()
         assert len(one.writes) == written
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
     assert [len(uids) for uids in stage.drivers.values()] == [1]
 
 
-async def test_a_leader_whose_deadline_is_over_writes_nothing_though_nobody_has_told_it(
+async def test_leader_after_its_deadline_writes_nothing(
     kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    async with replica(kubeconfig, stage) as one:
+    async with run_replica(kubeconfig, stage) as one:
         one.leadership.extend(-math.inf)
-        await stage.submit(application())
+        await stage.submit(build_application())
 
         async def is_held_back() -> bool:
             return "left to the next leader: could not patch sparkapplications.spark.apache.org pi" in caplog.text
 
-        await stage.until_true(is_held_back)
+        await stage.wait_until_true(is_held_back)
         assert one.writes == []
         one.leadership.end()
         one.lead()
-        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
 
 
-async def test_leadership_that_comes_and_goes_makes_one_driver(kubeconfig: JsonObject, stage: Stage) -> None:
+async def test_changing_leaders_create_one_driver_per_attempt(kubeconfig: JsonObject, stage: Stage) -> None:
     async with AsyncExitStack() as stack:
-        replicas = [await stack.enter_async_context(replica(kubeconfig, stage)) for _ in range(3)]
+        replicas = [await stack.enter_async_context(run_replica(kubeconfig, stage)) for _ in range(3)]
         turns = asyncio.create_task(take_turns(replicas))
-        async with playing(stage, "failed", "succeeded"):
+        async with play_drivers(stage, "failed", "succeeded"):
             again = {"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
-            await stage.submit(application(restart=again))
-            ended = await stage.until_state(State.RESOURCE_RELEASED)
+            await stage.submit(build_application(restart=again))
+            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
         turns.cancel()
         await asyncio.wait([turns])
     assert list(stage.drivers) == ["pi-0-driver", "pi-1-driver"]
     assert [len(uids) for uids in stage.drivers.values()] == [1, 1]
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
-    assert await stage.names(PODS) == []
+    assert await stage.list_names(PODS) == []
 
 
 class LaggingClient:
@@ -167,7 +175,7 @@ class LaggingClient:
                 yield event
 
 
-async def test_who_leads_again_deletes_no_driver_of_an_attempt_that_another_has_begun(
+async def test_returning_leader_keeps_the_driver_that_another_leader_created(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
     identity = Identity(QUICK.decisions.operator_name, LeaseReference(stage.namespace, "lease"))
@@ -178,24 +186,24 @@ async def test_who_leads_again_deletes_no_driver_of_an_attempt_that_another_has_
         lagging = LaggingClient(client)
         for each, leadership in zip((lagging, client), leaderships, strict=True):
             controller = Controller(each, scope, QUICK, leadership=leadership, identity=identity)  # type: ignore[arg-type]
-            await stack.enter_async_context(running(controller))
+            await stack.enter_async_context(run_in_background(controller))
         one, other = leaderships
         one.extend(math.inf)
-        await stage.submit(application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}))
-        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.submit(build_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}))
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": ["test/held"]}})
         await stage.set_pod("pi-0-driver", "failed")
-        await stage.until_state(State.FAILED)
+        await stage.wait_for_state(State.FAILED)
         one.end()
         lagging.flows.clear()
         other.extend(math.inf)
         await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": None}})
-        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         other.end()
         one.extend(math.inf)
         await stage.set_pod("pi-1-driver", "ready")
-        await stage.until_state(State.RUNNING_HEALTHY, State.FAILED, State.SCHEDULED_TO_RESTART)
-        (driver,) = await stage.objects(PODS)
+        await stage.wait_for_state(State.RUNNING_HEALTHY, State.FAILED, State.SCHEDULED_TO_RESTART)
+        (driver,) = await stage.list_objects(PODS)
     assert driver["metadata"]["name"] == "pi-1-driver"
     assert "deletionTimestamp" not in driver["metadata"]
 
@@ -212,6 +220,6 @@ async def take_turns(replicas: list[Replica]) -> None:
         one.leadership.end()
 
 
-def reached(document: JsonObject) -> list[str]:
+def list_states(document: JsonObject) -> list[str]:
     """The states that an application has come through."""
     return history_of(document) if document.get("status") else []

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from tests.reconcile.store import storing
+from tests.reconcile.store import serve_file
 
 KEY = "spark.kubernetes.driver.podTemplateFile"
 TEMPLATE = b"spec:\n  priorityClassName: high\n"
@@ -20,7 +20,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A store on this machine in the place of the real ones, as users of fsspec configure one."""
     # It would ask for the kind of the bucket by gRPC first, and go on asking.
     monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-    with storing(TEMPLATE) as address:
+    with serve_file(TEMPLATE) as address:
         azure = f"DefaultEndpointsProtocol=http;{AZURE_ACCOUNT};BlobEndpoint={address}/account"
         monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": address, "key": "me", "secret": "secret"})
         monkeypatch.setitem(fsspec.config.conf, "gs", {"endpoint_url": address, "token": "anon"})
@@ -29,12 +29,12 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("bucket", BUCKETS)
-def test_a_template_is_read_from_a_store(bucket: str) -> None:
+def test_template_is_read_from_a_store(bucket: str) -> None:
     assert read_templates({KEY: f"{bucket}/pod.yaml"}).driver == {"spec": {"priorityClassName": "high"}}
 
 
 @pytest.mark.parametrize("bucket", BUCKETS)
-def test_one_that_is_not_there_is_named(bucket: str) -> None:
+def test_missing_template_of_a_store_is_named(bucket: str) -> None:
     with pytest.raises(DriverBuildError) as refusal:
         read_templates({KEY: f"{bucket}/none.yaml"})
     assert refusal.value.field == KEY

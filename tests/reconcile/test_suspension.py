@@ -4,20 +4,20 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
-from tests.reconcile.stage import Stage, application, controlling, history_of, playing
+from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller
 
 State = ApplicationState
 
 
-async def test_a_suspended_application_is_held_without_a_driver_and_goes_on_as_another_attempt(stage: Stage) -> None:
-    async with controlling(stage.client, stage.namespace), playing(stage, "run", "succeeded"):
-        await stage.submit(application())
-        await stage.until_state(State.RUNNING_HEALTHY)
+async def test_suspended_application_has_no_driver_and_resumes_as_another_attempt(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run", "succeeded"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.patch({"spec": {"suspend": True}})
-        held = await stage.until_state(State.SCHEDULED_TO_RESTART)
-        await stage.until_no_child_is_left()
+        held = await stage.wait_for_state(State.SCHEDULED_TO_RESTART)
+        await stage.wait_for_deleted_children()
         await stage.patch({"spec": {"suspend": False}})
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert held["status"]["currentState"]["reason"] == reasons.SUSPENDED
     assert history_of(ended)[-6:] == [
         "DriverRequested",

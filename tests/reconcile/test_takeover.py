@@ -14,116 +14,114 @@ from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ClaimReport
 from airflow_provider_spark_operator.reconcile.managers import Identity, find_last_manager
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from tests.reconcile.stage import QUICK, Stage, application, history_of, playing, value
+from tests.reconcile.stage import QUICK, Stage, build_application, get_value, history_of, play_drivers
 from tests.reconcile.test_claims import (
     APACHE,
     KIND,
     TAKE_OVER,
     Rival,
-    driving,
-    events,
-    left_running,
-    until_left_alone,
+    leave_running,
+    list_messages,
+    run_rival,
+    wait_until_left_alone,
 )
-from tests.reconcile.test_clusters import cluster
-from tests.reconcile.test_clusters import until_state as until_cluster
+from tests.reconcile.test_clusters import build_cluster
+from tests.reconcile.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
 OURS = Identity("ours")
 
 
-async def until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
+async def wait_until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
     async def are_claimed() -> bool:
-        return claims(rival, kind) == (number, 0, 0)
+        return read_claims(rival, kind) == (number, 0, 0)
 
-    await stage.until_true(are_claimed)
+    await stage.wait_until_true(are_claimed)
 
 
-def claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
+def read_claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
     return tuple(
-        value(rival.metrics, "claims", kind=kind, claim=claim) for claim in ("claimed", "waiting", "left_alone")
+        get_value(rival.metrics, "claims", kind=kind, claim=claim) for claim in ("claimed", "waiting", "left_alone")
     )
 
 
-async def driver_of(client: KubeClient, kind: ResourceType, name: str, namespace: str, finalizer: str) -> str | None:
+async def find_manager(client: KubeClient, kind: ResourceType, name: str, namespace: str, finalizer: str) -> str | None:
     return find_last_manager(await client.get(kind, name, namespace), finalizer, OURS.field_manager)
 
 
-async def test_claim_outlives_a_short_takeover_in_which_nothing_was_due(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with left_running(kubeconfig, stage, APACHE):
-        async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-            await until_claimed(stage, ours, 1)
-            running = await stage.until_state(State.RUNNING_HEALTHY)
+async def test_claim_survives_a_short_takeover_without_other_writes(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with leave_running(kubeconfig, stage, APACHE):
+        async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+            await wait_until_claimed(stage, ours, 1)
+            running = await stage.wait_for_state(State.RUNNING_HEALTHY)
         assert history_of(running) == UP_TO_RUNNING
-        async with driving(kubeconfig, stage, OURS):
+        async with run_rival(kubeconfig, stage, OURS):
             await stage.set_pod("pi-0-driver", "succeeded")
-            ended = await stage.until_state(State.RESOURCE_RELEASED)
+            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert await events(stage, "DrivenByAnother") == []
+    assert await list_messages(stage, "DrivenByAnother") == []
 
 
-async def test_application_that_another_controller_has_only_finalized_is_claimed(
+async def test_application_with_only_the_finalizer_of_another_controller_is_claimed(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
-    document = application(suspend=True)
+    document = build_application(suspend=True)
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager="user") as user:
         await user.create(SPARK_APPLICATIONS, document, stage.namespace)
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager=APACHE) as theirs:
         patch = {"metadata": {"finalizers": [APPLICATION_FINALIZER]}}
         await theirs.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
-    async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-        await until_claimed(stage, ours, 1)
-    found = await driver_of(stage.client, SPARK_APPLICATIONS, "pi", stage.namespace, APPLICATION_FINALIZER)
+    async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+        await wait_until_claimed(stage, ours, 1)
+    found = await find_manager(stage.client, SPARK_APPLICATIONS, "pi", stage.namespace, APPLICATION_FINALIZER)
     assert found == OURS.field_manager
 
 
-async def test_released_applications_and_clusters_are_claimed_as_well(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with playing(stage, "succeeded"), driving(kubeconfig, stage, None, manager=APACHE):
-        await stage.submit(application())
-        await stage.client.create(SPARK_CLUSTERS, cluster(), stage.namespace)
-        await stage.until_state(State.RESOURCE_RELEASED)
+async def test_released_applications_and_clusters_are_claimed(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with play_drivers(stage, "succeeded"), run_rival(kubeconfig, stage, None, manager=APACHE):
+        await stage.submit(build_application())
+        await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
         await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
-    async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
-        await until_claimed(stage, ours, 1)
-        await until_claimed(stage, ours, 1, SPARK_CLUSTERS.kind)
+    async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+        await wait_until_claimed(stage, ours, 1)
+        await wait_until_claimed(stage, ours, 1, SPARK_CLUSTERS.kind)
     for kind, name, finalizer in (
         (SPARK_APPLICATIONS, "pi", APPLICATION_FINALIZER),
         (SPARK_CLUSTERS, "cl", CLUSTER_FINALIZER),
     ):
-        assert await driver_of(stage.client, kind, name, stage.namespace, finalizer) == OURS.field_manager
+        assert await find_manager(stage.client, kind, name, stage.namespace, finalizer) == OURS.field_manager
 
 
-async def test_running_application_of_a_living_controller_is_reported_although_nothing_is_due(
+async def test_idle_running_application_of_another_controller_is_reported(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
+        assert APACHE in await wait_until_left_alone(stage, ours)
+        assert read_claims(ours) == (0, 0, 1)
+
+
+async def test_released_application_with_a_ttl_is_left_alone_until_the_takeover(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
-    async with left_running(kubeconfig, stage, APACHE), driving(kubeconfig, stage, OURS) as ours:
-        assert APACHE in await until_left_alone(stage, ours)
-        assert claims(ours) == (0, 0, 1)
-
-
-async def test_released_application_with_a_ttl_is_left_alone_at_once_until_it_is_taken_over(
-    kubeconfig: JsonObject, stage: Stage
-) -> None:
-    async with playing(stage, "succeeded"), driving(kubeconfig, stage, None, manager=APACHE):
-        await stage.submit(application(tolerations={"ttlAfterStopMillis": 3_600_000}))
-        await stage.until_state(State.RESOURCE_RELEASED)
-    async with driving(kubeconfig, stage, OURS) as ours:
-        assert APACHE in await until_left_alone(stage, ours)
-        assert claims(ours) == (0, 0, 1)
+    async with play_drivers(stage, "succeeded"), run_rival(kubeconfig, stage, None, manager=APACHE):
+        await stage.submit(build_application(tolerations={"ttlAfterStopMillis": 3_600_000}))
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+    async with run_rival(kubeconfig, stage, OURS) as ours:
+        assert APACHE in await wait_until_left_alone(stage, ours)
+        assert read_claims(ours) == (0, 0, 1)
         await stage.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
         ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
-        await stage.until(lambda seen: seen is None)
+        await stage.wait_until(lambda seen: seen is None)
 
 
-async def test_takeover_that_is_allowed_later_claims_everything_at_once(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with left_running(kubeconfig, stage, APACHE), driving(kubeconfig, stage, OURS) as ours:
-        await until_left_alone(stage, ours)
+async def test_takeover_enabled_at_run_time_claims_all_resources(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
+        await wait_until_left_alone(stage, ours)
         ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
-        await until_claimed(stage, ours, 1)
+        await wait_until_claimed(stage, ours, 1)
         ours.controller.apply(QUICK, NamedNamespaces((stage.namespace,)))
         await stage.set_pod("pi-0-driver", "succeeded")
-        await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
 
 
 def test_claims_are_logged_once_until_others_change(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,36 +16,36 @@ from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from tests.reconcile.stage import (
     FaultyClient,
     Stage,
-    application,
-    controlling,
-    fault,
+    build_application,
+    build_error,
+    get_value,
     history_of,
-    playing,
+    play_drivers,
+    run_controller,
     state_of,
-    value,
 )
 
 State = ApplicationState
 
 
-async def test_a_resource_that_cannot_be_read_does_not_stop_the_others(
+async def test_invalid_application_does_not_stop_other_applications(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
     unreadable = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
-    await stage.submit(application("poison"))
+    await stage.submit(build_application("poison"))
     await stage.patch({"status": unreadable}, "poison", subresource="status")
-    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
-        await stage.submit(application())
-        await stage.until_state(State.RESOURCE_RELEASED)
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
 
         async def told() -> bool:
-            return "InvalidResource" in await stage.event_reasons()
+            return "InvalidResource" in await stage.list_event_reasons()
 
-        await stage.until_true(told)
+        await stage.wait_until_true(told)
         assert "invalid application: status.currentState" in caplog.text
         await stage.delete("poison")
-        await stage.until(lambda seen: seen is None, "poison")
+        await stage.wait_until(lambda seen: seen is None, "poison")
 
 
 UNKNOWN_MODE: dict[str, dict[str, Any]] = {"spec": {"deploymentMode": "EdgeMode"}}
@@ -59,71 +59,71 @@ async def install_newer_definitions(stage: Stage) -> None:
     await stage.client.patch(CUSTOM_RESOURCE_DEFINITIONS, name, None, patch, patch_type=PatchType.JSON)
 
 
-async def until_looked_at(stage: Stage, metrics: Metrics) -> None:
+async def wait_for_reconcile(stage: Stage, metrics: Metrics) -> None:
     """Wait until the controller has come to the end of a look."""
 
     async def looked_at() -> bool:
-        return value(metrics, "reconciles_total", kind="SparkApplication", result="done") is not None
+        return get_value(metrics, "reconciles_total", kind="SparkApplication", result="done") is not None
 
-    await stage.until_true(looked_at)
+    await stage.wait_until_true(looked_at)
 
 
-async def test_who_waits_for_an_application_that_cannot_be_read_learns_why(stage: Stage) -> None:
+async def test_invalid_application_ends_with_the_problem(stage: Stage) -> None:
     await install_newer_definitions(stage)
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(**UNKNOWN_MODE["spec"]))
-        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application(**UNKNOWN_MODE["spec"]))
+        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     judged = verdict(progress(ended))
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert (judged.outcome, judged.retry_worthy) == ("Failed", False)
     assert "spec.deploymentMode: 'EdgeMode' is not known here" in judged.sentence
-    assert await stage.names(PODS) == []
+    assert await stage.list_names(PODS) == []
 
 
-async def test_an_edit_that_cannot_be_read_does_not_end_what_runs(stage: Stage) -> None:
+async def test_invalid_edit_does_not_end_a_running_application(stage: Stage) -> None:
     await install_newer_definitions(stage)
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
         await stage.patch(UNKNOWN_MODE)
 
         async def told() -> bool:
-            return "InvalidResource" in await stage.event_reasons()
+            return "InvalidResource" in await stage.list_event_reasons()
 
-        await stage.until_true(told)
+        await stage.wait_until_true(told)
         await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
         await stage.set_pod("pi-0-driver", "ready")
-        running = await stage.until_state(State.RUNNING_HEALTHY)
+        running = await stage.wait_for_state(State.RUNNING_HEALTHY)
     assert history_of(running)[-1] == State.RUNNING_HEALTHY
 
 
-async def test_an_unreadable_application_is_not_ended_over_a_driver_that_its_status_misses(stage: Stage) -> None:
+async def test_invalid_application_with_an_unrecorded_driver_is_not_ended(stage: Stage) -> None:
     await install_newer_definitions(stage)
-    await stage.submit(application())
-    async with controlling(stage.client, stage.namespace):
-        await stage.until_state(State.DRIVER_REQUESTED)
+    await stage.submit(build_application())
+    async with run_controller(stage.client, stage.namespace):
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
     # As if the controller had been killed before it wrote the status, and the resource edited since.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch(UNKNOWN_MODE)
     metrics = Metrics()
-    async with controlling(stage.client, stage.namespace, metrics=metrics):
-        await until_looked_at(stage, metrics)
-        left = await stage.until(lambda seen: seen is not None)
+    async with run_controller(stage.client, stage.namespace, metrics=metrics):
+        await wait_for_reconcile(stage, metrics)
+        left = await stage.wait_until(lambda seen: seen is not None)
         assert left is not None
         assert state_of(left) is None
         await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
-        again = await stage.until_state(State.DRIVER_REQUESTED)
+        again = await stage.wait_for_state(State.DRIVER_REQUESTED)
     assert history_of(again) == ["Submitted", "DriverRequested"]
 
 
-async def test_a_status_that_the_api_does_not_take_is_not_tried_for_ever(
+async def test_rejected_status_of_an_invalid_application_is_not_retried(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     await install_newer_definitions(stage)
-    refusing = FaultyClient(stage.client, ("patch",), 1, fault(Invalid, 422), after=False, for_good=True)
+    refusing = FaultyClient(stage.client, ("patch",), 1, build_error(Invalid, 422), after=False, for_good=True)
     metrics = Metrics()
-    await stage.submit(application(**UNKNOWN_MODE["spec"]))
-    async with controlling(refusing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
-        await until_looked_at(stage, metrics)
+    await stage.submit(build_application(**UNKNOWN_MODE["spec"]))
+    async with run_controller(refusing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
+        await wait_for_reconcile(stage, metrics)
     assert "failed to write the status of the invalid" in caplog.text
-    assert value(metrics, "reconciles_total", result="failed") is None
+    assert get_value(metrics, "reconciles_total", result="failed") is None

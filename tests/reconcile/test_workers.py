@@ -22,27 +22,27 @@ class Looks:
         self.ended.append(key)
 
 
-def key(number: int) -> ObjectKey:
+def build_key(number: int) -> ObjectKey:
     return ObjectKey("jobs", f"pi-{number}")
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE):
         while not condition():  # noqa: ASYNC110 - what is waited for is no Event
             await asyncio.sleep(0)
 
 
-async def settle() -> None:
+async def let_tasks_run() -> None:
     """Let every task go on until it waits for something."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 @asynccontextmanager
-async def working(looks: Looks, count: int, keys: int) -> AsyncIterator[Workers]:
+async def run_workers(looks: Looks, count: int, keys: int) -> AsyncIterator[Workers]:
     queue = WorkQueue[ObjectKey]()
     for number in range(keys):
-        queue.add(key(number))
+        queue.add(build_key(number))
     workers = Workers(queue, looks.look, count)
     task = asyncio.create_task(workers.run())
     try:
@@ -52,48 +52,48 @@ async def working(looks: Looks, count: int, keys: int) -> AsyncIterator[Workers]
         await asyncio.wait([task])
 
 
-async def test_so_many_are_looked_at_at_the_same_time() -> None:
+async def test_number_of_concurrent_reconciles_is_limited() -> None:
     looks = Looks()
-    async with working(looks, 2, keys=5):
-        await settle()
+    async with run_workers(looks, 2, keys=5):
+        await let_tasks_run()
         assert len(looks.begun) == 2
         looks.may_end.set()
-        await until(lambda: len(looks.ended) == 5)
+        await wait_until(lambda: len(looks.ended) == 5)
 
 
-async def test_more_workers_begin_at_once() -> None:
+async def test_additional_workers_start_immediately() -> None:
     looks = Looks()
-    async with working(looks, 1, keys=5) as workers:
-        await until(lambda: len(looks.begun) == 1)
+    async with run_workers(looks, 1, keys=5) as workers:
+        await wait_until(lambda: len(looks.begun) == 1)
         workers.resize(3)
-        await until(lambda: len(looks.begun) == 3)
-        await settle()
+        await wait_until(lambda: len(looks.begun) == 3)
+        await let_tasks_run()
         assert len(looks.begun) == 3
 
 
-async def test_fewer_workers_end_after_what_they_are_at() -> None:
+async def test_superfluous_workers_end_after_their_current_key() -> None:
     looks = Looks()
-    async with working(looks, 3, keys=4) as workers:
-        await until(lambda: len(looks.begun) == 3)
+    async with run_workers(looks, 3, keys=4) as workers:
+        await wait_until(lambda: len(looks.begun) == 3)
         workers.resize(1)
-        await settle()
+        await let_tasks_run()
         assert looks.ended == []
         looks.may_end.set()
-        await until(lambda: len(looks.ended) == 4)
+        await wait_until(lambda: len(looks.ended) == 4)
         looks.may_end.clear()
 
 
-async def test_idle_workers_go_at_once_and_lose_no_key() -> None:
+async def test_idle_superfluous_workers_end_without_losing_a_key() -> None:
     looks, queue = Looks(), WorkQueue[ObjectKey]()
     workers = Workers(queue, looks.look, 5)
     task = asyncio.create_task(workers.run())
-    await settle()
+    await let_tasks_run()
     workers.resize(1)
     for number in range(3):
-        queue.add(key(number))
-    await settle()
+        queue.add(build_key(number))
+    await let_tasks_run()
     assert len(looks.begun) == 1
     looks.may_end.set()
-    await until(lambda: len(looks.ended) == 3)
+    await wait_until(lambda: len(looks.ended) == 3)
     task.cancel()
     await asyncio.wait([task])

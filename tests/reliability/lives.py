@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
-from tests.reconcile.stage import CHILDREN, application, history_of, state_of
+from tests.reconcile.stage import CHILDREN, build_application, history_of, state_of
 from tests.reliability.node import ScriptedNode
 
 _CONFIG_MAPS = "configMapSpecs"
@@ -37,7 +37,7 @@ class Life:
     def document(self, name: str) -> JsonObject:
         """The application, as a user submits it."""
         specs: list[Any] = [{"name": f"{name}-extra", "data": {"a": "b"}}] if self.config_map else []
-        return application(name, **{_CONFIG_MAPS: specs, **self.modifiers})
+        return build_application(name, **{_CONFIG_MAPS: specs, **self.modifiers})
 
 
 _RESTARTS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
@@ -85,16 +85,16 @@ class Lived:
     async def submit(self) -> None:
         """Hand it in."""
         await self.client.create(SPARK_APPLICATIONS, life_of(self.key.name).document(self.key.name), self.key.namespace)
-        await self.node.until(self.key, lambda seen: seen is not None)
+        await self.node.wait_until(self.key, lambda seen: seen is not None)
 
     async def until_over(self) -> None:
         """Do what its user does, and wait until it has ended and nothing of it is left."""
         if life_of(self.key.name).outcomes:
-            await self.node.until(self.key, _is_released)
+            await self.node.wait_until(self.key, _is_released)
         else:
-            await self.node.until(self.key, lambda seen: seen is None or state_of(seen) == "RunningHealthy")
+            await self.node.wait_until(self.key, lambda seen: seen is None or state_of(seen) == "RunningHealthy")
             await self._delete()
-            await self.node.until(self.key, lambda seen: seen is None)
+            await self.node.wait_until(self.key, lambda seen: seen is None)
         while await self.children():  # noqa: ASYNC110 - the state of an API is no Event
             await asyncio.sleep(0.1)
         self.is_over = True

@@ -57,7 +57,7 @@ class ScriptedNode:
         if not task.cancelled():
             task.result()
 
-    async def until(self, key: ObjectKey, holds: Callable[[JsonObject | None], bool]) -> JsonObject | None:
+    async def wait_until(self, key: ObjectKey, holds: Callable[[JsonObject | None], bool]) -> JsonObject | None:
         """Wait until an application is so; None stands for one that is gone or not there yet."""
         while not holds(self.applications.get(key)):
             event = self._moved[key]
@@ -116,7 +116,7 @@ class ScriptedNode:
         await _persistently(lambda: self._bind(pod))
         await self._report(pod, "ready")
         if ending != "run":
-            await self.until(key, lambda seen: seen is None or state_of(seen) == ApplicationState.RUNNING_HEALTHY)
+            await self.wait_until(key, lambda seen: seen is None or state_of(seen) == ApplicationState.RUNNING_HEALTHY)
             await self._report(pod, ending)
 
     async def _end(self, pod: JsonObject) -> None:

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from tests.reconcile.stage import QUICK, running, state_of
+from tests.reconcile.stage import QUICK, run_in_background, state_of
 from tests.reliability.lives import Lived, life_of
 from tests.reliability.scene import DEADLINE, Scene
 from tests.reliability.test_streams import names_of
@@ -31,13 +31,13 @@ async def test_a_clock_that_is_set_holds_nothing_up_and_makes_no_second_driver(s
     """The controller runs in this process, which can give it a clock of its own."""
     clock = Clock()
     controller = Controller(scene.client, NamedNamespaces((scene.namespace,)), QUICK, now=clock)
-    async with running(controller):
+    async with run_in_background(controller):
         lives = await scene.submit(["deletion-90", "deletion-91"])
         waiting = await submit_with_backoff(scene, "restart-90", timedelta(seconds=30))
         async with asyncio.timeout(DEADLINE):
             for each in lives:
-                await scene.node.until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
-            await scene.node.until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
+                await scene.node.wait_until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
+            await scene.node.wait_until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
         clock.error = step
         lives += await scene.submit(names_of(2))
         await scene.until_over([*lives, waiting])

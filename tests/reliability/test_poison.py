@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
-from tests.reconcile.stage import IMAGE, application, history_of, state_of
+from tests.reconcile.stage import IMAGE, build_application, history_of, state_of
 from tests.reliability.proxy import Asked, Fault
 from tests.reliability.scene import DEADLINE, Scene
 
@@ -51,8 +51,8 @@ async def test_a_resource_that_cannot_be_driven_stops_nobody_else(scene: Scene) 
 
     scene.proxy.plan = count
     for name, (modifiers, _) in POISONS.items():
-        await scene.client.create(SPARK_APPLICATIONS, application(name, **modifiers), scene.namespace)
-    await scene.client.create(SPARK_APPLICATIONS, application("poison-status"), scene.namespace)
+        await scene.client.create(SPARK_APPLICATIONS, build_application(name, **modifiers), scene.namespace)
+    await scene.client.create(SPARK_APPLICATIONS, build_application("poison-status"), scene.namespace)
     patch = {"status": UNREADABLE}
     await scene.client.patch(SPARK_APPLICATIONS, "poison-status", scene.namespace, patch, subresource="status")
     await scene.controller.start()
@@ -67,7 +67,7 @@ async def test_a_resource_that_cannot_be_driven_stops_nobody_else(scene: Scene) 
 async def until_refused(scene: Scene, name: str, words: str) -> None:
     """Wait until an application has ended, its status says why, and nothing of it is left."""
     key = ObjectKey(scene.namespace, name)
-    ended = await scene.node.until(
+    ended = await scene.node.wait_until(
         key, lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED
     )
     assert ended is not None

@@ -46,7 +46,7 @@ async def test_what_happens_while_the_history_is_compacted_is_found_out(scene: S
     """An application that came, one that was deleted, and one whose driver ended, in versions that are forgotten."""
     await scene.controller.start()
     running = await scene.submit(["deletion-00"])
-    await scene.node.until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+    await scene.node.wait_until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
     scene.proxy.hold_watches()
     await scene.client.delete(SPARK_APPLICATIONS, running[0].key.name, scene.namespace)
     fresh = await scene.submit(["success-00", "restart-00"])

@@ -34,7 +34,9 @@ async def test_a_namespace_is_deleted_with_all_that_runs_in_it(plane: ControlPla
             await each.submit()
         async with asyncio.timeout(DEADLINE):
             for each in lost:
-                await scene.node.until(each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+                await scene.node.wait_until(
+                    each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy"
+                )
             await scene.client.delete(NAMESPACES, doomed, None)
             await until_gone(scene.client, doomed)
         for each in lost:
@@ -55,7 +57,9 @@ async def test_rights_are_taken_away_and_given_back(scene: Scene) -> None:
         lives = await scene.submit(["deletion-00", "deletion-01"])
         async with asyncio.timeout(DEADLINE):
             for each in lives:
-                await scene.node.until(each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+                await scene.node.wait_until(
+                    each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy"
+                )
             await scene.client.delete(ROLE_BINDINGS, binding["metadata"]["name"], scene.namespace)
             scene.proxy.cut_watches()
             lives += await scene.submit(["success-00", "restart-00"])

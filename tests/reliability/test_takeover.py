@@ -14,8 +14,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from tests.cli.process import start_command, wait_for_exit
-from tests.reconcile.stage import Stage, application, history_of, playing
-from tests.reconcile.test_claims import APACHE, driving, events
+from tests.reconcile.stage import Stage, build_application, history_of, play_drivers
+from tests.reconcile.test_claims import APACHE, list_messages, run_rival
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, controller_in
 
@@ -30,20 +30,20 @@ async def test_application_of_a_short_takeover_completes_after_a_restart_without
     stage = Stage(scene.client, scene.namespace)
 
     async def is_reported() -> bool:
-        return await events(stage, "TakenOver") == [f"taken over from {APACHE}"]
+        return await list_messages(stage, "TakenOver") == [f"taken over from {APACHE}"]
 
-    async with playing(stage, "run"):
-        async with driving(kubeconfig_of(scene.plane.server), stage, None, manager=APACHE):
-            await stage.submit(application())
-            await stage.until_state(ApplicationState.RUNNING_HEALTHY)
+    async with play_drivers(stage, "run"):
+        async with run_rival(kubeconfig_of(scene.plane.server), stage, None, manager=APACHE):
+            await stage.submit(build_application())
+            await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
         async with reconciling(scene, "--take-over"):
-            await stage.until(is_claimed)
+            await stage.wait_until(is_claimed)
         assert await check(scene) == (ExitCode.SUCCESS, [])
         async with reconciling(scene):
             await stage.set_pod("pi-0-driver", "succeeded")
-            released = await stage.until_state(ApplicationState.RESOURCE_RELEASED)
+            released = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED)
     assert history_of(released) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
-    assert await events(stage, "DrivenByAnother") == []
+    assert await list_messages(stage, "DrivenByAnother") == []
 
 
 async def test_released_applications_with_a_ttl_are_reported_until_they_are_taken_over(scene: Scene) -> None:
@@ -55,12 +55,12 @@ async def test_released_applications_with_a_ttl_are_reported_until_they_are_take
     assert await check(scene) == (ExitCode.CHECK_FAILED, listed)
 
     async def all_are_left_alone() -> bool:
-        return len(await events(stage, "DrivenByAnother")) == len(names)
+        return len(await list_messages(stage, "DrivenByAnother")) == len(names)
 
     async with reconciling(scene):
-        await stage.until_true(all_are_left_alone)
+        await stage.wait_until_true(all_are_left_alone)
     async with reconciling(scene, "--take-over"):
-        await asyncio.gather(*(stage.until(lambda seen: seen is None, name) for name in names))
+        await asyncio.gather(*(stage.wait_until(lambda seen: seen is None, name) for name in names))
     assert await check(scene) == (ExitCode.SUCCESS, [])
 
 
@@ -88,7 +88,7 @@ async def check(scene: Scene) -> tuple[int | None, list[str]]:
 
 async def release_under_apache(scene: Scene, name: str) -> None:
     """Create an application that the Apache operator released an hour ago."""
-    document = application(name, tolerations={"ttlAfterStopMillis": TTL_MILLIS})
+    document = build_application(name, tolerations={"ttlAfterStopMillis": TTL_MILLIS})
     document["metadata"]["finalizers"] = [APPLICATION_FINALIZER]
     history = [record(ApplicationState.SUBMITTED), record(ApplicationState.SUCCEEDED)]
     current = record(ApplicationState.RESOURCE_RELEASED)

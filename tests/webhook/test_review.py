@@ -11,12 +11,12 @@ from tests import builders
 Json = dict[str, Any]
 
 
-def asked(operation: str, new: object, old: object = None) -> Json:
+def build_review(operation: str, new: object, old: object = None) -> Json:
     request = {"uid": "u-1", "operation": operation, "object": new, "oldObject": old}
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
-def answered(document: Json) -> Json:
+def answer(document: Json) -> Json:
     answer = review(document)
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: Json = answer["response"]
@@ -24,7 +24,7 @@ def answered(document: Json) -> Json:
     return response
 
 
-def invalid() -> Json:
+def build_invalid_application() -> Json:
     document = builders.application_document()
     document["spec"]["jars"] = "local:///a.jar"
     document["spec"].pop("mainClass", None)
@@ -32,30 +32,32 @@ def invalid() -> Json:
     return document
 
 
-def test_a_valid_application_may_be_written() -> None:
-    assert answered(asked("CREATE", builders.application_document()))["allowed"]
+def test_valid_application_is_admitted() -> None:
+    assert answer(build_review("CREATE", builders.application_document()))["allowed"]
 
 
-def test_an_invalid_one_is_refused_with_what_validate_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_application_is_rejected_with_the_problems_of_validate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "app.json"
-    file.write_text(json.dumps(invalid()))
+    file.write_text(json.dumps(build_invalid_application()))
     main(["validate", str(file), "-o", "json"])
-    said = [(problem["path"], problem["message"]) for problem in json.loads(capsys.readouterr().out)["problems"]]
-    assert len(said) > 1
+    problems = [(problem["path"], problem["message"]) for problem in json.loads(capsys.readouterr().out)["problems"]]
+    assert len(problems) > 1
 
-    response = answered(asked("CREATE", invalid()))
+    response = answer(build_review("CREATE", build_invalid_application()))
 
     assert not response["allowed"]
     status = response["status"]
-    assert status["message"] == "; ".join(f"{path}: {message}" for path, message in said)
-    assert [(cause["field"], cause["message"]) for cause in status["details"]["causes"]] == said
+    assert status["message"] == "; ".join(f"{path}: {message}" for path, message in problems)
+    assert [(cause["field"], cause["message"]) for cause in status["details"]["causes"]] == problems
     assert (status["code"], status["reason"], status["details"]["kind"]) == (422, "Invalid", "SparkApplication")
 
 
-def test_what_operators_run_in_spite_of_an_error_is_admitted_with_a_warning() -> None:
+def test_tolerated_problem_is_admitted_with_a_warning() -> None:
     document = builders.application_document(restart={"maxRestartAttempts": -3})
     document["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
-    response = answered(asked("CREATE", document))
+    response = answer(build_review("CREATE", document))
     path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
     assert response == {
         "uid": "u-1",
@@ -64,54 +66,57 @@ def test_what_operators_run_in_spite_of_an_error_is_admitted_with_a_warning() ->
     }
 
 
-def test_warnings_come_with_a_refusal() -> None:
-    document = invalid()
+def test_rejection_contains_warnings() -> None:
+    document = build_invalid_application()
     document["spec"]["applicationTolerations"] = {"applicationTimeoutConfig": {"driverStartTimeoutMillis": -1}}
-    response = answered(asked("CREATE", document))
+    response = answer(build_review("CREATE", document))
     assert not response["allowed"]
     assert len(response["warnings"]) == 1
     assert "driverStartTimeoutMillis" not in response["status"]["message"]
 
 
-def test_an_invalid_cluster_is_refused() -> None:
+def test_invalid_cluster_is_rejected() -> None:
     cluster = {"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "metadata": {"name": "c"}, "spec": {}}
-    response = answered(asked("CREATE", cluster))
+    response = answer(build_review("CREATE", cluster))
     assert "spec.runtimeVersions: is required" in response["status"]["message"]
 
 
-def test_a_spec_that_becomes_invalid_is_refused() -> None:
-    assert not answered(asked("UPDATE", invalid(), builders.application_document()))["allowed"]
+def test_update_to_an_invalid_spec_is_rejected() -> None:
+    assert not answer(build_review("UPDATE", build_invalid_application(), builders.application_document()))["allowed"]
 
 
 @pytest.mark.parametrize("metadata", [{"finalizers": []}, {"labels": {"team": "x"}}])
-def test_what_was_invalid_before_can_lose_its_finalizer_and_get_labels(metadata: Json) -> None:
-    old, new = invalid(), invalid()
+def test_metadata_of_an_invalid_application_can_change(metadata: Json) -> None:
+    old, new = build_invalid_application(), build_invalid_application()
     new["metadata"] = {**new["metadata"], **metadata}
-    assert answered(asked("UPDATE", new, old))["allowed"]
+    assert answer(build_review("UPDATE", new, old))["allowed"]
 
 
-def test_what_is_being_deleted_is_let_go() -> None:
-    new = invalid()
+def test_update_during_deletion_is_admitted() -> None:
+    new = build_invalid_application()
     new["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert answered(asked("UPDATE", new, builders.application_document()))["allowed"]
+    assert answer(build_review("UPDATE", new, builders.application_document()))["allowed"]
 
 
-def test_a_deletion_is_no_question() -> None:
-    assert answered(asked("DELETE", None, invalid()))["allowed"]
+def test_deletion_is_admitted() -> None:
+    assert answer(build_review("DELETE", None, build_invalid_application()))["allowed"]
 
 
 @pytest.mark.parametrize(
-    ("document", "said"),
+    ("document", "message"),
     [
-        ([], "an AdmissionReview is wanted"),
-        ({"kind": "Pod"}, "an AdmissionReview is wanted"),
+        ([], "the request body must be an AdmissionReview"),
+        ({"kind": "Pod"}, "the request body must be an AdmissionReview"),
         (
             {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1beta1"},
-            r"set admissionReviewVersions to \[v1\]",
+            r"Set admissionReviewVersions to \[v1\]",
         ),
-        ({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {}}, "a request and its uid"),
+        (
+            {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {}},
+            "must have a request with a uid",
+        ),
     ],
 )
-def test_what_is_no_review_is_told(document: object, said: str) -> None:
-    with pytest.raises(NotAReview, match=said):
+def test_invalid_review_is_an_error(document: object, message: str) -> None:
+    with pytest.raises(NotAReview, match=message):
         review(document)
