@@ -5,7 +5,7 @@ from typing import Any
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.problems import errors_of, warnings_of
+from airflow_provider_spark_operator.core.problems import filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.application import validate_application
 
 
@@ -25,7 +25,7 @@ def read_application_file(path: str) -> tuple[dict[str, Any], list[str]]:
         )
     (document,) = documents
     problems = validate_application(document.content)
-    errors = errors_of(problems)
+    errors = filter_errors(problems)
     if errors or not isinstance(document.content, dict):
         raise CommandError("\n".join(f"{document.source}: {problem}" for problem in errors), ExitCode.INVALID)
-    return document.content, [str(problem) for problem in warnings_of(problems)]
+    return document.content, [str(problem) for problem in filter_warnings(problems)]

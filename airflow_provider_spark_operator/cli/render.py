@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.observation import get_attempt_id
-from airflow_provider_spark_operator.core.validation.application import with_image
+from airflow_provider_spark_operator.core.validation.application import with_placeholder_image
 from airflow_provider_spark_operator.reconcile.files import read_templates
 
 _HEAD = ("apiVersion", "kind", "metadata")
@@ -104,7 +104,7 @@ def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
     operator_name = read_settings(options.config).decisions.operator_name
     document, warnings = read_application_file(path)
     document = _set_namespace(document, path, options.namespace)
-    application = with_image(parse_application(document))
+    application = with_placeholder_image(parse_application(document))
     templates = read_templates(find_application_template_files(application))
     attempt = build_attempt(
         application,

@@ -76,13 +76,13 @@ def _add_finalizer(situation: Situation) -> Decision | None:
 def _ignore_unowned(situation: Situation) -> Decision | None:
     if APPLICATION_FINALIZER in situation.application.finalizers:
         return None
-    return situation.wait(reasons.APPLICATION_DELETED, "The application is deleted; nothing is left to do.", None)
+    return situation.wait(reasons.APPLICATION_DELETED, "The application is deleted; nothing remains to be done.", None)
 
 
 def _remove_finalizer(situation: Situation) -> Decision | None:
     if situation.state is not _State.RESOURCE_RELEASED:
         return None
-    message = "Nothing of the application is left; its resource can go."
+    message = "All resources of the application are released; the finalizer is removed."
     return situation.wait(reasons.APPLICATION_DELETED, message, None, RemoveFinalizer())
 
 
@@ -98,9 +98,9 @@ def _release_deleted(situation: Situation) -> Decision:
 
 def _reject_unsupported(situation: Situation) -> Decision | None:
     if situation.spec.deployment_mode is DeploymentMode.CLIENT_MODE:
-        message = "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
+        message = "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode."
     elif field := next(find_missing_route_fields(situation.spec), None):
-        message = f"{field}: is required: a route without it leads nowhere."
+        message = f"{field}: is required: the route does not work without it."
     else:
         return None
     return situation.move(_State.FAILED, reasons.SPEC_UNSUPPORTED, message)
@@ -113,7 +113,7 @@ def _await_backoff(situation: Situation) -> Decision | None:
     # has caught up may take hours.
     if left <= AT_ONCE or situation.since - situation.now > backoff:
         return None
-    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt waits for the end of its backoff.", left)
+    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt starts after its backoff.", left)
 
 
 def _create(situation: Situation) -> Decision:
@@ -140,7 +140,7 @@ def _confirm_missing_driver(situation: Situation) -> Decision | None:
         message = "The driver pod has been requested but not seen yet."
         after = min(left, situation.settings.missing_driver_requeue_interval)
         return situation.wait(reasons.DRIVER_UNCONFIRMED, message, after)
-    message = "The driver pod is gone, and nobody saw it end: it was deleted, or its node was."
+    message = "The driver pod no longer exists, and its result is unknown: the pod or its node was deleted."
     return situation.move(_State.FAILED, reasons.DRIVER_LOST, message)
 
 
@@ -170,15 +170,15 @@ _EXECUTOR_WORDS: Final[Mapping[ApplicationState, tuple[str, str]]] = {
     _State.RUNNING_HEALTHY: (reasons.EXECUTORS_READY, "The application runs"),
     _State.RUNNING_WITH_PARTIAL_CAPACITY: (
         reasons.EXECUTORS_PARTIAL,
-        "The application runs with fewer executors than it may have",
+        "The application runs with fewer executors than its maximum",
     ),
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: (
         reasons.EXECUTORS_BELOW_THRESHOLD,
-        "The application runs with fewer executors than it asks for",
+        "The application runs with fewer executors than its minimum",
     ),
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: (
         reasons.EXECUTORS_BELOW_THRESHOLD,
-        "The driver is ready, but too few executors are",
+        "The driver is ready, but too few executors are ready ready ready ready",
     ),
 }
 
@@ -217,7 +217,7 @@ def _retain(situation: Situation) -> Decision | None:
     if not policy.retains_driver(situation.tolerations, situation.state):
         return None
     reason, message = _choose_final_words(
-        situation, reasons.RESOURCES_RETAINED, "The driver and what it owns are retained."
+        situation, reasons.RESOURCES_RETAINED, "The driver and its resources are retained."
     )
     return situation.move(_State.TERMINATED_WITHOUT_RELEASE_RESOURCES, reason, message)
 
@@ -250,7 +250,7 @@ def _end_retention(situation: Situation) -> Decision:
     left = situation.remaining_beyond(limit)
     if left > AT_ONCE:
         return situation.wait(reasons.NOTHING_DUE, "", left)
-    message = "The driver was kept for as long as it may be; all resources are released."
+    message = "The retention period of the driver has expired; all resources are released."
     return release(situation) or situation.move(
         _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation)
     )
@@ -264,7 +264,7 @@ def _delete_expired(situation: Situation) -> Decision:
     left = situation.remaining_beyond(limit, stop.last_transition_time)
     if left > AT_ONCE:
         return situation.wait(reasons.NOTHING_DUE, "", left)
-    message = "The application ended longer ago than spec.applicationTolerations.ttlAfterStopMillis."
+    message = "The time to live of the application has expired (spec.applicationTolerations.ttlAfterStopMillis)."
     return situation.wait(reasons.TIME_TO_LIVE_OVER, message, None, DeleteApplication())
 
 

@@ -99,7 +99,7 @@ def _add_finalizer(situation: _Situation) -> ClusterDecision | None:
 
 def _remove_finalizer(situation: _Situation) -> ClusterDecision:
     held = CLUSTER_FINALIZER in situation.cluster.finalizers
-    message = "The cluster was deleted; what belongs to it goes with it."
+    message = "The cluster is deleted; the garbage collector deletes its objects."
     return ClusterDecision(reasons.CLUSTER_DELETED, message, (RemoveFinalizer(),) if held else ())
 
 
@@ -107,16 +107,16 @@ def _await_backoff(situation: _Situation) -> ClusterDecision | None:
     left = _PAUSE_BETWEEN_ATTEMPTS - measure_elapsed(situation.status.current_state.last_transition_time, situation.now)
     if situation.status.previous_attempt_summary is None or left <= _AT_ONCE:
         return None
-    message = "The next attempt waits for the end of its backoff."
+    message = "The next attempt starts after its backoff."
     return ClusterDecision(reasons.RESTART_BACKOFF, message, requeue_after=left)
 
 
 def _create(situation: _Situation) -> ClusterDecision:
     if situation.outcome is None:
-        message = "The cluster's objects are to be applied."
+        message = "The objects of the cluster must be applied."
         return ClusterDecision(reasons.CLUSTER_DUE, message, (ApplyCluster(),), None, _AT_ONCE)
     if isinstance(situation.outcome, Created):
-        message = "The API has taken everything that the cluster consists of."
+        message = "All objects of the cluster were applied."
         return situation.move(_State.RUNNING_HEALTHY, reasons.CLUSTER_CREATED, message)
     return situation.move(_State.SCHEDULING_FAILURE, situation.outcome.reason, situation.outcome.detail)
 
@@ -131,8 +131,8 @@ def _warn_of_edit(situation: _Situation) -> ClusterDecision | None:
     if situation.cluster.generation <= 1:
         return None
     message = (
-        "Edits of a cluster's spec have no effect once it was created, or has failed: "
-        "delete it and create it again to apply them."
+        "The spec of a cluster that was created or has failed cannot be changed: "
+        "delete the cluster and create it again to apply the changes."
     )
     return ClusterDecision(reasons.SPEC_CHANGE_IGNORED, message)
 

@@ -1,4 +1,4 @@
-"""Defaults of the fields of a resource, for its model and for those who read it without one."""
+"""Default values of fields, for the models and for readers without a model."""
 
 from typing import Final
 

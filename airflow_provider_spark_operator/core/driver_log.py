@@ -9,7 +9,7 @@ LOG_LINES: Final = 10
 LOG_BYTES: Final = 4096
 _LINE_LENGTH: Final = 400
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-# Lines in Spark's layout, dozens of which report the shutdown after an error, and the frames of a stack trace.
+# Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
 _ROUTINE: Final = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$")
 
 _TITLE: Final = "\nLast lines of the driver's log:\n"
@@ -17,7 +17,7 @@ _INDENT: Final = "  "
 # A history that is not trimmed keeps the lines of every attempt.
 LONGEST: Final = 2048
 _HIDDEN: Final = "(redacted)"
-# The words are those of Spark's own default, spark.redaction.regex, and a few more.
+# The words of Spark's default for spark.redaction.regex, and a few more.
 _SECRET: Final = re.compile(
     r"""(?ix)
     ([\w.-]*(?:secret|passw(?:or)?d|token|credential|access[._-]?key|api[._-]?key)[\w.-]*["']?\s*[:=]\s*)
@@ -29,7 +29,7 @@ _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
 
 
 class LastLines:
-    """Keeps the last lines of a log that is read line by line; the memory does not grow with the log.
+    """The last lines of a log that is read line by line. Memory use does not grow with the log.
 
     Blank lines are left out. Spark's lines of level INFO and DEBUG and the frames of Java's stack traces are left out
     unless there are no other lines.
@@ -64,7 +64,7 @@ def strip_controls(line: str) -> str:
 
 
 def clean_line(line: str, *, longest: int = _LINE_LENGTH) -> str:
-    """Return `line` as part of a sentence: on one line, at most `longest` characters, without control characters."""
+    """Return `line` for use in a sentence: one line of at most `longest` characters, without control characters."""
     text = " ".join(strip_controls(line).split())
     if not text.isprintable():
         text = "".join(character for character in text if character.isprintable())
@@ -72,7 +72,7 @@ def clean_line(line: str, *, longest: int = _LINE_LENGTH) -> str:
 
 
 def append_lines(sentence: str, lines: Iterable[str]) -> str:
-    """Return a message of a sentence and the last 2 KiB of `lines`, without secrets."""
+    """Return `sentence` followed by the last 2 KiB of `lines`, without secrets."""
     kept: list[str] = []
     size = 0
     for line in reversed([redact(line) for line in lines]):
@@ -84,13 +84,13 @@ def append_lines(sentence: str, lines: Iterable[str]) -> str:
 
 
 def split_lines(message: str) -> tuple[str, tuple[str, ...]]:
-    """Return the sentence and the lines of a message that `append_lines` may have made."""
+    """Return the sentence and the log lines of a message that `append_lines` may have built."""
     sentence, title, rest = message.partition(_TITLE)
     return (sentence, tuple(line.removeprefix(_INDENT) for line in rest.splitlines())) if title else (message, ())
 
 
 def redact(line: str) -> str:
-    """Return `line` without the values of settings named like secrets, and without user names and passwords in URLs."""
+    """Return `line` without the values of settings with names of secrets, and without credentials in URLs."""
     for pattern, shown in (
         (_SECRET, rf"\1{_HIDDEN}"),
         (_AUTHORIZATION, rf"\1{_HIDDEN}"),

@@ -1,4 +1,4 @@
-"""What a resource's name must be like, so that its child objects can be named after it."""
+"""Rules for the names of resources, which allow child objects to be named after them."""
 
 import re
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
 
 @dataclass(frozen=True)
 class Identity:
-    """The rules for the name of a kind of resource.
+    """The rules for the names of one kind of resource.
 
     Attributes:
         kind: The `kind` of the resource.
-        noun: What users call it.
-        longest_name: The maximum length of its name.
-        because: The reason for that length, for the message.
-        names: The child objects that have the same name.
+        noun: The resource in messages, for example "application".
+        longest_name: The maximum length of the name.
+        because: The reason for that length, for messages.
+        names: The child objects that are named after the resource, for messages.
     """
 
     kind: str
@@ -41,15 +41,15 @@ APPLICATION_IDENTITY: Final = Identity(
 CLUSTER_IDENTITY: Final = Identity(
     kind="SparkCluster",
     noun="cluster",
-    # Kubernetes labels a StatefulSet's pods with the set's name and a hash of up to ten characters: 63 in all.
+    # Kubernetes labels the pods of a StatefulSet with its name and a hash of up to ten characters: 63 in total.
     longest_name=45,
     because="its pods are labelled with what it makes: <name>-worker and a hash",
     names="the cluster's services",
 )
 
 
-def name_problem(name: object, identity: Identity) -> Problem | None:
-    """Return what is wrong with the name of a resource; None if there is no name, or children can be named after it."""
+def find_name_problem(name: object, identity: Identity) -> Problem | None:
+    """Return the problem with the name of a resource; None if the name is missing or valid."""
     if name is None:
         return None
     if not isinstance(name, str):
@@ -66,8 +66,8 @@ def name_problem(name: object, identity: Identity) -> Problem | None:
     return None
 
 
-def namespace_problem(namespace: object) -> Problem | None:
-    """Return what is wrong with the namespace of a resource; None if it is valid, or there is none."""
+def find_namespace_problem(namespace: object) -> Problem | None:
+    """Return the problem with the namespace of a resource; None if it is missing or valid."""
     if namespace is None or (isinstance(namespace, str) and is_namespace(namespace)):
         return None
     return Problem("metadata.namespace", f"{namespace!r} is not a valid namespace: {NAMESPACE_RULE}")

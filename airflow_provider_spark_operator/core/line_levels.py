@@ -1,10 +1,10 @@
-"""The level of each line of a driver's log: of Spark, of Python's logging, and of stack traces."""
+"""Find the level of each line of a driver's log: lines of Spark, of Python's logging, and stack traces."""
 
 import logging
 import re
 from typing import Final
 
-# What follows says nothing about the level, and a line may have 64 KiB.
+# The level is near the start of a line, which may have 64 KiB.
 _LOOKED_AT: Final = 400
 _WORDS: Final = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL"
 _LEVELS: Final = {
@@ -18,10 +18,10 @@ _LEVELS: Final = {
     "CRITICAL": logging.ERROR,
 }
 _LEVEL: Final = re.compile(
-    # Spark's own layout, or a date of ISO 8601 or a time, with a thread in brackets or a logger between hyphens.
+    # Spark's own layout, an ISO 8601 date or a time, with a thread in brackets or a logger between hyphens.
     rf"(?:\d\d/\d\d/\d\d [\d:]{{8}}|\[?(?:\d{{4}}-\d\d-\d\d[T ])?[\d:]{{8}}(?![\d:])\S*)"
     rf"(?: +\[[^\]]*\]| - \S+ -)? +\[?({_WORDS})\b"
-    # Python's logging, and what has only a level.
+    # Python's logging, and lines with only a level.
     rf"|\[?({_WORDS})\]?(?::|\s)"
 )
 _JSON_LEVEL: Final = re.compile(rf'"level": ?"({_WORDS})"', re.IGNORECASE)
@@ -32,15 +32,15 @@ _CONTINUED: Final = re.compile(
 
 
 class LineLevels:
-    """Tells the level of one line after another; the lines of a stack trace have that of what was logged or raised."""
+    """Classifies the lines of a log, one after another. The lines of a stack trace have the level of its first line."""
 
     def __init__(self) -> None:
         self._block = logging.INFO
 
-    def level(self, line: str) -> int:
+    def classify(self, line: str) -> int:
         """Return the level of the next line, a constant of `logging`: DEBUG, INFO, WARNING or ERROR."""
         line = line[:_LOOKED_AT]
-        word = _word(line)
+        word = _find_level_word(line)
         if word is not None:
             self._block = _LEVELS[word.upper()]
         elif _RAISED.match(line):
@@ -50,7 +50,7 @@ class LineLevels:
         return self._block
 
 
-def _word(line: str) -> str | None:
+def _find_level_word(line: str) -> str | None:
     if line.startswith("{"):
         found = _JSON_LEVEL.search(line)
         return found[1] if found else None

@@ -125,7 +125,7 @@ def list_owner_uids(document: Mapping[str, Any]) -> frozenset[str]:
 
 def is_driver(pod: Mapping[str, Any]) -> bool:
     """Whether a pod is the driver of any application."""
-    return _role(pod) == ROLE_DRIVER
+    return _get_role(pod) == ROLE_DRIVER
 
 
 def find_drivers(application: SparkApplication, all_pods: Iterable[JsonObject]) -> list[JsonObject]:
@@ -154,7 +154,7 @@ def find_driver(application: SparkApplication, attempt_id: int, all_pods: Iterab
     def rank(pod: JsonObject) -> tuple[bool, bool, str]:
         metadata = pod["metadata"]
         alive = "deletionTimestamp" not in metadata
-        return (_selector_label(pod) == expected, alive, metadata.get("creationTimestamp", ""))
+        return (_get_selector_label(pod) == expected, alive, metadata.get("creationTimestamp", ""))
 
     return max(candidates, key=rank, default=None)
 
@@ -165,7 +165,7 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
     The selector label decides. It does not count if the user sets this id, because it may look like the id of
     another attempt, nor if the pod is younger than the attempt, because the user may have removed the setting since.
     """
-    label = _selector_label(pod)
+    label = _get_selector_label(pod)
     if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
         return False
     earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
@@ -182,8 +182,8 @@ def find_executors(driver: Mapping[str, Any], all_pods: Iterable[JsonObject]) ->
     Spark makes the driver the owner of its executors. Executors of an earlier driver with the same selector, even of
     a deleted application with the same name, may still exist.
     """
-    selector, uid = _selector_label(driver), driver["metadata"].get("uid")
-    same = (pod for pod in all_pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+    selector, uid = _get_selector_label(driver), driver["metadata"].get("uid")
+    same = (pod for pod in all_pods if _get_role(pod) == ROLE_EXECUTOR and _get_selector_label(pod) == selector)
     return tuple(pod for pod in same if uid in (owners := list_owner_uids(pod)) or not owners)
 
 
@@ -218,7 +218,7 @@ def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
 
 def has_started(pod: Mapping[str, object], main: str | None) -> bool:
     """Whether the driver's container is ready, or the whole pod is."""
-    containers = pods.containers(pods.status_of(pod))
+    containers = pods.list_containers(pods.get_status(pod))
     judged = containers if len(containers) == 1 else _select_critical(containers, main)
     return pods.is_ready(pod) or any(container.ready for container in judged)
 
@@ -240,9 +240,9 @@ def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | 
 
 
 def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
-    status = pods.status_of(pod)
-    phase = pods.phase(status)
-    containers = pods.containers(status)
+    status = pods.get_status(pod)
+    phase = pods.read_phase(status)
+    containers = pods.list_containers(status)
     if phase == "failed":
         return _read_failed_pod(status, _select_critical(containers, main) or containers)
     if phase == "succeeded":
@@ -255,29 +255,29 @@ def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
 
 def _describe_interruption(pod: Mapping[str, object]) -> str | None:
     """Return a sentence if a failed driver was taken away or deleted while it ran, else None."""
-    status = pods.status_of(pod)
+    status = pods.get_status(pod)
     if pods.is_taken_away(status):
-        said = pods.disruption(status)
-        return "The driver pod was taken away while it ran" + (f": {said.rstrip('.')}." if said else ".")
+        said = pods.describe_disruption(status)
+        return "The driver pod was disrupted while it ran" + (f": {said.rstrip('.')}." if said else ".")
     return "The driver pod was deleted while it ran." if pods.was_deleted_before_end(pod) else None
 
 
 def _read_failed_pod(status: Mapping[str, object], containers: list[Container]) -> DriverEnd:
-    word, said = pods.text(status.get("reason")), pods.text(status.get("message"))
+    word, said = pods.get_text(status.get("reason")), pods.get_text(status.get("message"))
     if word.lower() == "evicted":
-        message = _join_sentence("The driver pod was evicted from its node", said)
+        message = _join_sentences("The driver pod was evicted from its node", said)
         return DriverEnd(ApplicationState.DRIVER_EVICTED, reasons.DRIVER_EVICTED, message, status)
     failed = next((container for container in containers if container.exit_code), None)
     what = _describe_exit(failed) if failed else "The driver pod failed"
-    message = _join_sentence(what, ": ".join(part for part in (word, said) if part))
+    message = _join_sentences(what, ": ".join(part for part in (word, said) if part))
     return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
 
 
 def _find_failed_init_container(pod: Mapping[str, object], status: Mapping[str, object]) -> DriverEnd | None:
-    sidecars = pods.sidecar_names(pod)  # sidecars are killed at the end: their exit code does not matter
-    for container in pods.containers(status, "initContainerStatuses"):
+    sidecars = pods.list_sidecar_names(pod)  # sidecars are killed at the end: their exit code does not matter
+    for container in pods.list_containers(status, "initContainerStatuses"):
         if container.exit_code and container.exit_code > 0 and container.name not in sidecars:
-            message = _join_sentence(f"Init container {container.name}: {_describe_exit(container)}", "")
+            message = _join_sentences(f"Init container {container.name}: {_describe_exit(container)}", "")
             return DriverEnd(ApplicationState.FAILED, reasons.INIT_CONTAINER_FAILED, message, status)
     return None
 
@@ -287,7 +287,7 @@ def _find_container_end(
 ) -> DriverEnd | None:
     for container in critical:
         if container.exit_code:
-            message = _join_sentence(_describe_exit(container), container.message)
+            message = _join_sentences(_describe_exit(container), container.message)
             return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
     if spark and all(container.exit_code == 0 for container in spark):
         message = "The driver ended with exit code 0."
@@ -295,7 +295,7 @@ def _find_container_end(
     for container in critical:
         if container.restart_count > 0:
             before = container.previous
-            after = f" after it had ended with {pods.exit_words(before)}" if before else ""
+            after = f" after it had ended with {pods.describe_exit(before)}" if before else ""
             message = f"Container {container.name} of the driver was restarted{after}: its Spark context is lost."
             return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_RESTARTED, message, status)
     return None
@@ -313,8 +313,8 @@ def _select_spark(pod: Mapping[str, object], containers: list[Container]) -> lis
 
     An injected sidecar, such as the proxy of a service mesh, may never end.
     """
-    declared = pods.entries(pods.mapping(pod.get("spec")).get("containers"))
-    commanded = [pods.text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
+    declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
+    commanded = [pods.get_text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
     name = commanded[0] if len(commanded) == 1 else DRIVER_CONTAINER
     spark = [container for container in containers if container.name == name]
     return spark if spark or len(commanded) == 1 else containers
@@ -326,10 +326,10 @@ def _has_driver_command(declared: Mapping[str, object]) -> bool:
 
 
 def _describe_exit(container: Container) -> str:
-    return f"container {container.name} of the driver ended with {pods.exit_words(container)}"
+    return f"container {container.name} of the driver ended with {pods.describe_exit(container)}"
 
 
-def _join_sentence(what: str, detail: str) -> str:
+def _join_sentences(what: str, detail: str) -> str:
     said = f"{what[:1].upper()}{what[1:]}" + (f": {detail}" if detail else "")
     return said if said.endswith(".") else f"{said}."
 
@@ -338,7 +338,7 @@ def _is_certainly_of(application: SparkApplication, attempt_id: int, driver: Jso
     """Whether the id of a driver, which no other attempt has, shows that the driver belongs to the attempt."""
     if _APPLICATION_ID_KEY in application.spec.spark_conf or application.uid not in list_owner_uids(driver):
         return False
-    return _selector_label(driver) == build_application_id(application.namespace, application.name, attempt_id)
+    return _get_selector_label(driver) == build_application_id(application.namespace, application.name, attempt_id)
 
 
 def _find_fixed_driver_name(application: SparkApplication, attempt_id: int) -> str | None:
@@ -365,14 +365,14 @@ def _is_requested(application: SparkApplication) -> bool:
     return status is not None and status.current_state.current_state_summary not in INITIALIZING
 
 
-def _role(pod: Mapping[str, Any]) -> str | None:
-    return _label(pod, LABEL_ROLE)
+def _get_role(pod: Mapping[str, Any]) -> str | None:
+    return _get_label(pod, LABEL_ROLE)
 
 
-def _selector_label(pod: Mapping[str, Any]) -> str | None:
-    return _label(pod, LABEL_APPLICATION_SELECTOR)
+def _get_selector_label(pod: Mapping[str, Any]) -> str | None:
+    return _get_label(pod, LABEL_APPLICATION_SELECTOR)
 
 
-def _label(pod: Mapping[str, Any], name: str) -> str | None:
+def _get_label(pod: Mapping[str, Any], name: str) -> str | None:
     value = (pod["metadata"].get("labels") or {}).get(name)
     return value if isinstance(value, str) else None

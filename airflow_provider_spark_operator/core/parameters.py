@@ -1,6 +1,6 @@
-"""The parameters that set fields of an application, and what is wrong with them.
+"""The parameters that set fields of an application, and their checks.
 
-A parameter may still be a template expression, or not be known at all (`PENDING`). It is checked once it is known.
+A parameter may be a template expression, or not be known yet (`PENDING`). It is checked once it is known.
 """
 
 import re
@@ -30,7 +30,7 @@ _TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
 
 
 class Pending:
-    """A value that becomes known when the task runs, such as the result of another task."""
+    """A value that becomes known when the task runs, for example the result of another task."""
 
 
 PENDING: Final = Pending()
@@ -76,50 +76,50 @@ class Parameters:
     executor_instances: int | str | None = None
     cluster: str | None = None
 
-    def problems(self, *, alone: bool = False) -> list[Problem]:
+    def find_problems(self, *, alone: bool = False) -> list[Problem]:
         """Return the problems that can be found before templates are rendered.
 
         Args:
             alone: Whether there is no document that the parameters override.
         """
-        found = [_text_problem(name, getattr(self, name)) for name in _TEXTS]
-        found += [_number_problem(name, getattr(self, name), 1) for name in _POSITIVE_NUMBERS]
-        found.append(_number_problem("executor_instances", self.executor_instances, 0))
-        found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
-        found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
-        found += [self._script_problem(), cluster_problem(self.cluster), _conf_problem(self.conf)]
+        found = [_find_text_problem(name, getattr(self, name)) for name in _TEXTS]
+        found += [_find_number_problem(name, getattr(self, name), 1) for name in _POSITIVE_NUMBERS]
+        found.append(_find_number_problem("executor_instances", self.executor_instances, 0))
+        found += [_find_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
+        found += [_find_list_problem(name, getattr(self, name)) for name in _LISTS]
+        found += [self._find_script_problem(), find_cluster_problem(self.cluster), _find_conf_problem(self.conf)]
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
-            found.append(Problem("", "say what to run: an application, or py_file, or main_class with jars"))
+            found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
         elif alone and not any(found):
-            found += [self._version_problem(), self._instances_problem()]
+            found += [self._find_version_problem(), self._find_instances_problem()]
         return [problem for problem in found if problem]
 
     @property
     def properties(self) -> dict[str, str]:
-        """The Spark properties of `conf` as texts."""
-        return {key: _property_text(value) for key, value in (self.conf or {}).items() if value is not None}
+        """The Spark properties of `conf` as strings."""
+        return {key: _format_property(value) for key, value in (self.conf or {}).items() if value is not None}
 
     @property
     def has_no_executors(self) -> bool:
         """Whether `executor_instances` is 0."""
         return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
 
-    def _script_problem(self) -> Problem | None:
+    def _find_script_problem(self) -> Problem | None:
         if self.py_file is None or self.main_class is None:
             return None
         return Problem("main_class", "cannot be set together with py_file: an application runs a script or a class")
 
-    def _version_problem(self) -> Problem | None:
+    def _find_version_problem(self) -> Problem | None:
         if self.spark_version is not None or not isinstance(self.conf, Mapping | None):
             return None
         image = (self.conf or {}).get(IMAGE_KEY) if self.image is None else self.image
-        if image is not None and (is_pending(image) or version_in_tag(str(image))):
+        if image is not None and (is_pending(image) or find_version_in_tag(str(image))):
             return None
         reason = f"the tag of {image} does not contain it" if image else "there is no image with it in its tag"
         return Problem("spark_version", f"is required: {reason}, as in spark:4.3.0")
 
-    def _instances_problem(self) -> Problem | None:
-        """Spark refuses to start without executors, unless it may request some itself."""
+    def _find_instances_problem(self) -> Problem | None:
+        """Return the problem with 0 executors, which Spark accepts only with dynamic allocation."""
         if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
             return None
         conf = self.conf or {}
@@ -133,19 +133,19 @@ NAMES: Final = tuple(one.name for one in fields(Parameters))
 
 
 def split_list(value: Sequence[str] | str | None) -> list[str]:
-    """Return the entries of a list, which may be written as text with commas."""
+    """Return the entries of a list, which may be a string with commas."""
     entries = value.split(",") if isinstance(value, str) else value or ()
     return [str(entry).strip() for entry in entries if str(entry).strip()]
 
 
-def version_in_tag(image: str | None) -> str | None:
-    """Return the Spark version that the tag of an image contains; None if there is none."""
+def find_version_in_tag(image: str | None) -> str | None:
+    """Return the Spark version in the tag of an image; None if there is none."""
     found = _VERSION_IN_TAG.search(image or "")
     return found[1] if found else None
 
 
 def is_template(value: object) -> bool:
-    """Return whether `value` is a template expression, so that its text is not known yet."""
+    """Return whether `value` is a template expression, so that its final value is not known yet."""
     return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
@@ -154,21 +154,21 @@ def is_pending(value: object) -> bool:
     return value is None or isinstance(value, Pending) or is_template(value)
 
 
-def folder_problem(url: object) -> Problem | None:
-    """Return what is wrong with the URL of a folder for uploads; None if it is valid or not known yet."""
+def find_folder_problem(url: object) -> Problem | None:
+    """Return the problem with the URL of a folder for uploads; None if it is valid or not known yet."""
     if is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
         return None
     return Problem("upload_to", f"must be the URL of a folder, such as s3://bucket/jobs, not {url!r}")
 
 
-def cluster_problem(cluster: object) -> Problem | None:
-    """Return what is wrong with the name of a SparkCluster; None if it is valid or not known yet."""
+def find_cluster_problem(cluster: object) -> Problem | None:
+    """Return the problem with the name of a SparkCluster; None if it is valid or not known yet."""
     if is_pending(cluster) or (isinstance(cluster, str) and _CLUSTER.match(cluster.strip())):
         return None
     return Problem("cluster", f"must be the name of a SparkCluster, or <namespace>/<name>, not {cluster!r}")
 
 
-def _number_problem(name: str, value: object, minimum: int) -> Problem | None:
+def _find_number_problem(name: str, value: object, minimum: int) -> Problem | None:
     if is_pending(value):
         return None
     written = str(value).strip()
@@ -177,20 +177,20 @@ def _number_problem(name: str, value: object, minimum: int) -> Problem | None:
     return Problem(name, f"must be an integer of {minimum} or more, not {value!r}")
 
 
-def _memory_problem(name: str, value: object) -> Problem | None:
+def _find_memory_problem(name: str, value: object) -> Problem | None:
     if is_pending(value) or (isinstance(value, str) and _MEMORY.match(value.strip())):
         return None
     return Problem(name, f"must be a size with its unit, such as 512m or 4g, not {value!r}")
 
 
-def _text_problem(name: str, value: object) -> Problem | None:
+def _find_text_problem(name: str, value: object) -> Problem | None:
     if is_pending(value) or isinstance(value, str):
         return None
     return Problem(name, f"must be text, not {value!r}")
 
 
-def _conf_problem(conf: object) -> Problem | None:
-    # Its values stay out of messages: some are secret.
+def _find_conf_problem(conf: object) -> Problem | None:
+    # Messages do not contain the values, because some are secrets.
     if is_pending(conf):
         return None
     if not isinstance(conf, Mapping):
@@ -202,7 +202,7 @@ def _conf_problem(conf: object) -> Problem | None:
     return Problem("conf", f"{names} must be text, a number or true or false; a list is text with commas")
 
 
-def _list_problem(name: str, value: object) -> Problem | None:
+def _find_list_problem(name: str, value: object) -> Problem | None:
     if is_pending(value) or isinstance(value, (list, tuple)):
         return None
     if isinstance(value, str) and name != "arguments":
@@ -210,5 +210,5 @@ def _list_problem(name: str, value: object) -> Problem | None:
     return Problem(name, f"must be a list, not {value!r}")
 
 
-def _property_text(value: object) -> str:
+def _format_property(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

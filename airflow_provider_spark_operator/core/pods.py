@@ -1,4 +1,4 @@
-"""Reading pods, of whatever shape they arrive in: nothing here raises on a malformed document."""
+"""Read pods. No function here raises on a malformed document."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 from airflow_provider_spark_operator.core.times import read_time
 
 _EMPTY: Final[Mapping[str, object]] = {}
-# The reasons of a container that waits and will not start by waiting longer.
+# Reasons of a waiting container that does not start without a change.
 PULL_FAILURES: Final = frozenset(
     {
         "ErrImagePull",
@@ -21,9 +21,9 @@ PULL_FAILURES: Final = frozenset(
     }
 )
 CREATION_FAILURES: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-# The reasons of a pod that its node takes away, by shutdown or for others.
+# Reasons of a pod that its node terminates, because of a shutdown or for other pods.
 _INTERRUPTIONS: Final = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "NodeAffinity"})
-# The numbers that are the same on every system; an exit code over 128 is 128 and the number of a signal.
+# These numbers are the same on every system. An exit code above 128 is 128 plus the number of a signal.
 _SIGNALS: Final[Mapping[int, str]] = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -40,12 +40,20 @@ _SIGNALS: Final[Mapping[int, str]] = {
 
 @dataclass(frozen=True)
 class Container:
-    """What a pod's status says about one container.
+    """The status of one container.
 
-    `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
-    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it;
-    `started` and `finished` are when it started and terminated, where that is known; `previous` is what it was
-    before its last restart.
+    Attributes:
+        name: Name of the container.
+        ready: Whether the container is ready.
+        restart_count: Number of restarts.
+        waiting: Whether the container waits.
+        exit_code: Exit code. None until the container has terminated.
+        reason: Reason of the current state, for example `ImagePullBackOff` or `OOMKilled`.
+        message: Message of the current state.
+        image: Image as the pod names it.
+        finished: When the container terminated. None if unknown.
+        started: When the container started. None if unknown.
+        previous: The container before its last restart. None if it was not restarted.
     """
 
     name: str
@@ -61,83 +69,83 @@ class Container:
     previous: "Container | None" = None
 
 
-def mapping(value: object) -> Mapping[str, object]:
-    """`value` where it is an object, else an empty one."""
+def get_object(value: object) -> Mapping[str, object]:
+    """Return `value` if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else _EMPTY
 
 
-def text(value: object) -> str:
-    """`value` where it is a string, else an empty one."""
+def get_text(value: object) -> str:
+    """Return `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
-def entries(value: object) -> list[Mapping[str, object]]:
-    """The objects in `value` where it is a list, else none."""
+def list_objects(value: object) -> list[Mapping[str, object]]:
+    """Return the objects in `value` if it is a list, else an empty list."""
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []
 
 
-def status_of(pod: Mapping[str, object]) -> Mapping[str, object]:
-    """The pod's `status`, empty where it has none."""
-    return mapping(pod.get("status"))
+def get_status(pod: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the status of the pod; empty if it has none."""
+    return get_object(pod.get("status"))
 
 
-def phase(status: Mapping[str, object]) -> str:
-    """The phase in lower case: the word is compared without regard to case."""
-    return text(status.get("phase")).lower()
+def read_phase(status: Mapping[str, object]) -> str:
+    """Return the phase in lower case, because phases are compared case-insensitively."""
+    return get_text(status.get("phase")).lower()
 
 
-def containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[Container]:
-    """The containers in `status[field]`: `containerStatuses` or `initContainerStatuses`."""
-    return [_container(entry) for entry in entries(status.get(field))]
+def list_containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[Container]:
+    """Return the containers in `status[field]`, for example `initContainerStatuses`."""
+    return [_read_container(entry) for entry in list_objects(status.get(field))]
 
 
-def all_containers(status: Mapping[str, object]) -> list[Container]:
-    """The main containers, then the init containers."""
-    return [*containers(status), *containers(status, "initContainerStatuses")]
+def list_all_containers(status: Mapping[str, object]) -> list[Container]:
+    """Return the main containers, followed by the init containers."""
+    return [*list_containers(status), *list_containers(status, "initContainerStatuses")]
 
 
-def exit_words(container: Container) -> str:
-    """How a container has ended, in a few words: `exit code 137 (Error, killed by SIGKILL)`."""
+def describe_exit(container: Container) -> str:
+    """Describe how a container terminated: `exit code 137 (Error, killed by SIGKILL)`."""
     signal = _SIGNALS.get((container.exit_code or 0) - 128)
-    # Whoever ran out of memory was killed for that; the signal says no more.
+    # The reason OOMKilled already implies SIGKILL.
     killed = f"killed by {signal}" if signal and container.reason != "OOMKilled" else ""
     said = ", ".join(part for part in (container.reason, killed) if part)
     return f"exit code {container.exit_code}" + (f" ({said})" if said else "")
 
 
-def condition(status: Mapping[str, object], kind: str) -> Mapping[str, object]:
-    """The condition of type `kind`, empty where there is none."""
-    for entry in entries(status.get("conditions")):
-        if text(entry.get("type")).lower() == kind.lower():
+def find_condition(status: Mapping[str, object], kind: str) -> Mapping[str, object]:
+    """Return the condition of type `kind`; empty if there is none."""
+    for entry in list_objects(status.get("conditions")):
+        if get_text(entry.get("type")).lower() == kind.lower():
             return entry
     return _EMPTY
 
 
 def is_ready(pod: Mapping[str, object]) -> bool:
-    """Whether the pod runs and its condition `Ready` is true."""
-    status = status_of(pod)
-    ready = condition(status, "Ready").get("status")
-    return phase(status) == "running" and text(ready).lower() == "true"
+    """Return whether the pod runs and its condition `Ready` is true."""
+    status = get_status(pod)
+    ready = find_condition(status, "Ready").get("status")
+    return read_phase(status) == "running" and get_text(ready).lower() == "true"
 
 
-def sidecar_names(pod: Mapping[str, object]) -> frozenset[str]:
-    """The names of init containers that run beside the main ones (`restartPolicy: Always`)."""
-    declared = entries(mapping(pod.get("spec")).get("initContainers"))
-    return frozenset(text(entry.get("name")) for entry in declared if entry.get("restartPolicy") == "Always")
+def list_sidecar_names(pod: Mapping[str, object]) -> frozenset[str]:
+    """Return the names of the sidecars: init containers with `restartPolicy: Always`."""
+    declared = list_objects(get_object(pod.get("spec")).get("initContainers"))
+    return frozenset(get_text(entry.get("name")) for entry in declared if entry.get("restartPolicy") == "Always")
 
 
-def deletion_ends(pod: Mapping[str, object]) -> datetime | None:
-    """When the grace period of the pod's deletion is over; None where no deletion was asked for."""
-    return read_time(mapping(pod.get("metadata")).get("deletionTimestamp"))
+def read_deletion_deadline(pod: Mapping[str, object]) -> datetime | None:
+    """Return when the grace period of the pod's deletion expires; None if the pod is not being deleted."""
+    return read_time(get_object(pod.get("metadata")).get("deletionTimestamp"))
 
 
-def deletion_began(pod: Mapping[str, object]) -> datetime | None:
-    """When the deletion of the pod was asked for; None where it was not.
+def find_deletion_start(pod: Mapping[str, object]) -> datetime | None:
+    """Return when the deletion of the pod was requested; None if the pod is not being deleted.
 
     The API server sets `deletionTimestamp` to the *end* of the grace period.
     """
-    metadata = mapping(pod.get("metadata"))
-    ends = deletion_ends(pod)
+    metadata = get_object(pod.get("metadata"))
+    ends = read_deletion_deadline(pod)
     if ends is None:
         return None
     grace = metadata.get("deletionGracePeriodSeconds")
@@ -149,68 +157,72 @@ def deletion_began(pod: Mapping[str, object]) -> datetime | None:
         return ends
 
 
-def disruption(status: Mapping[str, object]) -> str | None:
-    """Why the control plane takes the pod away, in its words; empty where it has none, None where it does not."""
-    target = condition(status, "DisruptionTarget")
-    if text(target.get("status")).lower() != "true":
+def describe_disruption(status: Mapping[str, object]) -> str | None:
+    """Return the reason and message of the condition DisruptionTarget; None if the pod is not disrupted."""
+    target = find_condition(status, "DisruptionTarget")
+    if get_text(target.get("status")).lower() != "true":
         return None
-    return ": ".join(word for word in (text(target.get("reason")), text(target.get("message"))) if word)
+    return ": ".join(word for word in (get_text(target.get("reason")), get_text(target.get("message"))) if word)
 
 
 def is_taken_away(status: Mapping[str, object]) -> bool:
-    """Whether the control plane or the node takes the pod away, so that its end is none of its own."""
-    return disruption(status) is not None or text(status.get("reason")) in _INTERRUPTIONS
+    """Return whether the control plane or the node terminates the pod, so that its failure is not its own."""
+    return describe_disruption(status) is not None or get_text(status.get("reason")) in _INTERRUPTIONS
 
 
-def node_lost_since(status: Mapping[str, object]) -> datetime | None:
-    """When the pod's node was lost, where its status says that it was, and when.
+def find_node_loss(status: Mapping[str, object]) -> datetime | None:
+    """Return when the pod lost its node; None if the status does not report a lost node and its time.
 
-    That is its phase Unknown, or the reason NodeLost that clusters of old give. A pod that is merely not ready
-    says nothing: it is so, too, where a probe fails.
+    The phase Unknown reports a lost node, and in old clusters the reason NodeLost. A pod that is not ready may only
+    have a failed probe.
     """
-    if phase(status) != "unknown" and text(status.get("reason")) != "NodeLost":
+    if read_phase(status) != "unknown" and get_text(status.get("reason")) != "NodeLost":
         return None
-    return read_time(condition(status, "Ready").get("lastTransitionTime"))
+    return read_time(find_condition(status, "Ready").get("lastTransitionTime"))
 
 
 def was_deleted_before_end(pod: Mapping[str, object]) -> bool:
-    """Whether the deletion of a pod that has failed came first, so that its failure says nothing about it."""
-    began = deletion_began(pod)
+    """Return whether a failed pod was deleted before its containers failed, so that the deletion caused the failure."""
+    began = find_deletion_start(pod)
     if began is None:
         return False
-    failed = [container for container in all_containers(status_of(pod)) if container.exit_code]
+    failed = [container for container in list_all_containers(get_status(pod)) if container.exit_code]
     return not any(container.finished and container.finished < began for container in failed)
 
 
 def has_ended_before(pod: Mapping[str, object], time: datetime) -> bool:
-    """Whether containers of the pod have terminated, and all of these before `time`, as far as the pod says when."""
-    ended = [container.finished for container in all_containers(status_of(pod)) if container.exit_code is not None]
+    """Return whether containers of the pod have terminated, all of them before `time`."""
+    ended = [
+        container.finished for container in list_all_containers(get_status(pod)) if container.exit_code is not None
+    ]
     return bool(ended) and all(finished is not None and finished < time for finished in ended)
 
 
 _MAX_GRACE_SECONDS: Final = 10 * 365 * 24 * 3600
 
 
-def _container(entry: Mapping[str, object]) -> Container:
-    state = mapping(entry.get("state"))
-    terminated = mapping(state.get("terminated"))
-    waiting = mapping(state.get("waiting"))
+def _read_container(entry: Mapping[str, object]) -> Container:
+    state = get_object(entry.get("state"))
+    terminated = get_object(state.get("terminated"))
+    waiting = get_object(state.get("waiting"))
     said = terminated or waiting
-    last = mapping(entry.get("lastState"))
+    last = get_object(entry.get("lastState"))
     return Container(
-        name=text(entry.get("name")),
+        name=get_text(entry.get("name")),
         ready=entry.get("ready") is True,
-        restart_count=_integer(entry.get("restartCount")) or 0,
+        restart_count=_read_integer(entry.get("restartCount")) or 0,
         waiting="waiting" in state,
-        exit_code=_integer(terminated.get("exitCode")) if terminated else None,
-        reason=text(said.get("reason")),
-        message=text(said.get("message")),
-        image=text(entry.get("image")),
+        exit_code=_read_integer(terminated.get("exitCode")) if terminated else None,
+        reason=get_text(said.get("reason")),
+        message=get_text(said.get("message")),
+        image=get_text(entry.get("image")),
         finished=read_time(terminated.get("finishedAt")),
-        started=read_time((terminated or mapping(state.get("running"))).get("startedAt")),
-        previous=_container({**entry, "state": last, "lastState": None}) if mapping(last.get("terminated")) else None,
+        started=read_time((terminated or get_object(state.get("running"))).get("startedAt")),
+        previous=_read_container({**entry, "state": last, "lastState": None})
+        if get_object(last.get("terminated"))
+        else None,
     )
 
 
-def _integer(value: object) -> int | None:
+def _read_integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

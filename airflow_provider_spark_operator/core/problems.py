@@ -1,4 +1,4 @@
-"""What is wrong with a resource that a user wrote."""
+"""Problems of resources that users write."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Whether a problem stops a resource from being submitted."""
+    """Whether a problem prevents the submission of a resource."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -14,14 +14,14 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a document.
+    """One problem of a document.
 
     Attributes:
         path: The field as users write it, such as `spec.pyFiles`. Empty for the whole document.
         message: Completes the sentence that begins with the path.
-        severity: An error is refused before anything is submitted; a warning is only shown.
-        admissible: An error that does not stop an operator from running the resource. The webhook and the
-            controller, which see resources that were written for any operator, treat it as a warning.
+        severity: An error prevents the submission; a warning is only shown.
+        admissible: Whether operators can run the resource despite the error. The webhook and the controller, which
+            handle resources that were written for any operator, treat such an error as a warning.
     """
 
     path: str
@@ -34,27 +34,27 @@ class Problem:
 
     @property
     def is_error(self) -> bool:
-        """Whether the resource must not be submitted."""
+        """Whether the problem prevents the submission."""
         return self.severity is Severity.ERROR
 
     @property
     def is_refused(self) -> bool:
-        """Whether the webhook refuses the resource."""
+        """Whether the webhook rejects the resource because of the problem."""
         return self.is_error and not self.admissible
 
 
-def errors_of(problems: Iterable[Problem]) -> list[Problem]:
-    """The errors among `problems`, in their order."""
+def filter_errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the errors among `problems`, in their order."""
     return [problem for problem in problems if problem.is_error]
 
 
-def warnings_of(problems: Iterable[Problem]) -> list[Problem]:
-    """The warnings among `problems`, in their order."""
+def filter_warnings(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the warnings among `problems`, in their order."""
     return [problem for problem in problems if not problem.is_error]
 
 
 class InvalidResource(Exception):
-    """A document that is no valid resource; `problems` has at least one entry, in the document's order."""
+    """A document that is not a valid resource. `problems` has at least one entry, in the document's order."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

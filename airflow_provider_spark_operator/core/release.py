@@ -33,7 +33,7 @@ def release(situation: Situation) -> Decision | None:
         return None
     config = situation.tolerations.application_timeout_config
     period = max(to_duration(config.termination_requeue_period_millis), _SHORTEST_PERIOD)
-    began = pods.deletion_began(driver.pod)
+    began = pods.find_deletion_start(driver.pod)
     if began is None:
         return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
     grace = to_duration(config.force_termination_grace_period_millis)
@@ -49,7 +49,7 @@ def confirm_absence(situation: Situation) -> Decision:
     """Decide to confirm with a live read that the driver does not exist."""
     after = situation.settings.missing_driver_requeue_interval
     return situation.wait(
-        reasons.DRIVER_UNCONFIRMED, "The driver pod is looked for by a live read.", after, ConfirmAbsence()
+        reasons.DRIVER_UNCONFIRMED, "A live read checks whether the driver pod exists.", after, ConfirmAbsence()
     )
 
 

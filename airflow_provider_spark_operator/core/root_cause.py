@@ -1,4 +1,4 @@
-"""Why a driver failed, as its log says: the one line that a person would look for in hundreds."""
+"""Find the cause of a failed driver in its log: the one line among hundreds that explains the failure."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.driver_log import clean_line, strip_controls
 
-# A line may have 64 KiB; what a sentence can show is shorter.
+# A line may have 64 KiB. Messages show less.
 _LOOKED_AT: Final = 1000
 _LONGEST: Final = 500
 _EXECUTORS: Final = 100
@@ -18,18 +18,18 @@ _DIRECT_CAUSE: Final = "The above exception was the direct cause"
 _CHAIN: Final = re.compile(rf"{_DIRECT_CAUSE}|During handling of the above exception")
 _LOST: Final = re.compile(r"The executor with id (\d+) exited with exit code (-?\d+)")
 _CLASS: Final = r"[a-zA-Z_$][\w$]*(?:\.[\w$]+)+"
-# Py4J hands it to Python.
+# The way in which Py4J passes a Java exception to Python.
 _BRIDGED: Final = re.compile(rf": ({_CLASS}(?:: .*)?)$")
 _IN_THREAD: Final = re.compile(r'Exception in thread "([^"]*)" ([a-zA-Z_$][\w$.]*(?:: .*)?)$')
 _CAUSED: Final = re.compile(rf"Caused by: ({_CLASS}(?:: .*)?)$")
-# Logged with a stack trace, which need not have been the end.
+# An error that was logged with a stack trace. It need not have ended the program.
 _LOGGED: Final = re.compile(rf"({_CLASS}(?:Exception|Error)(?:: .*)?)$")
 _USER_CLASS: Final = re.compile(rf"\S+ \S+ ERROR .*User class threw exception:? *({_CLASS}(?:: .*)?)?$")
-# Python prints a syntax error of the main script without a traceback. The JVM may end itself without an exception.
+# Python prints a syntax error of the main script without a traceback. The JVM may exit without an exception.
 _ENDED: Final = re.compile(
     r"(?:SyntaxError|IndentationError|TabError): |Terminating due to java\.lang\.OutOfMemoryError"
 )
-# What spark-submit, Python, argparse and the JVM print before a program has begun.
+# Errors of spark-submit, Python, argparse and the JVM before the program starts.
 _REFUSED: Final = re.compile(
     r"(?:\S*/)?python[\d.]*: (?:can't open file|No module named|Error while finding)"
     r"|\S+\.py: error: "
@@ -40,14 +40,14 @@ _REFUSED: Final = re.compile(
 )
 _STATED: Final = re.compile(r"(?:Error|Exception): \S")
 _MISSING_JAR: Final = re.compile(r"Local jar (\S+) does not exist, skipping")
-# Python's logging: a traceback below such a line was handled.
+# A line of Python's logging: the error of a traceback below it was handled.
 _PYTHON_LOG: Final = re.compile(
     r"(?:\d{4}-\d\d-\d\d \S+ - .+? - |\[\d{4}-\d\d-\d\d [^\]]+\] )?(WARNING|ERROR|CRITICAL)(?: - |:| in )"
 )
 _LOG_LINE: Final = re.compile(r"\d\d/\d\d/\d\d |\[?\d{4}-\d\d-\d\d[T ]\d|\{|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):")
 _WARNING: Final = re.compile(r"\S+ (?:\S+ )?WARN\b")
 _ERROR: Final = re.compile(r"\S+ (?:\S+ )?(?:ERROR|FATAL)\b")
-# What announces an error that did not end the program: of another thread, or during the shutdown.
+# Lines that precede an error that did not end the program: in another thread, or during the shutdown.
 _ASIDE: Final = re.compile(
     r'Exception ignored |Exception in thread (?!"main")|Error in atexit|--- Logging error ---'
     r"|ERROR:(?:root:Exception while sending command|py4j\.)|.*exception in thread shutdown-hook"
@@ -58,14 +58,14 @@ _WORKER: Final = "PythonException"
 _EXIT_OF_PYTHON: Final = "org.apache.spark.SparkUserAppException"
 # A traceback that ends the program begins in its main module.
 _HANDLED_FRAME: Final = re.compile(r'  File "[^"]*", line \d+, in (?!<module>|_run_module_as_main)')
-# Continues a message of Spark, or is printed during the shutdown as well.
+# Lines that continue a message of Spark, or are also printed during the shutdown.
 _NO_OUTPUT: Final = re.compile(
     r"The executor with id |The API gave |Driver stacktrace:|JVM stacktrace:|Caused by: |\S+:\d+: \w*Warning: "
 )
 
 
 class _Weight(IntEnum):
-    """How much a line tells about the end of the program."""
+    """How strongly a line suggests that its error ended the program."""
 
     STATED = 0  # printed by the program
     ASIDE = 1  # raised in another thread, or during the shutdown
@@ -78,7 +78,7 @@ class _Weight(IntEnum):
 class _Found:
     text: str
     weight: _Weight
-    cause: str | None = None  # the innermost
+    cause: str | None = None  # the innermost cause
     of_python: bool = False
 
     @property
@@ -89,32 +89,32 @@ class _Found:
 
 
 class RootCause:
-    """Looks for the cause in a log that is handed over line by line; a long log costs no memory.
+    """Finds the cause in a log that is read line by line. Memory use does not grow with the log.
 
-    Of several errors the last one that was not caught counts. One that was handled, or that another thread or the
-    shutdown raised, counts only if there is no other, and if the program printed nothing more.
+    Of several uncaught errors the last one counts. An error that was handled, or that was raised in another thread or
+    during the shutdown, counts only if there is no other error and the program printed nothing after it.
     """
 
     def __init__(self) -> None:
         self._found: dict[_Weight, _Found] = {}
         self._latest: _Found | None = None
-        self._open = False  # the stack trace of the latest goes on
-        self._awaiting: _Found | None = None  # the next line belongs to the reason of this abort
-        self._trace: bool | None = None  # in a traceback: whether it is nested in another message
-        self._first_frame = False  # the next line is the first frame of a traceback
-        self._announced: _Weight | None = None  # of the traceback that follows
-        self._before: _Weight | None = None  # of the traceback before
-        self._traced = _Weight.RAISED  # of the traceback
-        self._logged = _Weight.LOGGED  # of a stack trace that follows
+        self._open = False  # whether the next lines may belong to the latest stack trace
+        self._awaiting: _Found | None = None  # the abort whose reason continues on the next line
+        self._trace: bool | None = None  # None outside of a traceback; whether the traceback is part of another message
+        self._first_frame = False  # whether the next line is the first frame of a traceback
+        self._announced: _Weight | None = None  # weight of the next traceback
+        self._before: _Weight | None = None  # weight of the previous traceback
+        self._traced = _Weight.RAISED  # weight of the current traceback
+        self._logged = _Weight.LOGGED  # weight of a stack trace that follows
         self._chained: str | None = None
         self._jar: str | None = None
         self._lost: dict[str, str] = {}
 
     def add(self, line: str) -> None:
-        """Take the next line."""
+        """Add the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
         if self._trace is not None:
-            self._in_traceback(line)
+            self._read_traceback_line(line)
             return
         if not line or line[0] in " \t":
             return
@@ -133,15 +133,15 @@ class RootCause:
             return
         self._announce(line)
         if _LOG_LINE.match(line):
-            self._log_line(line)
-        elif not self._java(line) and not self._printed(line):
-            self._output(line)
+            self._read_log_line(line)
+        elif not self._read_java_line(line) and not self._read_statement(line):
+            self._read_output(line)
         if _TRACEBACK in line:
             self._trace = True
 
     @property
     def sentence(self) -> str | None:
-        """The cause in a few words on one line, at most 500 characters; None where the log names none."""
+        """The cause on one line of at most 500 characters; None if the log contains no cause."""
         if not self._found:
             return None
         cause = self._found[max(self._found)].sentence
@@ -152,7 +152,7 @@ class RootCause:
             cause += f"; the jar {self._jar} does not exist"
         return clean_line(cause.rstrip(". "), longest=_LONGEST)
 
-    def _note(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
+    def _record(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
         before, abort, reason = text.partition(_ABORT)
         self._latest = _Found(abort + reason if abort else before, weight, of_python=of_python)
         self._found[weight] = self._latest
@@ -160,37 +160,37 @@ class RootCause:
         self._awaiting = self._latest if abort and reason.endswith("Reason:") else None
 
     def _announce(self, line: str) -> None:
-        """Judge what follows this line."""
+        """Record the weight of an error that follows this line."""
         self._announced = None
         if _ASIDE.match(line):
             self._announced = _Weight.ASIDE
         elif found := _PYTHON_LOG.match(line):
             self._announced = _Weight.HANDLED if found[1] == "WARNING" else _Weight.LOGGED
 
-    def _log_line(self, line: str) -> None:
+    def _read_log_line(self, line: str) -> None:
         self._open = False
         self._logged = self._announced or (_Weight.HANDLED if _WARNING.match(line) else _Weight.LOGGED)
         if threw := _USER_CLASS.match(line):
             self._logged = _Weight.RAISED
             if threw[1]:
-                self._note(threw[1], _Weight.RAISED)
+                self._record(threw[1], _Weight.RAISED)
         elif jar := _MISSING_JAR.search(line):
             self._jar = jar[1]
         elif _ABORT in line:
-            self._note(line, _Weight.LOGGED if _ERROR.match(line) else _Weight.HANDLED)
+            self._record(line, _Weight.LOGGED if _ERROR.match(line) else _Weight.HANDLED)
 
     def _begin_traceback(self) -> None:
         of_worker = self._open and self._latest is not None and _WORKER in self._latest.text
         self._trace, self._first_frame = of_worker, True
         self._traced = _Weight.RAISED if self._announced is None else self._announced
 
-    def _in_traceback(self, line: str) -> None:
+    def _read_traceback_line(self, line: str) -> None:
         if self._first_frame and _HANDLED_FRAME.match(line):
             self._traced = min(self._traced, _Weight.HANDLED)
         if not line or line[0] in " \t":
             self._first_frame = False
             return
-        # The JVM logs at any time to the same stream.
+        # The JVM writes log lines to the same stream at any time.
         if _LOG_LINE.match(line):
             return
         nested, self._trace = self._trace, None
@@ -203,11 +203,11 @@ class RootCause:
         self._chained = None
 
     def _end_traceback(self, line: str) -> None:
-        # A process pool raises the exception of its child again, from the traceback of the child.
+        # A process pool raises an exception of its child process again, from the child's traceback.
         text = line if self._chained in (None, line) else f"{line} (caused by {self._chained})"
         weight = min(self._traced, _Weight.ASIDE) if _DISCONNECTED.match(line) else self._traced
         self._traced = _Weight.RAISED
-        self._note(text, weight, of_python=True)
+        self._record(text, weight, of_python=True)
 
     def _end_nested(self, line: str) -> None:
         if self._latest is None or not self._open:
@@ -217,48 +217,48 @@ class RootCause:
         elif line not in self._latest.text:
             self._latest.cause = line
 
-    def _java(self, line: str) -> bool:
-        """Take a line of a stack trace of the JVM; whether it is one."""
+    def _read_java_line(self, line: str) -> bool:
+        """Read a line of a Java stack trace. Return whether it was one."""
         if caused := _CAUSED.match(line):
             if self._latest is not None and self._open and _TRACEBACK not in line:
                 self._latest.cause = caused[1]
         elif thread := _IN_THREAD.match(line):
             if not thread[2].startswith(_EXIT_OF_PYTHON):
-                self._note(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)
+                self._record(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)
         elif bridged := _BRIDGED.match(line):
-            self._note(bridged[1], self._traced)
+            self._record(bridged[1], self._traced)
             self._traced = _Weight.RAISED
         elif logged := _LOGGED.match(line):
-            # The message of what was raised may quote other exceptions.
+            # The message of an uncaught exception may quote other exceptions.
             if not (self._open and self._latest is self._found.get(_Weight.RAISED)):
-                self._note(logged[1], self._logged)
+                self._record(logged[1], self._logged)
         else:
             return False
         return True
 
-    def _printed(self, line: str) -> bool:
-        """Take what was printed instead of an exception; whether it is the reason of an end."""
+    def _read_statement(self, line: str) -> bool:
+        """Read an error that was printed without an exception. Return whether it was one."""
         if _ENDED.match(line):
-            self._note(line, _Weight.RAISED)
+            self._record(line, _Weight.RAISED)
         elif _REFUSED.match(line):
-            self._note(line.removeprefix("Error: "), _Weight.LOGGED)
+            self._record(line.removeprefix("Error: "), _Weight.LOGGED)
         elif _STATED.match(line):
-            self._note(line.removeprefix("Error: "), _Weight.STATED)
+            self._record(line.removeprefix("Error: "), _Weight.STATED)
         elif _ABORT in line:
-            self._note(line, _Weight.HANDLED)
+            self._record(line, _Weight.HANDLED)
         else:
             return False
         return True
 
-    def _output(self, line: str) -> None:
-        """The program goes on after what it has handled."""
+    def _read_output(self, line: str) -> None:
+        """Read other output: the program continued, so it handled the errors before."""
         if self._announced is not None or _NO_OUTPUT.match(line):
             return
         for weight in [weight for weight in self._found if weight < _Weight.LOGGED]:
             del self._found[weight]
         self._logged = _Weight.LOGGED
         raised = self._found.get(_Weight.RAISED)
-        # Directly below it, the line may belong to its message.
+        # A line directly below the exception may be part of its message.
         if raised is not None and raised.of_python and not (self._open and self._latest is raised):
             raised.weight = _Weight.LOGGED
             self._found[_Weight.LOGGED] = self._found.pop(_Weight.RAISED)

@@ -1,7 +1,7 @@
-"""The states of a SparkApplication and their named sets.
+"""The states of a SparkApplication and sets of states.
 
-The words are those of the `spark.apache.org/v1` CRD. Membership is spelled out, never derived from
-the order of the members, so that a new state cannot silently change what an old set means.
+The words are those of the `spark.apache.org/v1` CRD. The sets list their members, so that a new state does not change
+the meaning of a set.
 """
 
 from enum import StrEnum

@@ -31,7 +31,7 @@ def stop_suspended(situation: Situation) -> Decision | None:
     if not marked:
         message = "The application is suspended; its driver is being stopped."
         return _explain(situation, reasons.SUSPENDED, message)
-    if not situation.spec.suspend and isinstance(driver, Present) and pods.deletion_began(driver.pod) is None:
+    if not situation.spec.suspend and isinstance(driver, Present) and pods.find_deletion_start(driver.pod) is None:
         return _explain(situation, reasons.RESUMED, "The suspension was lifted before the driver was stopped.")
     return release(situation) or _schedule_next_attempt(situation)
 
@@ -49,6 +49,6 @@ def _schedule_next_attempt(situation: Situation) -> Decision:
 
 def _has_ended_by_itself(situation: Situation, driver: Present) -> bool:
     # A driver that ends after the request to delete it ends because of that request, with any exit code.
-    began = pods.deletion_began(driver.pod)
+    began = pods.find_deletion_start(driver.pod)
     ended = observation.find_driver_end(driver.pod, situation.main_container) is not None
     return ended and (began is None or pods.has_ended_before(driver.pod, began))

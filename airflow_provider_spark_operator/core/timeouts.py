@@ -1,4 +1,4 @@
-"""The rules of time limits: for each starting state, for executors that cannot start, for drivers that do not end."""
+"""Rules for time limits: starting states, executors that cannot start, and drivers that do not terminate."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -35,8 +35,8 @@ def time_out(situation: Situation) -> Decision | None:
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
     if to is _State.EXECUTORS_START_TIMED_OUT and (cause := describe_executor_obstacle(situation.observed.executors)):
         message = f"{message.removesuffix('.')}: {cause}."
-    # The words of these states are also the reasons.
-    return situation.move(to, str(to), message, driver_status=pods.status_of(situation.driver_pod))
+    # The names of these states are also the reasons.
+    return situation.move(to, str(to), message, driver_status=pods.get_status(situation.driver_pod))
 
 
 def time_out_blocked_executors(situation: Situation) -> Decision | None:
@@ -57,7 +57,7 @@ def time_out_blocked_executors(situation: Situation) -> Decision | None:
         "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "
         f"{blocked[0].sentence}."
     )
-    status = pods.status_of(situation.driver_pod)
+    status = pods.get_status(situation.driver_pod)
     return situation.move(
         _State.EXECUTORS_START_TIMED_OUT, reasons.EXECUTORS_START_TIMED_OUT, message, driver_status=status
     )
@@ -76,25 +76,25 @@ def fail_lost_driver(situation: Situation) -> Decision | None:
     what = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
     if what is None:
         return None
-    status = pods.status_of(driver)
-    said = pods.disruption(status)
+    status = pods.get_status(driver)
+    said = pods.describe_disruption(status)
     message = what + (f": {said.rstrip('.')}." if said else ".")
     return situation.move(_State.FAILED, reasons.DRIVER_INTERRUPTED, message, driver_status=status)
 
 
 def _describe_deletion(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
-    began, ends = pods.deletion_began(pod), pods.deletion_ends(pod)
+    began, ends = pods.find_deletion_start(pod), pods.read_deletion_deadline(pod)
     if began is None or ends is None:
         return None
     # The pod's specification, or the client that deletes it, may grant more time.
     given = max(grace, ends - began)
     if situation.remaining(given, began) > AT_ONCE:
         return None
-    return f"The driver pod was deleted while it ran, and had not ended {format_seconds(given)} later"
+    return f"The driver pod was deleted while it ran, and did not terminate within {format_seconds(given)}"
 
 
 def _describe_lost_node(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
-    since = pods.node_lost_since(pods.status_of(pod))
+    since = pods.find_node_loss(pods.get_status(pod))
     if since is None or situation.remaining(grace, since) > AT_ONCE:
         return None
-    return f"The node of the driver pod was lost, and had not come back {format_seconds(grace)} later"
+    return f"The node of the driver pod was lost, and did not return within {format_seconds(grace)}"

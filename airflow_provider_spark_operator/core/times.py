@@ -1,4 +1,4 @@
-"""Times and durations that any client may have written."""
+"""Times and durations in documents that any client may write."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -33,5 +33,5 @@ def read_time(value: object) -> datetime | None:
 
 
 def format_seconds(duration: timedelta) -> str:
-    """Return `duration` as messages show it: `90 s`."""
+    """Format `duration` for messages: `90 s`."""
     return f"{duration.total_seconds():g} s"

@@ -44,7 +44,7 @@ def refuse_application(document: Mapping[str, object], sentence: str, now: datet
     if frame.deletion_timestamp or status.current_state.current_state_summary not in INITIALIZING:
         return None
     refused = move(status, ApplicationState.SCHEDULING_FAILURE, now, sentence, reason=reasons.SPEC_UNBUILDABLE)
-    released = "There is nothing to release: no driver was created."
+    released = "No resources had to be released: no driver was created."
     return move(refused, ApplicationState.RESOURCE_RELEASED, now, released, reason=reasons.RESOURCES_RELEASED)
 
 

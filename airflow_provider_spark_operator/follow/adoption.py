@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
-from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of
 from airflow_provider_spark_operator.follow.versions import choose_served_version
@@ -36,7 +36,7 @@ def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
     """Return what a try can do with an application of its task."""
     if document["metadata"].get("deletionTimestamp"):
         return AdoptionState.TERMINATING
-    seen, acknowledged = progress(document), annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY)
+    seen, acknowledged = read_progress(document), annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY)
     if seen.driver_abandoned and acknowledged:  # its status never reports the end
         return AdoptionState.ACKNOWLEDGED
     if seen.phase is not Phase.ENDED:
@@ -44,7 +44,7 @@ def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
         return AdoptionState.FAILED if is_failing else AdoptionState.LIVE
     if acknowledged:
         return AdoptionState.ACKNOWLEDGED
-    return AdoptionState.SUCCEEDED if verdict(seen).outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
+    return AdoptionState.SUCCEEDED if judge_progress(seen).outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
 
 
 async def list_applications(
@@ -86,7 +86,7 @@ async def find_unreported_failure(
 
 
 def _has_failed(seen: Progress) -> bool:
-    stop = last_stop(seen.history)
+    stop = find_last_stop(seen.history)
     return (stop.meaning if stop else seen.state) in FAILURE
 
 

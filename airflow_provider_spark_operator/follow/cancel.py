@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
 from airflow_provider_spark_operator.follow.errors import NameTaken
@@ -61,7 +61,7 @@ async def cancel(client: KubeClient, reference: ApplicationReference, stamp: Tas
                 return CancelOutcome.GONE
             if stamp is not None and not stamp.is_try_of(present):
                 return CancelOutcome.NOT_OURS
-            if progress(present).phase is Phase.ENDED:
+            if read_progress(present).phase is Phase.ENDED:
                 return CancelOutcome.ENDED
             await client.delete(
                 reference.resource,
@@ -107,7 +107,7 @@ async def cancel_try(
         reference = ApplicationReference.of(item, resource)
         if stamp.is_try_of(item):
             outcomes[reference] = await cancel(client, reference, stamp)
-        elif progress(item).phase is not Phase.ENDED:
+        elif read_progress(item).phase is not Phase.ENDED:
             outcomes[reference] = CancelOutcome.NOT_OURS
     return outcomes
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.core.pods import is_ready, mapping, text
+from airflow_provider_spark_operator.core.pods import get_object, get_text, is_ready
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.pods import describe_block, find_blocked_container
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -93,8 +93,8 @@ async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster
     selector = f"{LABEL_CLUSTER_NAME}={reference.name}"
     found = await hub.client.list(PODS, reference.namespace, label_selector=selector)
     # Pods of a deleted SparkCluster with the same name may still exist.
-    since = text(cluster["metadata"].get("creationTimestamp"))
-    pods = [pod for pod in found.items if text(pod["metadata"].get("creationTimestamp")) >= since]
+    since = get_text(cluster["metadata"].get("creationTimestamp"))
+    pods = [pod for pod in found.items if get_text(pod["metadata"].get("creationTimestamp")) >= since]
     pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     ready = [(pod["metadata"].get("labels") or {}).get(LABEL_ROLE) for pod in pods if is_ready(pod)]
     blocked = [
@@ -105,8 +105,8 @@ async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster
 
 def count_wanted_workers(cluster: Mapping[str, Any]) -> int:
     """Return the number of workers that the cluster always has: the initial or the minimum number."""
-    tolerations = mapping(mapping(cluster.get("spec")).get("clusterTolerations"))
-    instances = mapping(tolerations.get("instanceConfig"))
+    tolerations = get_object(get_object(cluster.get("spec")).get("clusterTolerations"))
+    instances = get_object(tolerations.get("instanceConfig"))
     first, least, most = (_parse_count(instances.get(key)) for key in ("initWorkers", "minWorkers", "maxWorkers"))
     return min(first, least) if least < most else first
 
@@ -117,8 +117,8 @@ async def _watch(
     logged = ""
     async with aclosing(hub.follow(reference)) as contents:
         async for cluster in contents:
-            current = mapping(mapping(cluster.get("status")).get("currentState"))
-            state, message = text(current.get("currentStateSummary")), text(current.get("message"))
+            current = get_object(get_object(cluster.get("status")).get("currentState"))
+            state, message = get_text(current.get("currentStateSummary")), get_text(current.get("message"))
             if cluster["metadata"].get("deletionTimestamp"):
                 raise ApplicationDeleted(reference, cluster)
             if state and state != logged:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.core.dialects.progress import Progress, driver_period, had_driver
+from airflow_provider_spark_operator.core.dialects.progress import Progress, find_driver_period, had_driver
 from airflow_provider_spark_operator.core.driver_log import LastLines
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
@@ -193,7 +193,7 @@ class DriverLog:
                     if not line.startswith(_REMARK):
                         self._tail.add(line)
                         self._cause.add(line)
-                    self._sink.show_driver_line(line, self._levels.level(line))
+                    self._sink.show_driver_line(line, self._levels.classify(line))
             self._complete = True
         except KubeError as error:
             self._show_remark(logging.WARNING, f"could not read the driver's log: {error}")
@@ -211,7 +211,7 @@ class DriverLog:
     def _warn_of_gap(self, seen: Progress) -> None:
         if not had_driver(seen):
             return
-        begin, end = driver_period(seen)
+        begin, end = find_driver_period(seen)
         shown = self._position.since
         if shown is not None and end is not None and shown.replace(microsecond=0) >= end.replace(microsecond=0):
             return  # the status has whole seconds; the last line shown is from the second of the end

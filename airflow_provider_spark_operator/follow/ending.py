@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import (
     Phase,
     Progress,
-    last_stop,
+    find_last_stop,
     with_driver_deleted,
     with_driver_end,
     with_driver_lost,
     with_driver_status,
 )
-from airflow_provider_spark_operator.core.pods import deletion_ends, status_of
+from airflow_provider_spark_operator.core.pods import get_status, read_deletion_deadline
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, verdict
+from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, judge_progress
 from airflow_provider_spark_operator.follow.pods import has_ended, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -37,8 +37,8 @@ def judge(resource: Mapping[str, Any]) -> Ending | None:
 
     Return None while the application runs, or if only its driver pod shows the end.
     """
-    seen = progress(resource)
-    judged = verdict(seen)
+    seen = read_progress(resource)
+    judged = judge_progress(seen)
     return None if judged.outcome is Outcome.WAITING else Ending(judged, seen, resource)
 
 
@@ -48,11 +48,11 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
     Its later status is then an effect of the deletion. An application that succeeded, or failed before the second of
     its deletion, has finished by itself.
     """
-    deleted = deletion_ends(resource)
+    deleted = read_deletion_deadline(resource)
     if deleted is None:
         return False
-    seen = progress(resource)
-    stop = last_stop(seen.history)
+    seen = read_progress(resource)
+    stop = find_last_stop(seen.history)
     if stop is None or seen.restart_pending or seen.driver_abandoned:
         return True
     return stop.meaning != ApplicationState.SUCCEEDED and (stop.time is None or stop.time >= deleted)
@@ -74,17 +74,17 @@ async def judge_abandoned(
     Raises:
         KubeError: The driver pod could not be read.
     """
-    seen = progress(resource)
+    seen = read_progress(resource)
     if not seen.driver_abandoned:
         return None
     pod = await read_driver_pod(client, reference)
     if pod is None or not _is_as_young(pod, resource):  # the pod belongs to an earlier application with this name
         seen = with_driver_lost(seen) if was_alive else replace(seen, phase=Phase.ENDED)
-        return Ending(verdict(seen), seen, resource)
+        return Ending(judge_progress(seen), seen, resource)
     if not has_ended(pod):
         return None
-    seen = with_driver_end(seen, status_of(pod))
-    return Ending(verdict(seen), seen, resource)
+    seen = with_driver_end(seen, get_status(pod))
+    return Ending(judge_progress(seen), seen, resource)
 
 
 def judge_with_driver(
@@ -102,7 +102,7 @@ def judge_with_driver(
         seen = with_driver_status(seen, driver_status)
     if driver_deleted and ending.verdict.reason == DRIVER_FAILED:
         seen = with_driver_deleted(seen)
-    return ending if seen is ending.progress else Ending(verdict(seen), seen, ending.resource)
+    return ending if seen is ending.progress else Ending(judge_progress(seen), seen, ending.resource)
 
 
 def _is_as_young(pod: Mapping[str, Any], resource: Mapping[str, Any]) -> bool:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import known_states
-from airflow_provider_spark_operator.core.dialects.progress import Progress, had_driver, kept_lines
+from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
+from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
 from airflow_provider_spark_operator.core.driver_log import LastLines, clean_line
 from airflow_provider_spark_operator.core.pods import (
     Container,
-    containers,
-    deletion_began,
-    status_of,
+    find_deletion_start,
+    get_status,
+    list_containers,
     was_deleted_before_end,
 )
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
@@ -92,7 +92,7 @@ async def gather_evidence(
         problem = "the driver pod does not exist" if pod is None and existed else None
     except KubeError as error:
         pod, problem = None, str(error)
-    status = status_of(pod) if pod is not None else (progress.driver_status if progress else None)
+    status = get_status(pod) if pod is not None else (progress.driver_status if progress else None)
     container = _find_driver_container(status or {}, get_driver_container(pod) if pod is not None else None)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
     # Warnings from before the start of the container did not prevent it from starting.
@@ -103,7 +103,7 @@ async def gather_evidence(
         read_warnings(client, reference, *uids, since=since) if with_events else _skip_events(),
         _was_deleted(client, reference, pod, progress),
     )
-    if not lines and progress is not None and (kept := kept_lines(progress)):
+    if not lines and progress is not None and (kept := get_log_lines(progress)):
         lines, problem, unread = kept, None, None
     return Evidence(
         reference,
@@ -113,7 +113,7 @@ async def gather_evidence(
         container_reason=(container.reason or None) if container else None,
         exit_code=container.exit_code if container else None,
         log_problem=problem or unread,
-        driver_status=status_of(pod) if pod is not None else None,
+        driver_status=get_status(pod) if pod is not None else None,
         driver_deleted=deleted,
     )
 
@@ -121,7 +121,7 @@ async def gather_evidence(
 def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
     """Describe a failure for the user: the application, its state, the cause, and the last lines of the log."""
     said = verdict.sentence.rstrip(".")
-    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in known_states()
+    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in list_known_states()
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
     if evidence.exit_code and "exit code" not in said:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""
@@ -192,13 +192,13 @@ async def _was_deleted(
     client: KubeClient, reference: ApplicationReference, pod: JsonObject | None, progress: Progress | None
 ) -> bool:
     """Return whether the driver pod was deleted while the driver ran, according to the pod or the kubelet's Events."""
-    status = status_of(pod) if pod is not None else ((progress and progress.driver_status) or {})
+    status = get_status(pod) if pod is not None else ((progress and progress.driver_status) or {})
     container = _find_driver_container(status, get_driver_container(pod) if pod is not None else None)
     if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
         return False
     if status.get("reason"):  # the node reports itself why it stopped the pod
         return False
-    if pod is not None and deletion_began(pod) is not None:
+    if pod is not None and find_deletion_start(pod) is not None:
         return was_deleted_before_end(pod)
     name = pod["metadata"]["name"] if pod is not None else (progress.driver_name if progress else None)
     end = container.finished or (progress.since if progress else None)
@@ -233,7 +233,7 @@ def _time_of(event: Mapping[str, Any]) -> str:
 
 def _find_driver_container(status: Mapping[str, object], name: str | None) -> Container | None:
     """Find the driver container in the status of a pod. If `name` is None, find the container that failed."""
-    present = containers(status)
+    present = list_containers(status)
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]
     return next(iter(named or failed or present), None)

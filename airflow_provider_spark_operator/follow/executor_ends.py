@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.driver_log import LastLines
-from airflow_provider_spark_operator.core.pods import Container, containers, exit_words, status_of
+from airflow_provider_spark_operator.core.pods import Container, describe_exit, get_status, list_containers
 from airflow_provider_spark_operator.follow.pods import list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -58,12 +58,12 @@ async def read_executor_ends(client: KubeClient, reference: ApplicationReference
     for number, (pod, container) in enumerate(failed):
         lines = await _read_last_lines(client, pod, container.name) if number < _READ else ()
         out_of_memory = container.reason == "OOMKilled"
-        ends.append(ExecutorEnd(pod["metadata"]["name"], exit_words(container), out_of_memory, lines))
+        ends.append(ExecutorEnd(pod["metadata"]["name"], describe_exit(container), out_of_memory, lines))
     return tuple(ends)
 
 
 def _find_failed_container(pod: Mapping[str, Any]) -> Container | None:
-    ended = (one for one in containers(status_of(pod)) if one.exit_code is not None)
+    ended = (one for one in list_containers(get_status(pod)) if one.exit_code is not None)
     return next((one for one in ended if one.exit_code not in _STOPPED), None)
 
 

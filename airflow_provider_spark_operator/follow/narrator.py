@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.obstacles import executors_wait_for, pod_waits_for
-from airflow_provider_spark_operator.core.pods import status_of
+from airflow_provider_spark_operator.core.obstacles import describe_executor_wait, describe_pod_wait
+from airflow_provider_spark_operator.core.pods import get_status
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.follow.driver_log import DriverLog, DriverLogOptions
 from airflow_provider_spark_operator.follow.evidence import read_warnings
@@ -119,13 +119,15 @@ class Narrator:
         for entry in new[:-1]:
             self._sink.show_state(entry, None)
         if new:
-            await self._show_present(new[-1], seen, dialect_of(resource.get("apiVersion")).wanted_executors(resource))
+            await self._show_present(
+                new[-1], seen, dialect_of(resource.get("apiVersion")).count_wanted_executors(resource)
+            )
 
     def show_last_lines(self, lines: Iterable[str]) -> None:
         """Show the end of a driver's log that was not streamed."""
         levels = LineLevels()
         for line in lines:
-            self._sink.show_driver_line(line, levels.level(line))
+            self._sink.show_driver_line(line, levels.classify(line))
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Show what the cluster still knows about a failure: warnings, and the executors that failed."""
@@ -206,14 +208,14 @@ class Narrator:
 
     async def _show_waiting(self, executors: Sequence[Mapping[str, Any]]) -> None:
         """Show, once per change, why executors are not scheduled or cannot mount their volumes."""
-        why = executors_wait_for(executors)
+        why = describe_executor_wait(executors)
         pending = [
-            pod for pod in executors if status_of(pod).get("phase") == "Pending" and not find_blocked_container(pod)
+            pod for pod in executors if get_status(pod).get("phase") == "Pending" and not find_blocked_container(pod)
         ]
         if why is None and pending:
             pod = pending[0]
             warnings = await read_warnings(self._client, self._reference, pod["metadata"]["uid"])
-            why = pod_waits_for(f"executor {pod['metadata']['name']}", pod, warnings)
+            why = describe_pod_wait(f"executor {pod['metadata']['name']}", pod, warnings)
         if why is not None and why != self._executors_wait:
             self._sink.show_obstacle(f"{self._reference}: {clean_line(why)}")
         self._executors_wait = self._situation.obstacle = why

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.obstacles import driver_waits_for, ignores_suspension, is_held_back
+from airflow_provider_spark_operator.core.obstacles import describe_driver_wait, ignores_suspension, wants_suspension
 from airflow_provider_spark_operator.follow.evidence import read_warnings
 from airflow_provider_spark_operator.follow.pods import find_blocked_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -110,7 +110,7 @@ class ObstacleWatch:
                 self._situation.state, self._situation.obstacle = seen.state, None
             self._seen, self._resource = seen, resource
             await self.close()
-            if seen.phase is Phase.WAITING or (seen.phase is Phase.RUNNING and is_held_back(resource)):
+            if seen.phase is Phase.WAITING or (seen.phase is Phase.RUNNING and wants_suspension(resource)):
                 self._task = asyncio.create_task(self._run())
         self._seen, self._resource = seen, resource
         self._check_suspension(settled=False)
@@ -157,7 +157,7 @@ class ObstacleWatch:
             pod = await read_driver_pod(self._client, self._reference)
             if pod is not None:
                 self._show_blocked(pod)
-            if pod is not None and (why := driver_waits_for(pod, seen, ())):
+            if pod is not None and (why := describe_driver_wait(pod, seen, ())):
                 return clean_line(why)
             uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
             events = await read_warnings(self._client, self._reference, uid)
@@ -166,13 +166,13 @@ class ObstacleWatch:
             return None
         if pod is None:
             return events[-1] if events else None
-        why = driver_waits_for(pod, seen, events)
+        why = describe_driver_wait(pod, seen, events)
         return clean_line(why) if why else None
 
     def _check_operator(self) -> None:
         if self._resource.get("status"):
             return
-        if is_held_back(self._resource):
+        if wants_suspension(self._resource):
             self._situation.obstacle = "it is suspended; set spec.suspend to false to start it"
             self._show(f"{self._reference} is waiting: {self._situation.obstacle}")
             return

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.pods import Container, containers, is_ready, status_of
+from airflow_provider_spark_operator.core.pods import Container, get_status, is_ready, list_containers
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -85,8 +85,8 @@ def count_executors(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> 
 
 def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
     """Find the container that prevents the pod from starting, for example because its image cannot be pulled."""
-    status = status_of(pod)
-    for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
+    status = get_status(pod)
+    for container in [*list_containers(status, "initContainerStatuses"), *list_containers(status)]:
         if container.waiting and container.reason not in _ON_THE_WAY:
             return container
     return None
@@ -107,8 +107,8 @@ def get_driver_container(pod: Mapping[str, Any]) -> str | None:
 def has_ended(pod: Mapping[str, Any]) -> bool:
     """Return whether the driver container has terminated, so that its log is complete."""
     name = get_driver_container(pod)
-    ended = {container.name: container.exit_code is not None for container in containers(status_of(pod))}
-    return ended.get(name or "", False) or status_of(pod).get("phase") in ("Succeeded", "Failed")
+    ended = {container.name: container.exit_code is not None for container in list_containers(get_status(pod))}
+    return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
 
 
 async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:

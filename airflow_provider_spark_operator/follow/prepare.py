@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, errors_of, warnings_of
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -37,7 +37,7 @@ def prepare_document(
             # The validation rejects a value that is not an object.
             metadata[field] = {**given, **added} if isinstance(given, Mapping) else given
     findings = validate_without_status(body)
-    problems = errors_of(findings)
+    problems = filter_errors(findings)
     if not problems and namespace and metadata.get("namespace", namespace) != namespace:
         problems.append(
             Problem(
@@ -48,7 +48,7 @@ def prepare_document(
         )
     if problems:
         raise InvalidResource(problems)
-    for finding in warnings_of(findings):
+    for finding in filter_warnings(findings):
         logger.warning("%s %s: %s", body["kind"], metadata["name"], finding)
     metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
     body.pop("status", None)

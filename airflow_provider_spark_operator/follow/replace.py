@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
@@ -116,7 +116,7 @@ async def free_name(
         return
     reference = ApplicationReference.of(present, resource)
     same_task = stamp is not None and stamp.is_another_run_of(present)
-    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, progress(present)
+    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, read_progress(present)
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
     over = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
     ended = leaving or over or (is_cluster and seen.state in FAILURE)
@@ -159,7 +159,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
     while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
-            state = f"finished in state {progress(now).state}, but that run has not recorded the result yet"
+            state = f"finished in state {read_progress(now).state}, but that run has not recorded the result yet"
             advice = f"Try again later: the name becomes free when the result is recorded, or {limit} after the end"
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())
@@ -170,7 +170,7 @@ def _is_acknowledged(document: JsonObject) -> bool:
 
 
 def _seconds_since_end(document: JsonObject) -> float:
-    end = progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
+    end = read_progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
     return (datetime.now(UTC) - end).total_seconds()
 
 

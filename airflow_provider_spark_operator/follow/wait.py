@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.ending import (
@@ -114,7 +114,7 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
                         return _conclude(ending, known.evidence, known.executors)
         except ApplicationDeleted as error:
             if error.last is not None:  # the last lines of the driver may not have arrived yet
-                await narrator.finish(progress(error.last))
+                await narrator.finish(read_progress(error.last))
             raise
     raise ApplicationDeleted(reference)
 
@@ -135,7 +135,7 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
     resource = await hub.client.get(reference.resource, reference.name, reference.namespace)
     if resource["metadata"]["uid"] != reference.uid or is_deleted(resource):
         return None
-    seen = progress(resource)
+    seen = read_progress(resource)
     async with Narrator(hub.client, reference, narration) as narrator:
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_LOG_SECONDS):
@@ -193,7 +193,7 @@ async def _follow(
     """
     async with aclosing(hub.follow(reference, narrator.show_remark)) as contents:
         async for resource in contents:
-            seen = progress(resource)
+            seen = read_progress(resource)
             await narrator.show(seen, resource)
             if _find_reached(seen, expected):
                 yield _Change(resource, seen, None)
@@ -213,7 +213,7 @@ async def _find_ending(
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)
     ending = judge(resource)
-    if ending is not None or not progress(resource).driver_abandoned:
+    if ending is not None or not read_progress(resource).driver_abandoned:
         return ending
     given_up = f"{reference}: the operator has given up, but a driver pod exists; waiting for the driver to end"
     narrator.show_remark(logging.WARNING, given_up)
@@ -230,7 +230,7 @@ async def _find_ending(
             raise ApplicationDeleted(reference, resource)
         if is_deleted(present):
             raise ApplicationDeleted(reference, present)
-        if ending is not None or not progress(present).driver_abandoned:
+        if ending is not None or not read_progress(present).driver_abandoned:
             return ending or judge(present)
         resource, was_alive = present, True
         await asyncio.sleep(backoff.next())
@@ -241,7 +241,7 @@ async def _end_attempt(
 ) -> _AttemptEnd:
     """Show the rest of the driver's log, and read what the cluster still knows about the end of an attempt."""
     await _outlast_outage(hub, reference)
-    stop = last_stop(seen.history)
+    stop = find_last_stop(seen.history)
     failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
     # The executors of a failed driver end with the driver, so they are read while its last lines arrive.
     reading = asyncio.create_task(read_executor_ends(hub.client, reference)) if failed else None

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.compose.document import is_model
-from airflow_provider_spark_operator.core.compose.restarts import restart_problem, retries_of
-from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
+from airflow_provider_spark_operator.core.compose.restarts import build_retries, find_restarts_problem
+from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
 from airflow_provider_spark_operator.operators.checks import check_problems, reject_if_invalid
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
@@ -19,7 +19,7 @@ def check_api_version(api_version: str) -> None:
     Raises:
         ValueError: The API version is not supported.
     """
-    check_problems([api_version_problem(api_version)])
+    check_problems([find_api_version_problem(api_version)])
 
 
 def map_restarts(restarts: str, application: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,9 +33,9 @@ def map_restarts(restarts: str, application: Any, arguments: Mapping[str, Any]) 
     Raises:
         ValueError: `restarts` is not supported, or retries cannot replace the restartConfig.
     """
-    check_problems([restart_problem(restarts)])
+    check_problems([find_restarts_problem(restarts)])
     with reject_if_invalid():
-        retries = retries_of(application.to_document() if is_model(application) else application)
+        retries = build_retries(application.to_document() if is_model(application) else application)
     if retries is None:
         return {**arguments}
     mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}

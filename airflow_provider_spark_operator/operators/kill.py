@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.adoption import list_applications
@@ -201,7 +201,7 @@ def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bo
 
 def _read_state(resource: JsonObject) -> tuple[str, bool]:
     """Return the state of a resource, and whether it has ended."""
-    seen = progress(resource)
+    seen = read_progress(resource)
     return seen.state, seen.phase is Phase.ENDED
 
 

@@ -12,14 +12,14 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.core.compose.files import (
     LocalFile,
     MountedFiles,
+    build_mounted_files,
+    build_mounted_uri,
     list_paths,
     locate_files,
-    mount,
-    mounted_uri,
     pack_files,
 )
 from airflow_provider_spark_operator.core.driver.uris import is_local
-from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem, split_list
+from airflow_provider_spark_operator.core.parameters import Parameters, find_folder_problem, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def ship(parameters: Parameters, sender: Sender, *, can_mount: bool) -> tuple[Pa
         AirflowFailException: A file does not exist or cannot be read.
         AirflowException: A file could not be uploaded.
     """
-    problem = folder_problem(sender.upload_to)
+    problem = find_folder_problem(sender.upload_to)
     if problem:
         raise InvalidResource([problem])
     made = [file.given for file in sender.generated]
@@ -68,10 +68,10 @@ def ship(parameters: Parameters, sender: Sender, *, can_mount: bool) -> tuple[Pa
         return parameters, None
     files = [*sender.generated, *read_files(named, sender.folders)]
     packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
-    uris = {file.given: mounted_uri(file) for file in packing.mounted}
+    uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
     for file in packing.uploaded:
         uris[file.given] = upload(file, sender.upload_to or "", sender.download_from)
-    mounted = mount(packing.mounted, parameters, sender.application, sender.try_id)
+    mounted = build_mounted_files(packing.mounted, parameters, sender.application, sender.try_id)
     generated = [file.given for file in sender.generated if file.needed_by_executors]
     if generated:
         parameters = replace(parameters, files=[*split_list(parameters.files), *generated])

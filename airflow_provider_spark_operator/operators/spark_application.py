@@ -12,11 +12,19 @@ from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, Task
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, RESTARTS_BY_CLUSTER, check_booleans
 from airflow_provider_spark_operator.core.compose.document import Model
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER, retention_problem, ttl_problem
-from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, name_problem, namespace_problem
+from airflow_provider_spark_operator.core.compose.retention import (
+    KEEP_FAILED_DRIVER,
+    find_retention_problem,
+    find_ttl_problem,
+)
+from airflow_provider_spark_operator.core.identity import (
+    APPLICATION_IDENTITY,
+    find_name_problem,
+    find_namespace_problem,
+)
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem
+from airflow_provider_spark_operator.core.parameters import Parameters, find_folder_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget
 from airflow_provider_spark_operator.operators import checks, source
@@ -213,8 +221,8 @@ class SparkApplicationOperator(BaseOperator):
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
         known = checks.select_known_parameters({name: getattr(self, name) for name in PARAMETERS})
-        problems = [ttl_problem(ttl), retention_problem(keep_failed_driver)]
-        checks.check_problems([*known.problems(alone=application is None), *problems])
+        problems = [find_ttl_problem(ttl), find_retention_problem(keep_failed_driver)]
+        checks.check_problems([*known.find_problems(alone=application is None), *problems])
         if api_version:
             from airflow_provider_spark_operator.operators.dialect_checks import check_api_version
 
@@ -224,9 +232,9 @@ class SparkApplicationOperator(BaseOperator):
             from airflow_provider_spark_operator.operators.start import build_start_arguments
 
             self.start_trigger_args = build_start_arguments(self, self._collect_parameters())
-        checks.check_unless_template(name, partial(name_problem, identity=APPLICATION_IDENTITY))
-        checks.check_unless_template(namespace, namespace_problem)
-        checks.check_unless_template(upload_to, folder_problem)
+        checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
+        checks.check_unless_template(namespace, find_namespace_problem)
+        checks.check_unless_template(upload_to, find_folder_problem)
         self.link_target: LinkTarget | None = None
         self.resumed = False
         self.source_error: AirflowFailException | None = None

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.compose.restarts import get_backoff, product_warning
+from airflow_provider_spark_operator.core.compose.restarts import describe_double_restarts, get_backoff
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -212,7 +212,7 @@ class ApplicationRun:
         settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == RESTARTS_BY_CLUSTER, memory=growth)
         document = compose_application(document, parameters, settings, files)
         tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
-        warning = product_warning(document, task.retries or 0)
+        warning = describe_double_restarts(document, task.retries or 0)
         if warning:
             logger.warning("%s", warning)
         document = program.keep_driver(document) if program else document

@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, Task
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
 from airflow_provider_spark_operator.core.compose.document import Model
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem, namespace_problem
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.core.problems import Problem
@@ -98,7 +98,7 @@ class SparkClusterOperator(BaseOperator):
         check_if_exists(if_exists)
         self.if_exists = if_exists
         check_unless_template(name, _find_name_problem)
-        check_unless_template(namespace, namespace_problem)
+        check_unless_template(namespace, find_namespace_problem)
         self.source_error: AirflowFailException | None = None
         self._creation: ClusterCreation | None = None
 
@@ -208,7 +208,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.wait_until_gone = wait_until_gone
         self.gone_timeout = gone_timeout
         check_unless_template(name, _find_name_problem)
-        check_unless_template(namespace, namespace_problem)
+        check_unless_template(namespace, find_namespace_problem)
 
     def execute(self, context: Context) -> None:
         """Delete the cluster, and wait until it does not exist any more; see the class."""
@@ -240,4 +240,4 @@ def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOp
 
 
 def _find_name_problem(name: object) -> Problem | None:
-    return name_problem(name, CLUSTER_IDENTITY)
+    return find_name_problem(name, CLUSTER_IDENTITY)

@@ -83,10 +83,12 @@ def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus)
 
 def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
     """Find the container whose log shows why the driver failed; None if no container has run."""
-    status = pods.status_of(driver)
+    status = pods.get_status(driver)
     if reason == INIT_CONTAINER_FAILED:
-        return next((each.name for each in pods.containers(status, "initContainerStatuses") if each.exit_code), None)
-    ran = [each.name for each in pods.containers(status) if not each.waiting or each.previous is not None]
+        return next(
+            (each.name for each in pods.list_containers(status, "initContainerStatuses") if each.exit_code), None
+        )
+    ran = [each.name for each in pods.list_containers(status) if not each.waiting or each.previous is not None]
     preferred = [name for name in ran if name in (main, DRIVER_CONTAINER)]
     return next(iter([*preferred, *ran]), None)
 

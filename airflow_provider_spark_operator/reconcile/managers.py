@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
-from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, is_held
@@ -75,7 +75,7 @@ def build_claim_patch(resource: JsonObject, own: str, now: datetime) -> JsonObje
 
 def read_state(resource: Mapping[str, Any]) -> str | None:
     """Return the state in the status of a resource; None if there is none."""
-    state = text(mapping(mapping(resource.get("status")).get("currentState")).get("currentStateSummary"))
+    state = get_text(get_object(get_object(resource.get("status")).get("currentState")).get("currentStateSummary"))
     return state or None
 
 
@@ -83,7 +83,7 @@ def is_settled(resource: Mapping[str, Any]) -> bool:
     """Whether an application has released all its resources and no controller must delete it."""
     if read_state(resource) != ApplicationState.RESOURCE_RELEASED or resource["metadata"].get("deletionTimestamp"):
         return False
-    time_to_live = mapping(mapping(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
+    time_to_live = get_object(get_object(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
     return not isinstance(time_to_live, int) or time_to_live < 0
 
 

@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -256,9 +256,9 @@ class _StateCount(Collector):
 
 
 def _read_state(document: JsonObject) -> str:
-    current = mapping(mapping(document.get("status")).get("currentState"))
+    current = get_object(get_object(document.get("status")).get("currentState"))
     # No status is written before the first driver is requested, or the cluster applied.
-    return text(current.get("currentStateSummary")) or ApplicationState.SUBMITTED
+    return get_text(current.get("currentStateSummary")) or ApplicationState.SUBMITTED
 
 
 def _find_outcome(before: ApplicationState, after: ApplicationState) -> str | None:

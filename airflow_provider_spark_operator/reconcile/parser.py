@@ -5,7 +5,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.validation.json_values import json_problems
+from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
 # Enough for the applications that change at the same time.
@@ -56,5 +56,5 @@ def _parse_application(resource: JsonObject) -> SparkApplication:
 
 def _check_nesting(resource: JsonObject) -> None:
     # The API server stores thousands of levels, and the code that builds documents is recursive.
-    if problems := json_problems({"spec": resource.get("spec")}):
+    if problems := find_json_problems({"spec": resource.get("spec")}):
         raise InvalidResource(problems)

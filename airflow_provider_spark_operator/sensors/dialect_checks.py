@@ -5,7 +5,7 @@ The dialects take about 15 ms to load. A DAG file loads them only if it sets one
 
 from collections.abc import Iterable
 
-from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem, dialect_of
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, find_api_version_problem
 
 
 def select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
@@ -18,7 +18,7 @@ def select_states(expects: str | Iterable[str] | None, api_version: str) -> list
     Raises:
         ValueError: The API version is not supported, or `expects` is empty or contains an unknown state.
     """
-    problem = api_version_problem(api_version)
+    problem = find_api_version_problem(api_version)
     if problem:
         raise ValueError(str(problem))
     dialect = dialect_of(api_version)

@@ -170,7 +170,7 @@ class ScriptedCluster:
     def wait_for_end(self) -> None:
         """Wait until all applications have ended."""
         ended = Phase.ENDED
-        self.wait_until(lambda: all(self.dialect.progress(item).phase is ended for item in self._applications()))
+        self.wait_until(lambda: all(self.dialect.read_progress(item).phase is ended for item in self._applications()))
 
     def do(self, function: Callable[[], Any]) -> Any:
         """Run a function on the cluster's thread, and return its result."""

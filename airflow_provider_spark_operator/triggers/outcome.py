@@ -1,8 +1,8 @@
 """Describe the end of waiting for an application as the event that its task receives."""
 
-from airflow_provider_spark_operator.core.dialects.progress import Progress, had_driver, last_stop
+from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.pods import containers
+from airflow_provider_spark_operator.core.pods import list_containers
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure
@@ -57,14 +57,14 @@ def describe_state(reached: ReachedState) -> ApplicationEvent:
 
 
 def _read_driver_message(evidence: Evidence) -> str | None:
-    present = containers(evidence.driver_status or {})
+    present = list_containers(evidence.driver_status or {})
     named = [container for container in present if container.name == DRIVER_CONTAINER] or present
     return next((one.message for one in named if one.exit_code == 0 and one.message), None)
 
 
 def _find_decisive_state(seen: Progress) -> str:
     # ResourceReleased does not show the result; the state before it does.
-    stop = last_stop(seen.history)
+    stop = find_last_stop(seen.history)
     return stop.state if stop else seen.state
 
 

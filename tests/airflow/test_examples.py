@@ -10,7 +10,7 @@ from runpy import run_path
 import pytest
 from airflow.models.dagrun import DagRun
 
-from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
@@ -62,7 +62,7 @@ def test_an_example_ends_as_it_says(cluster: Cluster, run_example: Callable[[str
     assert states == {task: "failed" if task == "fail_on_purpose" else "success" for task in states}
     assert cluster.applications()
     for application in cluster.applications():
-        assert errors_of(validate_application(application)) == []
+        assert filter_errors(validate_application(application)) == []
 
 
 def test_the_example_of_a_script_ships_its_files(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:

@@ -252,7 +252,7 @@ def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pyte
     ("content", "sentence"),
     [
         pytest.param("a: [", "not YAML", id="not YAML"),
-        pytest.param(APPLICATION.replace("SparkApplication", "Spork"), "kind: 'Spork' is not known", id="kind"),
+        pytest.param(APPLICATION.replace("SparkApplication", "Spork"), "kind: 'Spork' is not supported", id="kind"),
         pytest.param(APPLICATION.replace("sparkVersion", "x"), "spec.runtimeVersions.sparkVersion: is req", id="field"),
         pytest.param(
             f"{APPLICATION}---{APPLICATION}", "contains 2 documents; it must contain one application", id="two"

@@ -159,7 +159,7 @@ def test_missing_image_prints_the_warning_of_validate(
     file: Path, capsys: pytest.CaptureFixture[str], conf: dict[str, str]
 ) -> None:
     write_changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
-    warning = "spec.sparkConf['spark.kubernetes.container.image']: is required: name the image that holds Spark"
+    warning = "spec.sparkConf['spark.kubernetes.container.image']: is required: give the Spark image"
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
     assert warning in capsys.readouterr().out
     assert main(["render", "-o", "json", str(file)]) == ExitCode.SUCCESS
@@ -173,7 +173,7 @@ def test_invalid_input_of_render_prints_one_sentence(file: Path, capsys: pytest.
     write_changed(file, metadata={"generateName": "pi-"})
     assert read_refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
     write_changed(file, kind="Spork")
-    assert read_refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not known here")
+    assert read_refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not supported")
     assert read_refusal(capsys).startswith("expected one file, or ")
     assert read_refusal(capsys, str(file), str(file)).startswith("expected one file, or ")
     assert read_refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")

@@ -2,13 +2,13 @@ import pytest
 
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.pods import Container, containers
+from airflow_provider_spark_operator.core.pods import Container, list_containers
 
 
 def build_waiting_container(reason: str) -> Container:
     """Build a container that waits with a reason."""
     state = {"waiting": {"reason": reason, "message": "refused"}}
-    (container,) = containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
+    (container,) = list_containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
     return container
 
 

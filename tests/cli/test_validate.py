@@ -26,7 +26,7 @@ def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFi
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: Spork")))
     assert main(["validate", "-"]) == ExitCode.INVALID
-    assert capsys.readouterr().out.startswith("standard input:1: Spork: kind: 'Spork' is not known here")
+    assert capsys.readouterr().out.startswith("standard input:1: Spork: kind: 'Spork' is not supported")
 
 
 def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,8 @@ def test_warnings_are_labelled_and_do_not_fail(tmp_path: Path, capsys: pytest.Ca
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
     place = f"{file}:2: warning: SparkApplication pi: spec.applicationTolerations.ttlAfterStopMillis"
     assert (
-        capsys.readouterr().out == f"{place}: is -5, which means the same as -1 (never): write -1\n1 resource valid\n"
+        capsys.readouterr().out
+        == f"{place}: is -5, which has the same meaning as -1 (never): use -1\n1 resource valid\n"
     )
     assert main(["validate", str(file), "-o", "json"]) == ExitCode.SUCCESS
     result = json.loads(capsys.readouterr().out)

@@ -85,7 +85,7 @@ def test_client_mode_fails_once_and_is_released() -> None:
     assert scene.application.status is not None
     failed = scene.application.status.state_transition_history["1"]
     assert isinstance(failed, StateRecord)
-    assert failed.message == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
+    assert failed.message == "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode."
     scene.delete()
     assert scene.run().document is None
 

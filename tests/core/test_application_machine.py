@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from airflow_provider_spark_operator.core import pods, policy
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.observation import (
     Absent,
@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.core.policy import TIMED_OUT
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import MOVES
-from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
 from tests.core.scene import GRACE_SECONDS, Scene
 
@@ -131,7 +131,7 @@ def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime 
     grace = to_duration(
         application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
     )
-    taken_away = [pods.deletion_began(pod), pods.node_lost_since(pods.status_of(pod))]
+    taken_away = [pods.find_deletion_start(pod), pods.find_node_loss(pods.get_status(pod))]
     began = [time for time in taken_away if time]
     own = timedelta(seconds=GRACE_SECONDS)
     return max(began) + max(grace, own) + Settings().reconcile_interval if began else None
@@ -284,7 +284,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @invariant()
     def whoever_waits_gets_an_answer(self) -> None:
         if self.scene.document is not None:
-            judged = verdict(progress(self.scene.document))
+            judged = judge_progress(read_progress(self.scene.document))
             assert (judged.outcome is Outcome.WAITING) is (self.scene.state not in TERMINATED)
             assert judged.sentence.endswith(".")
 
@@ -367,7 +367,7 @@ def test_no_observation_makes_decide_raise(
 
 @given(document=st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON, max_size=3))
 def test_no_document_makes_progress_or_verdict_raise(document: dict[str, Any]) -> None:
-    assert verdict(progress(document)).sentence
+    assert judge_progress(read_progress(document)).sentence
 
 
 @settings(max_examples=60)

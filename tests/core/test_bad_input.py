@@ -95,14 +95,14 @@ def test_a_duration_that_is_long_or_off_is_no_problem(millis: int) -> None:
 def test_the_message_about_a_duration_says_how_long_one_may_be() -> None:
     (problem,) = validate_application(application_document(tolerations={"ttlAfterStopMillis": 10**18}))
     assert str(problem) == (
-        "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than a hundred years: "
-        "give a duration in milliseconds, at most 3153600000000"
+        "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than 100 years: "
+        "use at most 3153600000000 milliseconds"
     )
 
 
 def test_client_mode_is_named_before_anything_is_submitted() -> None:
     (problem,) = validate_application(application_document(deploymentMode="ClientMode"))
-    assert str(problem) == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode"
+    assert str(problem) == "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_unknown_word_is_answered_with_the_known_ones(path: str, known: str) 
     inner[last] = "Perhaps"
     with pytest.raises(InvalidResource) as raised:
         parse_application(document)
-    assert str(raised.value) == f"spec.{path.replace('/', '.')}: 'Perhaps' is not known here: give one of {known}"
+    assert str(raised.value) == f"spec.{path.replace('/', '.')}: 'Perhaps' is not supported: use one of {known}"
 
 
 @pytest.mark.parametrize("name", ["x" * 64, "1st.app.v2", "a.b", "x" * 253])

@@ -108,7 +108,7 @@ def test_an_applied_cluster_runs_without_a_look_at_its_pods() -> None:
         "1": {
             "currentStateSummary": "RunningHealthy",
             "lastTransitionTime": "2026-01-01T12:00:01Z",
-            "message": "The API has taken everything that the cluster consists of.",
+            "message": "All objects of the cluster were applied.",
             "reason": "ClusterCreated",
         },
     }

@@ -1,7 +1,7 @@
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.dialects.progress import kept_lines
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import get_log_lines
 from airflow_provider_spark_operator.core.driver_log import LONGEST, append_lines, redact, split_lines
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, replace_message
@@ -47,7 +47,7 @@ def test_progress_separates_the_sentence_from_the_lines() -> None:
     failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
     failed = replace_message(failed, append_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")
-    seen = progress(application_document(status=released.to_document()))
-    assert kept_lines(seen) == ("ValueError: 7",)
+    seen = read_progress(application_document(status=released.to_document()))
+    assert get_log_lines(seen) == ("ValueError: 7",)
     assert seen.history[-2].message == SENTENCE
-    assert kept_lines(progress(application_document())) == ()
+    assert get_log_lines(read_progress(application_document())) == ()

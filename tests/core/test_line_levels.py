@@ -37,7 +37,7 @@ _INFO, _WARN, _ERROR = logging.INFO, logging.WARNING, logging.ERROR
     ],
 )
 def test_level_of_a_line(line: str, level: int) -> None:
-    assert LineLevels().level(line) == level
+    assert LineLevels().classify(line) == level
 
 
 def test_stack_trace_has_the_level_of_what_was_logged() -> None:
@@ -55,7 +55,7 @@ def test_stack_trace_has_the_level_of_what_was_logged() -> None:
         ("rows written: 3", _INFO),
         ("  indented output", _INFO),
     ]
-    assert [levels.level(line) for line, _ in log] == [level for _, level in log]
+    assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
 def test_stack_trace_of_the_driver_is_an_error_below_any_message() -> None:
@@ -70,14 +70,14 @@ def test_stack_trace_of_the_driver_is_an_error_below_any_message() -> None:
         ("\t... 3 more", _ERROR),
         ("rows written: 3", _INFO),
     ]
-    assert [levels.level(line) for line, _ in log] == [level for _, level in log]
+    assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
 def test_reason_of_a_lost_executor_has_the_level_of_the_loss() -> None:
     levels = LineLevels()
-    assert levels.level("26/01/01 00:00:00 ERROR TaskSchedulerImpl: Lost executor 1 on 10.0.0.7:") == _ERROR
-    assert levels.level("The executor with id 1 exited with exit code 137(SIGKILL).") == _ERROR
-    assert levels.level("The API gave the following brief reason: N/A") == _ERROR
+    assert levels.classify("26/01/01 00:00:00 ERROR TaskSchedulerImpl: Lost executor 1 on 10.0.0.7:") == _ERROR
+    assert levels.classify("The executor with id 1 exited with exit code 137(SIGKILL).") == _ERROR
+    assert levels.classify("The API gave the following brief reason: N/A") == _ERROR
 
 
 def test_traceback_of_python_is_an_error() -> None:
@@ -90,10 +90,10 @@ def test_traceback_of_python_is_an_error() -> None:
         ("26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook", _INFO),
         ("  done", _INFO),
     ]
-    assert [levels.level(line) for line, _ in log] == [level for _, level in log]
+    assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
 def test_exception_that_ends_the_main_thread_is_an_error() -> None:
     levels = LineLevels()
-    assert levels.level('Exception in thread "main" java.lang.IllegalStateException: no') == _ERROR
-    assert levels.level("\tat org.example.Main.main(Main.java:3)") == _ERROR
+    assert levels.classify('Exception in thread "main" java.lang.IllegalStateException: no') == _ERROR
+    assert levels.classify("\tat org.example.Main.main(Main.java:3)") == _ERROR

@@ -4,10 +4,10 @@ import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.decision import DeleteDriver
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
 from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
 from tests.core.harness import application_at, decide_once, get_entered_state
 from tests.core.scene import Scene
@@ -37,7 +37,7 @@ def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message == (
-        "The driver pod was deleted while it ran, and had not ended 300 s later: "
+        "The driver pod was deleted while it ran, and did not terminate within 300 s: "
         "DeletionByTaintManager: Taint manager: deleting due to NoExecute taint."
     )
     assert decision.status is not None
@@ -82,7 +82,7 @@ def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: Applica
     assert get_entered_state(decide_once(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
     decision = decide_once(resource, seen, after=300)
     assert (get_entered_state(decision), decision.reason) == (S.FAILED, reasons.DRIVER_INTERRUPTED)
-    assert decision.message.startswith("The node of the driver pod was lost, and had not come back 300 s later")
+    assert decision.message.startswith("The node of the driver pod was lost, and did not return within 300 s")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() ->
     scene.request_driver_deletion()
     scene.run().advance(440)
     assert scene.document is not None
-    judged = verdict(progress(scene.document))
+    judged = judge_progress(read_progress(scene.document))
     assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
@@ -142,4 +142,4 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() ->
     ids=["no condition", "not true", "mute", "reason only", "reason and message"],
 )
 def test_a_disruption_is_told_in_the_control_planes_words(conditions: list[dict[str, str]], words: str | None) -> None:
-    assert pods.disruption(driver_pod(conditions=conditions)["status"]) == words
+    assert pods.describe_disruption(driver_pod(conditions=conditions)["status"]) == words

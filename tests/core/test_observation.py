@@ -174,7 +174,7 @@ def test_an_eviction_says_what_the_kubelet_says() -> None:
     ids=["grace", "forced", "unknown", "nonsense", "absurd"],
 )
 def test_a_deletion_began_a_grace_period_before_its_timestamp(grace: int | None, began: datetime) -> None:
-    assert pods.deletion_began(driver_pod(deletion=NOW, grace=grace)) == began
+    assert pods.find_deletion_start(driver_pod(deletion=NOW, grace=grace)) == began
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_deletion_began_a_grace_period_before_its_timestamp(grace: int | None,
     ids=["none", "no time", "a number", "without an offset"],
 )
 def test_a_deletion_timestamp_is_a_time_or_nothing(written: int | str | None, expected: datetime | None) -> None:
-    assert pods.deletion_began({"metadata": {"deletionTimestamp": written}}) == expected
+    assert pods.find_deletion_start({"metadata": {"deletionTimestamp": written}}) == expected
 
 
 NONSENSE = [
@@ -199,7 +199,7 @@ NONSENSE = [
 def test_nonsense_is_no_end_and_no_start(seen: dict[str, Any]) -> None:
     assert observation.find_driver_end(seen, None) is None
     assert observation.has_started(seen, None) is False
-    assert pods.deletion_began(seen) is None
+    assert pods.find_deletion_start(seen) is None
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.obstacles import (
-    driver_waits_for,
-    executors_wait_for,
+    describe_driver_wait,
+    describe_executor_wait,
+    describe_pod_wait,
     ignores_suspension,
-    is_held_back,
-    pod_waits_for,
+    wants_suspension,
 )
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
 
@@ -50,8 +50,8 @@ def pod(
         (
             pod(unscheduled=FULL),
             (),
-            "no node could take the driver pod: 0/3 nodes are available: 3 Insufficient memory; ask for less "
-            "(spark.driver.cores, spark.driver.memory), or add nodes that fit",
+            "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient memory; reduce the "
+            "requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         ),
         (pod(waiting="ContainerCreating"), (MOUNT,), f"the driver pod is pending: {MOUNT}"),
         (pod(waiting="ContainerCreating"), (), None),
@@ -61,14 +61,15 @@ def pod(
     ids=["image", "no node", "volume", "on its way", "container", "running"],
 )
 def test_driver_waits_for_what_its_pod_names(found: Any, events: tuple[str, ...], expected: str | None) -> None:
-    assert driver_waits_for(found, REQUESTED, events) == expected
+    assert describe_driver_wait(found, REQUESTED, events) == expected
 
 
 def test_executor_waits_for_a_node_or_what_its_warning_names() -> None:
     assert (
-        pod_waits_for("executor pi-exec-1", pod(unscheduled=FULL), ()) == f"executor pi-exec-1 waits for a node: {FULL}"
+        describe_pod_wait("executor pi-exec-1", pod(unscheduled=FULL), ())
+        == f"executor pi-exec-1 waits for a node: {FULL}"
     )
-    assert pod_waits_for("executor pi-exec-1", pod(), (MOUNT,)) == f"executor pi-exec-1 is pending: {MOUNT}"
+    assert describe_pod_wait("executor pi-exec-1", pod(), (MOUNT,)) == f"executor pi-exec-1 is pending: {MOUNT}"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_executor_waits_for_a_node_or_what_its_warning_names() -> None:
     ],
 )
 def test_executors_without_a_node_are_counted(executors: list[Any], expected: str | None) -> None:
-    assert executors_wait_for(executors) == expected
+    assert describe_executor_wait(executors) == expected
 
 
 def application(generation: int = 1, suspend: object = True) -> dict[str, Any]:
@@ -109,5 +110,5 @@ def test_operator_that_runs_a_suspended_application_ignores_the_field(
 
 
 def test_only_true_holds_an_application_back() -> None:
-    assert is_held_back(application())
-    assert not is_held_back(application(suspend="true"))
+    assert wants_suspension(application())
+    assert not wants_suspension(application(suspend="true"))

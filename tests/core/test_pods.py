@@ -5,11 +5,11 @@ import pytest
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.observation import Observed, Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
-from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
 from tests.builders import NOW, application, application_document, container, pod, seconds, status_at
 
 S = ApplicationState
@@ -36,7 +36,7 @@ def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself
     decision = decide(running, Observed(Present(deleted)), Settings(), NOW + seconds(2))
     assert decision.status is not None
     released = move(decision.status, S.RESOURCE_RELEASED, NOW, "")
-    judged_so = verdict(progress(application_document(status=released.to_document())))
+    judged_so = judge_progress(read_progress(application_document(status=released.to_document())))
     assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
     assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
     assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is FailureKind.INFRASTRUCTURE)
@@ -47,11 +47,11 @@ SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL":
 
 @pytest.mark.parametrize(("name", "number"), SIGNALS.items())
 def test_an_exit_code_over_128_names_the_signal(name: str, number: int) -> None:
-    (ended,) = pods.containers({"containerStatuses": [container(exit_code=128 + number)]})
-    assert pods.exit_words(ended) == f"exit code {128 + number} (killed by SIG{name})"
+    (ended,) = pods.list_containers({"containerStatuses": [container(exit_code=128 + number)]})
+    assert pods.describe_exit(ended) == f"exit code {128 + number} (killed by SIG{name})"
 
 
 @pytest.mark.parametrize(("code", "words"), [(128, "exit code 128"), (133, "exit code 133"), (1, "exit code 1")])
 def test_any_other_exit_code_is_only_a_number(code: int, words: str) -> None:
-    (ended,) = pods.containers({"containerStatuses": [container(exit_code=code)]})
-    assert pods.exit_words(ended) == words
+    (ended,) = pods.list_containers({"containerStatuses": [container(exit_code=code)]})
+    assert pods.describe_exit(ended) == words

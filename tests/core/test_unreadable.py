@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.transitions import sort_records
 from airflow_provider_spark_operator.core.unreadable import refuse_application, refuse_cluster
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
 from tests.builders import NOW, application_document, seconds, status_at
 from tests.core.cluster_resources.clusters import build_cluster_document
 
@@ -39,7 +39,7 @@ def test_an_unreadable_application_ends_at_once_and_says_why() -> None:
 
 def test_who_waits_learns_the_field_and_that_another_try_is_in_vain() -> None:
     document = unreadable()
-    judged = verdict(progress({**document, "status": refused(document).to_document()}))
+    judged = judge_progress(read_progress({**document, "status": refused(document).to_document()}))
     assert (judged.outcome, judged.failure_kind) == (Outcome.FAILED, FailureKind.SCHEDULING)
     assert (judged.reason, judged.retry_worthy) == (reasons.SPEC_UNBUILDABLE, False)
     assert SENTENCE in judged.sentence

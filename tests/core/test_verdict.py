@@ -5,12 +5,12 @@ import pytest
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.observation import Observed, Refused
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, judge_progress
 from tests.builders import (
     NOW,
     application,
@@ -28,7 +28,7 @@ APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.I
 
 
 def judged(status: ApplicationStatus) -> Verdict:
-    return verdict(progress(application_document(status=status.to_document())))
+    return judge_progress(read_progress(application_document(status=status.to_document())))
 
 
 def judged_end(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
@@ -56,7 +56,7 @@ def test_an_ended_application_that_succeeded_has_succeeded() -> None:
 
 def test_an_application_that_never_stopped_was_cancelled() -> None:
     cancelled = judged(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
-    sentence = "The application was cancelled: its resources were released before it had ended."
+    sentence = "The application was cancelled: its resources were released before it finished."
     assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 
@@ -122,7 +122,7 @@ FAILURES = [
         driver_pod("killed", reason="NodeShutdown", message="the node goes"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "the driver pod was taken away (NodeShutdown: the node goes); try again",
+        "the driver pod was disrupted (NodeShutdown: the node goes); retry",
         id="node shutdown",
     ),
     pytest.param(
@@ -131,7 +131,7 @@ FAILURES = [
         driver_pod("failed", conditions=[DISRUPTED]),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "the driver pod was taken away; try again",
+        "the driver pod was disrupted; retry",
         id="disrupted",
     ),
     pytest.param(
@@ -197,7 +197,7 @@ FAILURES = [
         None,
         INFRASTRUCTURE,
         reasons.DRIVER_LOST,
-        "the driver pod is gone, and nobody saw it end",
+        "the driver pod no longer exists, and its result is unknown",
         id="lost, no message",
     ),
     pytest.param(
@@ -207,7 +207,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.DRIVER_EVICTED,
         "the driver pod was evicted from its node: low on memory; "
-        "raise what the driver requests to what it uses, memory by spark.driver.memoryOverhead",
+        "raise the driver's requests to its actual use, for memory with spark.driver.memoryOverhead",
         id="evicted",
     ),
     pytest.param(
@@ -234,8 +234,8 @@ FAILURES = [
         pod("Pending", conditions=[UNSCHEDULABLE]),
         SCHEDULING,
         reasons.UNSCHEDULABLE,
-        "no node could take the driver pod: 0/3 nodes are available: 3 Insufficient cpu; "
-        "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit",
+        "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient cpu; "
+        "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         id="unschedulable",
     ),
     pytest.param(
@@ -256,7 +256,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
-        'configmap "x" not found; create or mend what it refers to',
+        'configmap "x" not found; create or fix the objects that the container refers to',
         id="container refused",
     ),
     pytest.param(
@@ -265,7 +265,7 @@ FAILURES = [
         driver_pod("pulling"),
         INFRASTRUCTURE,
         reasons.DRIVER_START_TIMED_OUT,
-        "the driver did not start in time; see the driver pod's events, or raise driverStartTimeoutMillis",
+        "the driver did not start in time; check the driver pod's events, or raise driverStartTimeoutMillis",
         id="start timeout",
     ),
     pytest.param(
@@ -275,7 +275,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.DRIVER_READY_TIMED_OUT,
         "the driver started but was not ready in time; "
-        "see the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
+        "check the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
         id="ready timeout",
     ),
     pytest.param(
@@ -285,7 +285,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.EXECUTORS_START_TIMED_OUT,
         "too few executors were ready in time; "
-        "see the executor pods' events, lower initExecutors where it is set, or raise executorStartTimeoutMillis",
+        "check the executor pods' events, lower initExecutors if it is set, or raise executorStartTimeoutMillis",
         id="executors timeout",
     ),
 ]
@@ -308,7 +308,7 @@ MUTE = [
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
         pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
-        "could take the driver pod: no reason given; ask",
+        "could not be scheduled: no reason given; reduce",
         id="unschedulable",
     ),
     pytest.param(S.FAILED, pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod"),
@@ -333,7 +333,7 @@ def test_more_memory_has_to_be_asked_for_before_a_retry() -> None:
 def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
     scene = Scene(application_document(deploymentMode="ClientMode")).run()
     assert scene.document is not None
-    refused = verdict(progress(scene.document))
+    refused = judge_progress(read_progress(scene.document))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
         SCHEDULING,
@@ -391,7 +391,7 @@ def test_executors_that_could_not_start_are_quoted() -> None:
     )
     failed = judged(move(status, S.RESOURCE_RELEASED, NOW, ""))
     assert (failed.failure_kind, failed.reason) == (INFRASTRUCTURE, reasons.EXECUTORS_START_TIMED_OUT)
-    assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; see the executor pods" in failed.sentence
+    assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; check the executor pods" in failed.sentence
 
 
 def test_a_later_attempt_is_named_in_the_sentence() -> None:
@@ -400,4 +400,4 @@ def test_a_later_attempt_is_named_in_the_sentence() -> None:
         scene.set_driver("failed")
         scene.run().advance(31)
     assert scene.document is not None
-    assert verdict(progress(scene.document)).sentence.startswith("Failed in attempt 2: ")
+    assert judge_progress(read_progress(scene.document)).sentence.startswith("Failed in attempt 2: ")

@@ -38,7 +38,7 @@ def restarted(last: dict[str, Any], name: str = "spark-kubernetes-driver") -> di
         ),
         pytest.param(
             pod("Failed", container("a"), out_of_memory("b")),
-            f"{SPARKS_MEMORY} where it runs Spark, else the memory limit of b in spec.driverSpec.podTemplateSpec",
+            f"{SPARKS_MEMORY} if it runs Spark, else the memory limit of b in spec.driverSpec.podTemplateSpec",
             id="one of two of which none has Spark's name",
         ),
         pytest.param(
@@ -88,16 +88,16 @@ def disrupted(reason: str, message: str = "") -> dict[str, Any]:
     ("reason", "advice"),
     [
         ("PreemptionByScheduler", "give the driver a higher priority"),
-        ("DeletionByTaintManager", "its node was lost or is being emptied"),
-        ("EvictionByEvictionAPI", "somebody has evicted it"),
-        ("DeletionByPodGC", "its node is gone"),
-        ("TerminationByKubelet", "its node was shut down"),
-        ("SomethingNew", "try again"),
+        ("DeletionByTaintManager", "its node was lost or is being drained"),
+        ("EvictionByEvictionAPI", "it was evicted through the API"),
+        ("DeletionByPodGC", "its node no longer exists"),
+        ("TerminationByKubelet", "its node shut down"),
+        ("SomethingNew", "retry"),
     ],
 )
 def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, advice: str) -> None:
     failed = judged_end(S.FAILED, "", disrupted(reason, "in their words"))
-    assert failed.sentence.startswith(f"Failed: the driver pod was taken away ({reason}: in their words); {advice}")
+    assert failed.sentence.startswith(f"Failed: the driver pod was disrupted ({reason}: in their words); {advice}")
     assert (failed.failure_kind, failed.reason, failed.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
@@ -110,12 +110,12 @@ def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, a
     [
         pytest.param(
             disrupted("PreemptionByScheduler", "preempting."),
-            "The driver pod was taken away while it ran: PreemptionByScheduler: preempting. Container",
+            "The driver pod was disrupted while it ran: PreemptionByScheduler: preempting. Container",
             id="by the control plane",
         ),
         pytest.param(
             driver_pod("failed", reason="Terminated", message="imminent node shutdown"),
-            "The driver pod was taken away while it ran. Container",
+            "The driver pod was disrupted while it ran. Container",
             id="by its node",
         ),
         pytest.param(
@@ -135,8 +135,8 @@ def test_a_driver_that_its_node_refused_waits_for_room() -> None:
     assert (failed.failure_kind, failed.reason) == (FailureKind.SCHEDULING, reasons.UNSCHEDULABLE)
     assert failed.retry_worthy
     assert failed.sentence == (
-        "Failed: the node that was to take the driver pod had no room for it: "
-        "OutOfcpu: Node didn't have enough resource: cpu; try again, or ask for less."
+        "Failed: the node rejected the driver pod: "
+        "OutOfcpu: Node didn't have enough resource: cpu; retry, or reduce the requests."
     )
 
 
@@ -150,7 +150,7 @@ def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes() -> None:
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[gated]))
     assert failed.sentence.endswith(
         "Scheduling is blocked due to non-empty scheduling gates; "
-        "whatever has set its scheduling gates, as a queue does, has to lift them."
+        "the controller that set the scheduling gates, such as a queue, must remove them."
     )
 
 
@@ -192,7 +192,7 @@ def test_a_driver_that_no_node_takes_needs_other_nodes_or_less() -> None:
     full = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
     assert failed.sentence.endswith(
-        "0/3 nodes are available; ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit."
+        "0/3 nodes are available; reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit."
     )
 
 

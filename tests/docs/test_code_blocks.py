@@ -14,7 +14,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
-from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
@@ -66,7 +66,7 @@ def test_document_is_valid(text: str) -> None:
 def _check_resource(document: dict[str, Any]) -> None:
     if document["apiVersion"].startswith("spark.apache.org/"):
         metadata = {"name": "documentation", **document.get("metadata", {})}
-        assert errors_of(validate({**document, "metadata": metadata})) == []
+        assert filter_errors(validate({**document, "metadata": metadata})) == []
     else:
         assert document["metadata"]["name"]
 

@@ -13,7 +13,7 @@ from airflow.sdk import DAG, BaseOperator
 from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
 from local_kubernetes.cli import parser as local_kubernetes_parser
@@ -129,7 +129,7 @@ APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkAp
 def test_application_on_a_page_is_valid(text: str) -> None:
     document = yaml.safe_load(text)
     document.setdefault("metadata", {}).setdefault("name", "documentation")
-    assert errors_of(validate(document)) == []
+    assert filter_errors(validate(document)) == []
 
 
 def test_pages_have_applications() -> None:

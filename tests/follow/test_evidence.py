@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.driver_log import append_lines
-from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, judge_progress
 from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -24,10 +24,10 @@ async def api() -> AsyncIterator[ScriptedApi]:
 
 async def gathered(api: ScriptedApi, *application: Any, **options: Any) -> tuple[str, Evidence]:
     """What is found for a failed application: the sentence, and the evidence itself."""
-    seen = progress(stored("pi", "u1", "5", *(application or FAILED), **options))
+    seen = read_progress(stored("pi", "u1", "5", *(application or FAILED), **options))
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)
-    return describe_failure(verdict(seen), evidence), evidence
+    return describe_failure(judge_progress(seen), evidence), evidence
 
 
 def warning(reason: str, message: str, time: str = "2026-01-01T00:00:00Z") -> dict[str, Any]:
@@ -227,10 +227,10 @@ async def test_lines_that_the_controller_has_kept_are_quoted_where_the_pod_is_go
     resource = stored("pi", "u1", "5", *FAILED, driver_status=DRIVER_EXITED_3)
     for record in resource["status"]["stateTransitionHistory"].values():
         record["message"] = append_lines("The driver failed.", ["Traceback:", "ValueError: 7"])
-    seen = progress(resource)
+    seen = read_progress(resource)
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)
     assert evidence.log_problem is None
-    assert describe_failure(verdict(seen), evidence).endswith(
+    assert describe_failure(judge_progress(seen), evidence).endswith(
         "\nLast lines of the driver's log:\n  Traceback:\n  ValueError: 7"
     )

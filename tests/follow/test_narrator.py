@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
 from airflow_provider_spark_operator.follow.obstacles import ATTENDED, BACKGROUND, Pauses
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -43,7 +43,7 @@ async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str
     async with scripted_api() as api, await client_of(api) as client:
         api.script(*[answer for pods in looks for answer in (page(driver()), page(*pods))])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
-            await narrator.show(progress(resource), resource)
+            await narrator.show(read_progress(resource), resource)
             lines = await sink.wait_for("executors 2/2")
     assert [line for line in lines if "blocked" in line] == [BLOCKED]
 
@@ -54,9 +54,9 @@ async def test_driver_that_cannot_be_started_is_shown_once() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(page(blocked), page(), page(blocked), page(driver(status=READY)))
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
-            await narrator.show(progress(resource), resource)
-            await narrator.find_obstacle(progress(resource), resource)
-            await narrator.find_obstacle(progress(resource), resource)
+            await narrator.show(read_progress(resource), resource)
+            await narrator.find_obstacle(read_progress(resource), resource)
+            await narrator.find_obstacle(read_progress(resource), resource)
     name = blocked["metadata"]["name"]
     found = [line for line in sink.lines if "blocked" in line]
     assert found == [f"driver {name} is blocked: ErrImagePull: no such image (image registry/job:7)"]
@@ -69,7 +69,7 @@ async def test_executors_are_counted_after_all_were_ready_only_if_requested(keep
     async with scripted_api() as api, await client_of(api) as client:
         api.script(page(driver()), page(executor(0), executor(1)), page(driver()), page(*map(executor, range(3))))
         async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
-            await narrator.show(progress(resource), resource)
+            await narrator.show(read_progress(resource), resource)
             if keeps_counting:
                 await sink.wait_for("executors 3/3")
     assert ("executors 3/3" in sink.lines) is keeps_counting

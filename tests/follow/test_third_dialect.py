@@ -46,4 +46,4 @@ async def test_application_is_submitted_adopted_and_read(
 
     second = await submit(client, document, namespace, replace(stamp(), try_number=2))
     assert second.adopted
-    assert dialects.progress(second.resource).phase is Phase.RUNNING
+    assert dialects.read_progress(second.resource).phase is Phase.RUNNING

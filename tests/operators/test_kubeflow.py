@@ -238,7 +238,9 @@ def test_missing_kubeflow_operator_is_reported_with_installation(monkeypatch: py
 def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("print(1)")
-    with pytest.raises(AirflowFailException, match=r"this SparkApplication cannot contain files.*set upload_to"):
+    with pytest.raises(
+        AirflowFailException, match=r"this kind of SparkApplication cannot contain files.*set upload_to"
+    ):
         run(task(py_file=str(script)), TaskInstance())
     run(task(py_file=str(script), upload_to=f"file://{tmp_path}/store", download_from="s3a://jobs"), TaskInstance())
     main = cluster.application()["spec"]["mainApplicationFile"]

@@ -203,7 +203,7 @@ def test_example_parses_without_a_cluster() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "say what to run"),
+        ({}, "no program is given"),
         ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
         (
             {"py_file": "local:///a.py", "image": "a:4.3.0", "upload_to": "bucket/jobs"},

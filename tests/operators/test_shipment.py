@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.compose.application import Settings, c
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES
 from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
+from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators import shipment
 from airflow_provider_spark_operator.operators.shipment import Sender
@@ -48,7 +48,7 @@ def ship(
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
     given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, can_mount=True)
     result = compose_application(document, given, Settings(), files)
-    assert errors_of(validate_application(result)) == []
+    assert filter_errors(validate_application(result)) == []
     spec: dict[str, Any] = result["spec"]
     return spec
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.driver_log import split_lines
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.core.verdict import judge_progress
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -58,7 +58,7 @@ async def test_status_keeps_the_last_lines_of_a_failed_driver(stage: Stage) -> N
     sentence, lines = split_lines(failed["message"])
     assert lines == KEPT
     assert "exit code 1" in sentence
-    assert verdict(progress(ended)).sentence.count("\n") == 0
+    assert judge_progress(read_progress(ended)).sentence.count("\n") == 0
     (read,) = client.read
     assert (read["pod"], read["container"]) == ("pi-0-driver", "spark-kubernetes-driver")
     assert read["tail_lines"] <= 100

@@ -1,9 +1,9 @@
 """Suspension with a controller on the local API server, whose definition of the resource keeps reasons."""
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller
 
 State = ApplicationState
@@ -28,4 +28,4 @@ async def test_suspended_application_has_no_driver_and_resumes_as_another_attemp
         "ResourceReleased",
     ]
     assert stage.drivers.keys() == {"pi-0-driver", "pi-1-driver"}
-    assert verdict(progress(ended)).outcome is Outcome.SUCCEEDED
+    assert judge_progress(read_progress(ended)).outcome is Outcome.SUCCEEDED

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.core.verdict import judge_progress
 from airflow_provider_spark_operator.kube.client import PatchType
 from airflow_provider_spark_operator.kube.errors import Invalid
 from airflow_provider_spark_operator.kube.resources import (
@@ -73,10 +73,10 @@ async def test_invalid_application_ends_with_the_problem(stage: Stage) -> None:
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application(**UNKNOWN_MODE["spec"]))
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
-    judged = verdict(progress(ended))
+    judged = judge_progress(read_progress(ended))
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert (judged.outcome, judged.retry_worthy) == ("Failed", False)
-    assert "spec.deploymentMode: 'EdgeMode' is not known here" in judged.sentence
+    assert "spec.deploymentMode: 'EdgeMode' is not supported" in judged.sentence
     assert await stage.list_names(PODS) == []
 
 

@@ -106,7 +106,7 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     [
         (pending("ImagePullBackOff", PULL), "is waiting: the image spark:9 of the driver's container"),
         (pending("CreateContainerConfigError", "secret not found"), "is waiting: the driver's container"),
-        (pending(unscheduled=FULL), f"is waiting: no node could take the driver pod: {FULL.rstrip('.')}"),
+        (pending(unscheduled=FULL), f"is waiting: the driver pod could not be scheduled: {FULL.rstrip('.')}"),
     ],
     ids=["image", "container", "no node"],
 )
@@ -130,7 +130,7 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
         present.set_driver_status(pending("ImagePullBackOff", PULL))
 
     trigger, first = trigger_for(application), asyncio.Event()
-    with call_when_logged("no node could take", first.set):
+    with call_when_logged("could not be scheduled", first.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(first.wait(), 60)
     second = asyncio.Event()
@@ -140,7 +140,7 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     waits = [line for line in warnings_in(caplog) if " is waiting: " in line]
-    assert ["no node" in line for line in waits] == [True, False]
+    assert ["be scheduled" in line for line in waits] == [True, False]
 
 
 def test_timeout_names_the_state_and_the_obstacle(cluster: Cluster) -> None:
@@ -148,7 +148,7 @@ def test_timeout_names_the_state_and_the_obstacle(cluster: Cluster) -> None:
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     sentence = fire(trigger_for(application, deadline=deadline))["sentence"]
     assert sentence.startswith(
-        "SparkApplication jobs/pi had not ended (DriverRequested: no node could take the driver pod: 0/3 nodes"
+        "SparkApplication jobs/pi had not ended (DriverRequested: the driver pod could not be scheduled: 0/3 nodes"
     )
 
 

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import
     build_worker_stateful_set,
 )
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
@@ -28,7 +28,7 @@ def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject
     Raises:
         InvalidResource: The cluster cannot be built from the specification. Only an edit of the cluster helps.
     """
-    named_wrongly = name_problem(cluster.name, CLUSTER_IDENTITY)
+    named_wrongly = find_name_problem(cluster.name, CLUSTER_IDENTITY)
     problems = [*([named_wrongly] if named_wrongly else []), *find_building_problems(cluster.spec)]
     if problems:
         raise InvalidResource(problems)

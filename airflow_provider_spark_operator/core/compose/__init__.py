@@ -1,1 +1,1 @@
-"""Document and parameters to the custom resource, for every dialect; standard library only: DAG files import it."""
+"""Compose the custom resource from a document and parameters. DAG files import this package: standard library only."""

@@ -41,7 +41,7 @@ def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     Raises:
         InvalidResource: A parameter is not valid, or a part of the document has the wrong type.
     """
-    problems = parameters.problems()
+    problems = parameters.find_problems()
     if problems:
         raise InvalidResource(problems)
     return dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
@@ -65,13 +65,13 @@ def compose_application(
     document = apply_parameters(document, parameters)
     if files and dialect.mount_files:
         document = dialect.mount_files(document, files.name, files.contents, executors=files.executors)
-    document = dialect.write_ttl(document, _seconds(settings.ttl))
+    document = dialect.write_ttl(document, _read_seconds(settings.ttl))
     if not settings.restarts:
         document = dialect.disable_restarts(document)
     document = dialect.write_memory(document, grow_memory(dialect.read_memory(document), settings.memory))
-    kept = _seconds(settings.keep_failed_driver)
+    kept = _read_seconds(settings.keep_failed_driver)
     return dialect.keep_failed_driver(document, kept) if kept else document
 
 
-def _seconds(duration: timedelta | float | None) -> float | None:
+def _read_seconds(duration: timedelta | float | None) -> float | None:
     return duration.total_seconds() if isinstance(duration, timedelta) else duration

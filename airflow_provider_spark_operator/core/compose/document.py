@@ -5,8 +5,8 @@ from typing import Final, Protocol, TypeGuard
 from airflow_provider_spark_operator.core.identity import (
     APPLICATION_IDENTITY,
     Identity,
-    name_problem,
-    namespace_problem,
+    find_name_problem,
+    find_namespace_problem,
 )
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
@@ -73,7 +73,7 @@ def override_metadata(
     """
     given = {"name": name, "namespace": namespace}
     metadata = copy_object(document, "metadata", "metadata") | {key: value for key, value in given.items() if value}
-    problems = [name_problem(metadata.get("name"), identity), namespace_problem(metadata.get("namespace"))]
+    problems = [find_name_problem(metadata.get("name"), identity), find_namespace_problem(metadata.get("namespace"))]
     found = [problem for problem in problems if problem]
     if found:
         raise InvalidResource(found)

@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
 from airflow_provider_spark_operator.core.parameters import Parameters, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-# Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
+# Kubernetes allows 1 MiB in a config map. The application that contains it needs space for its other fields.
 CONFIG_MAP_BYTES: Final = 900 * 1024
-# etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
+# etcd allows 1.5 MiB for the JSON of the application.
 STORED_BYTES: Final = 1400 * 1024
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
 
@@ -96,29 +96,29 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
         InvalidResource: A file must be uploaded, but there is no folder for it.
     """
     texts = [file for file in files if file.text is not None]
-    size, stored = sum(len(file.content) for file in texts), sum(_stored_bytes(file.text or "") for file in texts)
+    size, stored = sum(len(file.content) for file in texts), sum(_count_stored_bytes(file.text or "") for file in texts)
     fit = can_mount and size <= CONFIG_MAP_BYTES and stored <= STORED_BYTES
     mounted = tuple(texts) if fit else ()
     uploaded = tuple(file for file in files if file not in mounted)
     if uploaded and not can_upload:
         if not can_mount:
-            why = "this SparkApplication cannot contain files"
+            why = "this kind of SparkApplication cannot contain files"
         elif not mounted and size > CONFIG_MAP_BYTES:
             why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
         elif not mounted and texts:
             why = f"together they have {stored} bytes as JSON, more than {STORED_BYTES}"
         else:
-            why = "it takes texts whose names have letters, digits, -, _ and . alone"
+            why = "it holds text files whose names contain only letters, digits, -, _ and ."
         names = ", ".join(file.given for file in uploaded)
         message = (
-            f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "
+            f"{names} cannot be stored in a config map ({why}): set upload_to to a URL that the driver can read, "
             "such as s3://bucket/jobs"
         )
         raise InvalidResource([Problem("", message)])
     return Packing(mounted, uploaded)
 
 
-def mounted_uri(file: LocalFile) -> str:
+def build_mounted_uri(file: LocalFile) -> str:
     """Return the URI of a file in the config map."""
     return f"local://{FILES_DIRECTORY}/{file.name}"
 
@@ -143,7 +143,9 @@ def locate_files(parameters: Parameters, uris: Mapping[str, str]) -> Parameters:
     )
 
 
-def mount(files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str) -> MountedFiles | None:
+def build_mounted_files(
+    files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str
+) -> MountedFiles | None:
     """Return the config map of files; None if there are no files.
 
     Args:
@@ -154,23 +156,23 @@ def mount(files: Sequence[LocalFile], parameters: Parameters, application: str, 
     """
     if not files:
         return None
-    # Spark gives a script to the driver alone; executors read the other files, at the same place.
+    # Spark passes a script only to the driver. Executors read the other files at the same path.
     others = list_paths(replace(parameters, py_file=None))
     return MountedFiles(
-        name=config_map_name(application, files, try_id),
+        name=build_config_map_name(application, files, try_id),
         contents={file.name: file.text or "" for file in files},
         executors=any(file.needed_by_executors or file.given in others for file in files),
     )
 
 
-def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
-    """Return a name that is different for each try and content: a config map may still be being deleted."""
+def build_config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
+    """Return a name that is different for each try and content: an earlier config map may not be deleted yet."""
     digest = hashlib.sha256(try_id.encode())
     for file in files:
         digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())
     return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
 
 
-def _stored_bytes(text: str) -> int:
+def _count_stored_bytes(text: str) -> int:
     """Return the length of the text as JSON. Kubernetes writes `<`, `>` and `&` in six characters."""
     return len(json.dumps(text, ensure_ascii=False).encode()) + 5 * sum(text.count(sign) for sign in "<>&")

@@ -74,7 +74,7 @@ def _list_sizes(memory: Mapping[str, str], role: str) -> dict[str, int]:
 
 
 def _read_mebibytes(text: str) -> int | None:
-    """Return a size in MiB, rounded up, or None if it is no size. A number without a unit is MiB, as in Spark."""
+    """Return a size in MiB, rounded up, or None if it is not a size. A number without a unit is MiB, as in Spark."""
     if text.strip().isdecimal():
         return int(text)
     match = _SIZE.match(text.strip())

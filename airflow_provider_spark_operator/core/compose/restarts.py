@@ -1,6 +1,6 @@
-"""Who starts an application again: the operator in the cluster, by its restartConfig, or Airflow, by its retries.
+"""Restarts of an application: by the operator with its restartConfig, or by Airflow with the retries of the task.
 
-Nothing here raises on a malformed document: it is validated when it is submitted.
+Malformed documents are accepted here, because they are validated before the submission.
 """
 
 from collections.abc import Mapping
@@ -34,21 +34,21 @@ class Retries:
     application_failures: bool
 
 
-def restart_problem(restarts: object) -> Problem | None:
-    """Return what is wrong with the parameter `restarts`; None if it is valid."""
+def find_restarts_problem(restarts: object) -> Problem | None:
+    """Return the problem with the parameter `restarts`; None if it is valid."""
     if restarts in (RESTARTS_BY_CLUSTER, RESTARTS_BY_AIRFLOW):
         return None
     return Problem("restarts", f"must be {RESTARTS_BY_CLUSTER!r} or {RESTARTS_BY_AIRFLOW!r}, not {restarts!r}")
 
 
-def retries_of(document: object) -> Retries | None:
-    """Return the retries that replace the restarts of an application; None if it never restarts, or is not known yet.
+def build_retries(document: object) -> Retries | None:
+    """Return the retries that replace the restarts of an application; None if it never restarts or is not known yet.
 
     Args:
         document: The application, or anything else that a task may be given.
 
     Raises:
-        InvalidResource: The policy restarts the application after a success, which no retry does.
+        InvalidResource: The policy restarts the application after a success, which retries do not.
     """
     if not isinstance(document, Mapping):
         return None
@@ -60,25 +60,25 @@ def retries_of(document: object) -> Retries | None:
     if policy == "Always":
         message = 'restartPolicy Always is not supported by restarts="airflow": Airflow does not retry a success'
         raise InvalidResource([Problem("", message)])
-    millis = _integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
+    millis = _get_integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
     return Retries(
-        number=max(0, _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
+        number=max(0, _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
         delay=to_duration(millis),
         application_failures=policy == "OnFailure",
     )
 
 
-def product_warning(document: JsonObject, retries: int) -> str | None:
-    """Return the warning that both the cluster and Airflow start the application again; None if only one does."""
+def describe_double_restarts(document: JsonObject, retries: int) -> str | None:
+    """Return a warning if both the operator and Airflow restart the application; None if at most one does."""
     dialect = dialect_of(document.get("apiVersion"))
     config = dialect.read_restart_config(document)
     if retries < 1 or config.get("restartPolicy", _NEVER) == _NEVER:
         return None
-    attempts = _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
+    attempts = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
     return (
         f"the application restarts itself (up to {attempts} attempts), and the task is retried (up to {retries + 1} "
-        f"tries): together up to {attempts * (retries + 1)} attempts. Leave one of them out, or set "
-        'restarts="airflow" to have the task\'s retries stand for the restarts'
+        f"tries): together up to {attempts * (retries + 1)} attempts. Remove one of them, or set "
+        'restarts="airflow" to use only the task\'s retries'
     )
 
 
@@ -97,8 +97,7 @@ def get_backoff(document: Mapping[str, object], failure_kind: str | None) -> tim
         failed=True,
         failed_to_schedule=failure_kind == "scheduling",
     )
-    # The controller waits for the default of the field. A task has a delay of its own, retry_delay, which must not be
-    # overridden by a default that nobody chose.
+    # Without a setting the controller uses the field's default of 30 s. A task uses its own retry_delay instead.
     return None if millis is None else to_duration(millis)
 
 
@@ -107,5 +106,5 @@ def _read_integer(config: Mapping[str, object], field: str) -> int | None:
     return value if is_integer(value) else None
 
 
-def _integer(value: object, default: int) -> int:
+def _get_integer(value: object, default: int) -> int:
     return value if is_integer(value) else default

@@ -12,9 +12,9 @@ KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
 _LONGEST_SECONDS: Final = 2**63 // 1000
 
 
-def ttl_problem(ttl: object) -> Problem | None:
-    """Return what is wrong with the parameter `ttl`; None if it is valid."""
-    seconds = _seconds(ttl)
+def find_ttl_problem(ttl: object) -> Problem | None:
+    """Return the problem with the parameter `ttl`; None if it is valid."""
+    seconds = _read_seconds(ttl)
     if ttl is None or ttl == KEEP:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
@@ -26,13 +26,13 @@ def ttl_problem(ttl: object) -> Problem | None:
     return None
 
 
-def retention_problem(keep: object) -> Problem | None:
-    """Return what is wrong with the parameter `keep_failed_driver`; None if it is valid."""
-    seconds = _seconds(keep)
+def find_retention_problem(keep: object) -> Problem | None:
+    """Return the problem with the parameter `keep_failed_driver`; None if it is valid."""
+    seconds = _read_seconds(keep)
     if keep is None or (isinstance(seconds, (int, float)) and not isinstance(keep, bool) and 0 <= seconds < math.inf):
         return None
     return Problem("keep_failed_driver", f"must be a number of seconds, a timedelta, or None, not {keep!r}")
 
 
-def _seconds(duration: object) -> object:
+def _read_seconds(duration: object) -> object:
     return duration.total_seconds() if isinstance(duration, timedelta) else duration

@@ -1,1 +1,1 @@
-"""How each kind of resource shows its progress, in terms that are the same for all kinds."""
+"""The kinds of SparkApplications: how to read and write each of them."""

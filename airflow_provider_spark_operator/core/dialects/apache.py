@@ -1,16 +1,16 @@
-"""The progress of a `spark.apache.org` SparkApplication, whichever operator drives it.
+"""Read the progress of a `spark.apache.org` SparkApplication, whichever operator manages it.
 
-Anything can stand in a status: what is not understood is left out, never raised about.
+A status may have any content. Malformed parts are ignored.
 """
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.resource_names import get_driver_pod_name
 from airflow_provider_spark_operator.core.driver_log import split_lines
 from airflow_provider_spark_operator.core.names import build_application_id
-from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
     RUNNING,
@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.states import (
 )
 from airflow_provider_spark_operator.core.times import read_time
 
-# What Spark asks for if nobody says how many.
+# Spark's default of spark.executor.instances.
 _DEFAULT_EXECUTORS = 2
 _DRIVER_EXPECTED = frozenset({ApplicationState.DRIVER_REQUESTED, ApplicationState.DRIVER_STARTED})
 _DRIVER_RUNS = RUNNING | {
@@ -29,36 +29,39 @@ _DRIVER_RUNS = RUNNING | {
 }
 
 
-def progress(resource: Mapping[str, object]) -> Progress:
-    """How far `resource`, a whole SparkApplication as the API returns it, is.
+def read_progress(resource: Mapping[str, object]) -> Progress:
+    """Return the progress of a SparkApplication.
 
-    Without a status it is as good as submitted. A state word that is not known here counts as waiting.
+    Without a status the application counts as submitted. An unknown state counts as waiting.
+
+    Args:
+        resource: The whole resource as the API returns it.
     """
-    status = mapping(resource.get("status"))
-    current = _entry(mapping(status.get("currentState")))
-    attempt = _attempt(status)
-    history = _history(mapping(status.get("stateTransitionHistory")))
-    stop = last_stop(history)
+    status = get_object(resource.get("status"))
+    current = _read_entry(get_object(status.get("currentState")))
+    attempt = _read_attempt(status)
+    history = _read_history(get_object(status.get("stateTransitionHistory")))
+    stop = find_last_stop(history)
     identifier = read_application_id(resource, attempt)
     return Progress(
         state=current.state,
-        phase=_phase(current.state),
+        phase=_get_phase(current.state),
         since=current.time,
         message=current.message,
         attempt=attempt,
         history=history,
         driver_status=stop.driver_status if stop else current.driver_status,
         application_id=identifier if status else None,
-        restart_pending=_restart_pending(resource, current.state),
+        restart_pending=_is_restart_pending(resource, current.state),
         driver_expected=current.state in _DRIVER_EXPECTED,
         reason=current.reason,
         driver_name=read_driver_pod_name(resource, identifier) if status else None,
     )
 
 
-def wanted_executors(resource: Mapping[str, object]) -> int:
-    """How many executors the application begins with, and never has fewer of."""
-    conf = _conf(resource)
+def count_wanted_executors(resource: Mapping[str, object]) -> int:
+    """Return the number of executors with which the application starts."""
+    conf = _read_conf(resource)
     dynamic = uses_dynamic_allocation(conf)
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
@@ -67,25 +70,25 @@ def wanted_executors(resource: Mapping[str, object]) -> int:
 
 def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:
     """Return Spark's id of an attempt; None if the application has no name."""
-    metadata = mapping(resource.get("metadata"))
-    name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
-    fixed = _conf(resource).get("spark.app.id")
+    metadata = get_object(resource.get("metadata"))
+    name, namespace = get_text(metadata.get("name")), get_text(metadata.get("namespace"))
+    fixed = _read_conf(resource).get("spark.app.id")
     return str(fixed) if fixed else (build_application_id(namespace, name, attempt) if name else None)
 
 
 def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:
     """Return the name of the driver pod of the attempt with an application id; None if no driver can have a name."""
     try:
-        return get_driver_pod_name(identifier, _conf(resource)) if identifier else None
+        return get_driver_pod_name(identifier, _read_conf(resource)) if identifier else None
     except DriverBuildError:
         return None
 
 
-def _conf(resource: Mapping[str, object]) -> Mapping[str, object]:
-    return mapping(mapping(resource.get("spec")).get("sparkConf"))
+def _read_conf(resource: Mapping[str, object]) -> Mapping[str, object]:
+    return get_object(get_object(resource.get("spec")).get("sparkConf"))
 
 
-def _phase(state: str) -> Phase:
+def _get_phase(state: str) -> Phase:
     if state in TERMINATED:
         return Phase.ENDED
     if state in STOPPING:
@@ -93,37 +96,37 @@ def _phase(state: str) -> Phase:
     return Phase.RUNNING if state in _DRIVER_RUNS else Phase.WAITING
 
 
-def _restart_pending(resource: Mapping[str, object], state: str) -> bool:
+def _is_restart_pending(resource: Mapping[str, object], state: str) -> bool:
     if state == ApplicationState.SCHEDULED_TO_RESTART:
         return True
-    tolerations = mapping(mapping(resource.get("spec")).get("applicationTolerations"))
-    policy = text(mapping(tolerations.get("restartConfig")).get("restartPolicy"))
+    tolerations = get_object(get_object(resource.get("spec")).get("applicationTolerations"))
+    policy = get_text(get_object(tolerations.get("restartConfig")).get("restartPolicy"))
     return state in STOPPING and policy not in ("", "Never")
 
 
-def _history(history: Mapping[str, object]) -> tuple[StateEntry, ...]:
+def _read_history(history: Mapping[str, object]) -> tuple[StateEntry, ...]:
     numbered = {int(key): value for key, value in history.items() if _is_position(key)}
-    return tuple(_entry(mapping(numbered[key])) for key in sorted(numbered))
+    return tuple(_read_entry(get_object(numbered[key])) for key in sorted(numbered))
 
 
 def _is_position(key: object) -> bool:
     return isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 18
 
 
-def _entry(record: Mapping[str, object]) -> StateEntry:
+def _read_entry(record: Mapping[str, object]) -> StateEntry:
     driver_status = record.get("lastObservedDriverStatus")
-    message, log_lines = split_lines(text(record.get("message")))
+    message, log_lines = split_lines(get_text(record.get("message")))
     return StateEntry(
-        state=text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
+        state=get_text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
         time=read_time(record.get("lastTransitionTime")),
         message=message or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
-        reason=text(record.get("reason")) or None,
+        reason=get_text(record.get("reason")) or None,
         log_lines=log_lines,
     )
 
 
-def _attempt(status: Mapping[str, object]) -> int:
-    info = mapping(mapping(status.get("currentAttemptSummary")).get("attemptInfo"))
+def _read_attempt(status: Mapping[str, object]) -> int:
+    info = get_object(get_object(status.get("currentAttemptSummary")).get("attemptInfo"))
     number = info.get("id")
     return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0

@@ -18,16 +18,16 @@ from airflow_provider_spark_operator.core.parameters import (
     IMAGE_KEY,
     MEMORY_KEYS,
     Parameters,
+    find_version_in_tag,
     split_list,
-    version_in_tag,
 )
-from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.ttl import AFTER_SUCCESS_SECONDS, DEFAULT_SECONDS, KEEP
 
-# Earlier versions lack fields, such as those of retention and the time to live.
+# Earlier versions lack some fields, for example those of retention and the time to live.
 _NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"
 _FILES_VOLUME: Final = "airflow-task"
-# Each is one key of `spec.sparkConf`.
+# The key of `spec.sparkConf` for each parameter.
 _CONF_KEYS: Final = {
     "image": IMAGE_KEY,
     "service_account": "spark.kubernetes.authenticate.driver.serviceAccountName",
@@ -57,7 +57,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
             conf[key] = str(value).strip()
     if parameters.cluster is not None:
         conf |= {"spark.master": build_master_url(parameters.cluster)}
-        # Kubernetes' executors get a secret from the driver; master and workers of a cluster have none.
+        # On Kubernetes, executors get a secret from the driver. The master and workers of a SparkCluster have none.
         conf.setdefault("spark.authenticate", "false")
     _write_program(spec, conf, parameters)
     _write_python_runner(spec, conf)
@@ -78,7 +78,7 @@ def _write_program(spec: JsonObject, conf: dict[str, str], parameters: Parameter
         spec["driverArgs"] = [str(argument) for argument in parameters.arguments]
     files = split_list(parameters.files)
     if files:
-        conf["spark.files"] = _join(conf.get("spark.files"), files)
+        conf["spark.files"] = _join_lists(conf.get("spark.files"), files)
     _write_jars(spec, conf, split_list(parameters.jars))
 
 
@@ -93,13 +93,13 @@ def _write_script(spec: JsonObject, script: str, py_files: Sequence[str] | str |
 def _write_jars(spec: JsonObject, conf: dict[str, str], jars: list[str]) -> None:
     if not jars:
         return
-    joined = _join(conf.get("spark.jars"), jars)
+    joined = _join_lists(conf.get("spark.jars"), jars)
     if spec.get("pyFiles") or spec.get("sparkRFiles"):
         spec.pop("jars", None)
         conf["spark.jars"] = joined
         return
     spec["jars"] = jars[0]
-    if joined != jars[0]:  # the property hides the application's own jar, unless it names it as well
+    if joined != jars[0]:  # the property replaces the application's own jar unless it lists that jar, too
         conf["spark.jars"] = joined
 
 
@@ -114,12 +114,12 @@ def _write_python_runner(spec: JsonObject, conf: dict[str, str]) -> None:
     spec["mainClass"] = PYTHON_RUNNER
     if jars:
         del spec["jars"]
-        conf["spark.jars"] = _join(conf.get("spark.jars"), jars)
+        conf["spark.jars"] = _join_lists(conf.get("spark.jars"), jars)
 
 
 def _write_version(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters) -> None:
     versions = copy_object(spec, "runtimeVersions", "spec.runtimeVersions")
-    version = version_in_tag(str(conf.get(IMAGE_KEY, "")))
+    version = find_version_in_tag(str(conf.get(IMAGE_KEY, "")))
     if parameters.spark_version is not None:
         versions["sparkVersion"] = parameters.spark_version
     elif version:
@@ -130,8 +130,8 @@ def _write_version(spec: JsonObject, conf: Mapping[str, str], parameters: Parame
 
 def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the restartConfig of an application; empty if it has none."""
-    tolerations = mapping(mapping(document.get("spec")).get("applicationTolerations"))
-    return mapping(tolerations.get("restartConfig"))
+    tolerations = get_object(get_object(document.get("spec")).get("applicationTolerations"))
+    return get_object(tolerations.get("restartConfig"))
 
 
 def disable_restarts(document: JsonObject) -> JsonObject:
@@ -142,7 +142,7 @@ def disable_restarts(document: JsonObject) -> JsonObject:
 
 def read_ttl(document: Mapping[str, object]) -> float | None:
     """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
-    tolerations = mapping(mapping(document.get("spec")).get("applicationTolerations"))
+    tolerations = get_object(get_object(document.get("spec")).get("applicationTolerations"))
     millis = tolerations.get("ttlAfterStopMillis")
     return float(millis) / 1000 if is_integer(millis) and millis >= 0 else None
 
@@ -157,7 +157,7 @@ def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
     """
     tolerations = document["spec"].get("applicationTolerations") or {}
     if not isinstance(tolerations, dict):
-        return document  # the validation before the submission reports it
+        return document  # the validation before the submission reports the problem
     if seconds is not None:
         return _write_tolerations(document, {"ttlAfterStopMillis": KEEP if seconds == KEEP else round(1000 * seconds)})
     if tolerations.get("ttlAfterStopMillis") is not None or document.get("apiVersion") != _NEWEST:
@@ -174,9 +174,9 @@ def patch_ttl(seconds: int) -> JsonObject:
 
 
 def keep_failed_driver(document: JsonObject, seconds: float) -> JsonObject:
-    """Return `document` with a retain policy for failed drivers, unless it sets a field of retention itself.
+    """Return `document` with a retain policy for failed drivers, unless it sets a retention field itself.
 
-    Earlier versions than v1 have no field for a duration: they would keep the pod as long as the application.
+    Versions before v1 have no field for a duration, so the pod would be retained as long as the application.
     """
     tolerations = document["spec"].get("applicationTolerations") or {}
     if document.get("apiVersion") != _NEWEST or not isinstance(tolerations, Mapping):
@@ -188,7 +188,7 @@ def keep_failed_driver(document: JsonObject, seconds: float) -> JsonObject:
 
 
 def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
-    """Return `document` with a retain policy for every driver; fields of the document stay."""
+    """Return `document` with a retain policy for every driver. Retention fields of the document are kept."""
     tolerations = document["spec"].get("applicationTolerations") or {}
     retention = {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": round(1000 * seconds)}
     return _write_tolerations(document, {**retention, **tolerations})
@@ -196,7 +196,7 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
 
 def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the Spark properties of an application."""
-    return mapping(mapping(document.get("spec")).get("sparkConf"))
+    return get_object(get_object(document.get("spec")).get("sparkConf"))
 
 
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
@@ -225,7 +225,7 @@ def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, ex
         InvalidResource: A part of the document that must be extended is not an object or list.
     """
     spec = dict(document["spec"])
-    conf = mapping(spec.get("sparkConf"))
+    conf = get_object(spec.get("sparkConf"))
     config_maps = copy_list(spec, "configMapSpecs", "spec.configMapSpecs")
     spec["configMapSpecs"] = [*config_maps, {"name": name, "data": dict(files)}]
     roles = {"driver": DRIVER_CONTAINER} | ({"executor": EXECUTOR_CONTAINER} if executors else {})
@@ -237,11 +237,11 @@ def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, ex
 
 def is_suspended(document: Mapping[str, object]) -> bool:
     """Return whether an application requests to be suspended."""
-    return mapping(document.get("spec")).get("suspend") is True
+    return get_object(document.get("spec")).get("suspend") is True
 
 
 def read_ui_url(document: Mapping[str, object]) -> str:
-    """Return the URL of the first host of the application's own ingress or HTTP route; empty if it has none."""
+    """Return the URL of the first host of the application's ingresses or HTTP routes; empty if it has none."""
     spec = document.get("spec")
     for ingress in _list_objects(spec, "driverServiceIngressList"):
         details = ingress.get("ingressSpec")
@@ -250,7 +250,7 @@ def read_ui_url(document: Mapping[str, object]) -> str:
             if isinstance(rule.get("host"), str):
                 return f"{scheme}://{rule['host']}/"
     for route in _list_objects(spec, "driverHttpRouteList"):
-        hosts = mapping(route.get("httpRouteSpec")).get("hostnames")
+        hosts = get_object(route.get("httpRouteSpec")).get("hostnames")
         if isinstance(hosts, list) and hosts:
             return f"http://{hosts[0]}/"
     return ""
@@ -273,7 +273,7 @@ def _mount_config_map(spec: JsonObject, role: str, name: str, container_name: st
 
 
 def _list_objects(holder: object, key: str) -> list[Mapping[str, object]]:
-    value = mapping(holder).get(key)
+    value = get_object(holder).get(key)
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
@@ -283,6 +283,6 @@ def _write_tolerations(document: JsonObject, fields: Mapping[str, object]) -> Js
     return document | {"spec": spec | {"applicationTolerations": tolerations}}
 
 
-def _join(*lists: Sequence[str] | str | None) -> str:
-    """Return the entries of all `lists` as text with commas, each entry once."""
+def _join_lists(*lists: Sequence[str] | str | None) -> str:
+    """Join the entries of all `lists` with commas, without duplicates."""
     return ",".join(dict.fromkeys(entry for each in lists for entry in split_list(each)))

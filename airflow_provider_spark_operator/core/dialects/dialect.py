@@ -1,4 +1,4 @@
-"""The dialects that are supported, and which of them a resource has."""
+"""The supported dialects, and the choice of the dialect of a resource."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,9 +25,9 @@ APACHE: Final = Dialect(
     owned_driver=True,
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
-    progress=apache.progress,
-    wanted_executors=apache.wanted_executors,
-    problems=None,
+    read_progress=apache.read_progress,
+    count_wanted_executors=apache.count_wanted_executors,
+    find_problems=None,
     is_suspended=apache_spec.is_suspended,
     read_application_id=apache.read_application_id,
     read_driver_pod_name=apache.read_driver_pod_name,
@@ -57,12 +57,12 @@ KUBEFLOW: Final = Dialect(
     states=tuple(state for state in kubeflow.KubeflowState if state is not kubeflow.KubeflowState.NEW),
     success=kubeflow.KubeflowState.COMPLETED,
     application_label=kubeflow.LABEL_APPLICATION_NAME,
-    owned_driver=False,  # its webhook adds the owner, where it is installed with one
+    owned_driver=False,  # the operator's webhook adds the owner, if the webhook is installed
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
-    progress=kubeflow.progress,
-    wanted_executors=kubeflow.wanted_executors,
-    problems=kubeflow.problems,
+    read_progress=kubeflow.read_progress,
+    count_wanted_executors=kubeflow.count_wanted_executors,
+    find_problems=kubeflow.find_problems,
     is_suspended=kubeflow_spec.is_suspended,
     read_application_id=kubeflow.read_application_id,
     read_driver_pod_name=kubeflow.read_driver_pod_name,
@@ -90,28 +90,32 @@ def find_dialect(group: str) -> Dialect | None:
 
 
 def find_alternatives(group: str) -> list[Dialect]:
-    """Return the dialects to choose from in place of the default; none if `group` is not that of the default."""
+    """Return the other dialects if `group` is the group of the default dialect; empty otherwise."""
     return [dialect for dialect in DIALECTS if dialect is not APACHE] if group == APACHE.group else []
 
 
-def known_states() -> frozenset[str]:
+def list_known_states() -> frozenset[str]:
     """Return the state words of all dialects."""
     return frozenset(state for dialect in DIALECTS for state in dialect.states)
 
 
 def dialect_of(api_version: object) -> Dialect:
-    """Return the dialect of an apiVersion, that of `spark.apache.org` for a group that is not supported."""
+    """Return the dialect of an apiVersion; the dialect of `spark.apache.org` if the group is not supported."""
     return find_dialect(str(api_version).partition("/")[0]) or APACHE
 
 
-def api_version_problem(api_version: object) -> Problem | None:
-    """Return what is wrong with the parameter `api_version` of a SparkApplication; None if it is valid."""
+def find_api_version_problem(api_version: object) -> Problem | None:
+    """Return the problem with the parameter `api_version` of a SparkApplication; None if it is valid."""
     known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
     if api_version in known:
         return None
     return Problem("api_version", f"must be one of {', '.join(known)}, not {api_version!r}")
 
 
-def progress(resource: Mapping[str, object]) -> Progress:
-    """How far `resource`, a whole SparkApplication of any dialect as the API returns it, is."""
-    return dialect_of(resource.get("apiVersion")).progress(resource)
+def read_progress(resource: Mapping[str, object]) -> Progress:
+    """Return the progress of a SparkApplication of any dialect.
+
+    Args:
+        resource: The whole resource as the API returns it.
+    """
+    return dialect_of(resource.get("apiVersion")).read_progress(resource)

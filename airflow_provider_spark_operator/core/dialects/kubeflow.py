@@ -1,7 +1,7 @@
-"""The progress of a `sparkoperator.k8s.io` SparkApplication, which Kubeflow's Spark operator drives.
+"""Read the progress of a `sparkoperator.k8s.io` SparkApplication, which Kubeflow's operator manages.
 
-Its status keeps no history, and of a failure no more than a sentence; its driver pod, however, is kept until the
-application is deleted. Anything can stand in a status: what is not understood is left out, never raised about.
+Its status has no history, and describes a failure in one sentence. The driver pod is kept until the application is
+deleted. A status may have any content. Malformed parts are ignored.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
@@ -24,7 +24,7 @@ LABEL_APPLICATION_NAME: Final = "sparkoperator.k8s.io/app-name"
 
 
 class KubeflowState(StrEnum):
-    """A word of `status.applicationState.state`; of a new application it is empty, which no person can read."""
+    """A word of `status.applicationState.state`. NEW stands for the empty state of a new application."""
 
     NEW = "NEW"
     SUBMITTED = "SUBMITTED"
@@ -56,14 +56,14 @@ _MEANINGS: Final[Mapping[str, ApplicationState]] = {
     _State.FAILING: ApplicationState.FAILED,
     _State.FAILED: ApplicationState.FAILED,
 }
-# Another attempt follows: after a pause, an edit, or a suspension.
+# Another attempt follows: after a backoff, an edit, or a suspension.
 _BETWEEN_ATTEMPTS: Final = frozenset(
     {_State.PENDING_RERUN, _State.INVALIDATING, _State.SUSPENDING, _State.SUSPENDED, _State.RESUMING}
 )
 _SUBMITTING: Final = frozenset({_State.SUBMITTED, _State.SUBMISSION_FAILED})
-# So begins what its controller writes where a submission failed; what a driver did is told in other words.
+# How the operator's messages about a failed submission begin. Messages about a driver begin in another way.
 _NOT_SUBMITTED: Final = re.compile(r"failed (to|during) ", re.IGNORECASE)
-# An operator that was killed during a submission submits again, and finds the driver of the first submission.
+# An operator that is killed during a submission submits again, and finds the driver of the first submission.
 _DRIVER_EXISTS: Final = re.compile(r"driver.pod.already.exist", re.IGNORECASE)
 _EXIT: Final = re.compile(r"driver container failed with ExitCode: (-?\d{1,9}), Reason: (.*)", re.DOTALL)
 _SETTINGS: Final = SettingNames(
@@ -78,60 +78,67 @@ _SETTINGS: Final = SettingNames(
 _TYPES: Final = ("Java", "Scala", "Python", "R")
 
 
-def progress(resource: Mapping[str, object]) -> Progress:
-    """How far `resource`, a whole SparkApplication as the API returns it, is.
+def read_progress(resource: Mapping[str, object]) -> Progress:
+    """Return the progress of a SparkApplication.
 
-    Without a status it is new. A state word that is not known here counts as waiting.
+    Without a status the application is new. An unknown state counts as waiting.
+
+    Args:
+        resource: The whole resource as the API returns it.
     """
-    status = mapping(resource.get("status"))
-    told = mapping(status.get("applicationState"))
-    state = text(told.get("state")) or _State.NEW
-    message = text(told.get("errorMessage")) or None
-    means = _meaning(state, message)
-    driver = _driver_status(message) if means is ApplicationState.FAILED else None
+    status = get_object(resource.get("status"))
+    current = get_object(status.get("applicationState"))
+    state = get_text(current.get("state")) or _State.NEW
+    message = get_text(current.get("errorMessage")) or None
+    means = _get_meaning(state, message)
+    driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
     abandoned = state == _State.FAILED and _DRIVER_EXISTS.search(message or "") is not None
-    present = StateEntry(state, _since(status, state, means), message, driver_status=driver, means=means)
+    present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
     return Progress(
         state=state,
         phase=Phase.RUNNING if abandoned else _PHASES.get(state, Phase.WAITING),
         since=present.time,
         message=message,
-        attempt=max(0, _count(status, "executionAttempts") - 1),
+        attempt=max(0, _read_count(status, "executionAttempts") - 1),
         history=(present,) if means else (),
         driver_status=driver,
-        application_id=text(status.get("sparkApplicationId")) or None,
-        restart_pending=_restart_pending(mapping(mapping(resource.get("spec")).get("restartPolicy")), status, state),
+        application_id=get_text(status.get("sparkApplicationId")) or None,
+        restart_pending=_is_restart_pending(
+            get_object(get_object(resource.get("spec")).get("restartPolicy")), status, state
+        ),
         driver_kept=True,
-        driver_name=text(mapping(status.get("driverInfo")).get("podName")) or None,
+        driver_name=get_text(get_object(status.get("driverInfo")).get("podName")) or None,
         driver_expected=state in _SUBMITTING,
         driver_abandoned=abandoned,
         settings=_SETTINGS,
     )
 
 
-def wanted_executors(resource: Mapping[str, object]) -> int:
-    """How many executors the application begins with, and never has fewer of."""
-    spec = mapping(resource.get("spec"))
-    dynamic = mapping(spec.get("dynamicAllocation"))
+def count_wanted_executors(resource: Mapping[str, object]) -> int:
+    """Return the number of executors with which the application starts."""
+    spec = get_object(resource.get("spec"))
+    dynamic = get_object(spec.get("dynamicAllocation"))
     if dynamic.get("enabled") is True:
-        return _count(dynamic, "minExecutors")
-    return _count(mapping(spec.get("executor")), "instances") or 1
+        return _read_count(dynamic, "minExecutors")
+    return _read_count(get_object(spec.get("executor")), "instances") or 1
 
 
 def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:  # noqa: ARG001 - see Dialect
-    """Return None: Spark generates the id, and the status has it once the driver runs."""
+    """Return None: Spark generates the id, and the status contains it once the driver runs."""
     return None
 
 
 def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:  # noqa: ARG001
     """Return the name of the driver pod, which all attempts share; None if the application has no name."""
-    spec, name = mapping(resource.get("spec")), text(mapping(resource.get("metadata")).get("name"))
-    fixed = text(mapping(spec.get("driver")).get("podName")) or text(mapping(spec.get("sparkConf")).get(POD_NAME_KEY))
+    spec, name = get_object(resource.get("spec")), get_text(get_object(resource.get("metadata")).get("name"))
+    fixed = get_text(get_object(spec.get("driver")).get("podName")) or get_text(
+        get_object(spec.get("sparkConf")).get(POD_NAME_KEY)
+    )
     return fixed or (f"{name}-driver" if name else None)
 
 
-def problems(document: Mapping[str, object]) -> list[Problem]:
-    """What is wrong with `document`, as far as it can be told without Kubeflow's own definition of it."""
+def find_problems(document: Mapping[str, object]) -> list[Problem]:
+    """Return the problems of `document` that can be found without a model of Kubeflow's definition."""
     known = [f"{GROUP}/{version}" for version in VERSIONS]
     if document.get("apiVersion") not in known:
         return [Problem("apiVersion", f"must be {' or '.join(known)}, not {document.get('apiVersion')!r}")]
@@ -140,24 +147,24 @@ def problems(document: Mapping[str, object]) -> list[Problem]:
     for key in ("metadata", "spec"):
         if not isinstance(document.get(key), Mapping):
             return [Problem(key, "must be an object")]
-    spec, found = mapping(document.get("spec")), []
+    spec, found = get_object(document.get("spec")), []
     if spec.get("type") not in _TYPES:
         found.append(Problem("spec.type", f"must be one of {', '.join(_TYPES)}, not {spec.get('type')!r}"))
-    missing = [key for key in ("sparkVersion", "mainApplicationFile") if not text(spec.get(key))]
+    missing = [key for key in ("sparkVersion", "mainApplicationFile") if not get_text(spec.get(key))]
     found += [Problem(f"spec.{key}", "is required") for key in missing]
     absent = [key for key in ("driver", "executor") if not isinstance(spec.get(key), Mapping)]
     found += [Problem(f"spec.{key}", "must be an object, which may be empty") for key in absent]
     return found
 
 
-def _meaning(state: str, message: str | None) -> ApplicationState | None:
+def _get_meaning(state: str, message: str | None) -> ApplicationState | None:
     if state == _State.FAILED and _NOT_SUBMITTED.match(message or ""):
         return ApplicationState.SCHEDULING_FAILURE
     return _MEANINGS.get(state)
 
 
-def _driver_status(message: str | None) -> Mapping[str, object] | None:
-    """The pod status that a message about the driver's end was made of, as far as it tells."""
+def _build_driver_status(message: str | None) -> Mapping[str, object] | None:
+    """Return a pod status with the exit code and reason in a message about the driver's end; None if it has neither."""
     ended = _EXIT.match(message or "")
     if ended is None:
         return None
@@ -168,25 +175,25 @@ def _driver_status(message: str | None) -> Mapping[str, object] | None:
     }
 
 
-def _since(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:
-    # terminationTime is the end of a driver, and a failed submission has none, or only that of an earlier attempt.
+def _find_start(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:
+    # terminationTime is the end of a driver. For a failed submission it is missing, or belongs to an earlier attempt.
     if state in _SUBMITTING or means is ApplicationState.SCHEDULING_FAILURE:
         return read_time(status.get("lastSubmissionAttemptTime"))
     return read_time(status.get("terminationTime")) if state in _MEANINGS else None
 
 
-def _restart_pending(policy: Mapping[str, object], status: Mapping[str, object], state: str) -> bool:
+def _is_restart_pending(policy: Mapping[str, object], status: Mapping[str, object], state: str) -> bool:
     if state in _BETWEEN_ATTEMPTS:
         return True
     kind = policy.get("type")
     if state == _State.SUCCEEDING:
         return kind == "Always"
     if state == _State.FAILING:
-        left = _count(status, "executionAttempts") <= _count(policy, "onFailureRetries")
+        left = _read_count(status, "executionAttempts") <= _read_count(policy, "onFailureRetries")
         return kind == "Always" or (kind == "OnFailure" and left)
     return False
 
 
-def _count(holder: Mapping[str, object], key: str) -> int:
+def _read_count(holder: Mapping[str, object], key: str) -> int:
     number = holder.get(key)
     return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0

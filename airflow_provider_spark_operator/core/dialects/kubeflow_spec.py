@@ -1,16 +1,16 @@
-"""Read and write the spec of a `sparkoperator.k8s.io` SparkApplication, which has its own field for most parameters."""
+"""Read and write the spec of a `sparkoperator.k8s.io` SparkApplication, which has a field for most parameters."""
 
 import math
 from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
-from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, split_list, version_in_tag
-from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
+from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.ttl import DEFAULT_SECONDS, KEEP
 
-# Where each parameter goes that is one field.
+# The path of the field for each parameter.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "image": ("image",),
     "main_class": ("mainClass",),
@@ -38,7 +38,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
             support a parameter.
     """
     if parameters.cluster is not None:
-        raise InvalidResource([Problem("cluster", "Kubeflow's operator runs no application on a SparkCluster")])
+        raise InvalidResource([Problem("cluster", "is not supported by Kubeflow's operator")])
     if parameters.has_no_executors:
         raise InvalidResource([Problem("executor_instances", "must be at least 1 for Kubeflow's operator")])
     spec = copy_object(document, "spec", "spec")
@@ -49,7 +49,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         if value is not None:
             holder = spec if len(path) == 1 else spec[path[0]]
             holder[path[-1]] = _read_number(value) if name in _NUMBERS else str(value).strip()
-    version = version_in_tag(parameters.image)
+    version = find_version_in_tag(parameters.image)
     if version:
         spec.setdefault("sparkVersion", version)
     _write_program(spec, parameters)
@@ -62,7 +62,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
 
 def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the restartPolicy of an application in the fields of a restartConfig; empty if it has none."""
-    policy = mapping(mapping(document.get("spec")).get("restartPolicy"))
+    policy = get_object(get_object(document.get("spec")).get("restartPolicy"))
     if not isinstance(policy.get("type"), str):
         return {}
     retries = [policy.get(key) for key in ("onFailureRetries", "onSubmissionFailureRetries")]
@@ -87,7 +87,7 @@ def disable_restarts(document: JsonObject) -> JsonObject:
 
 def read_ttl(document: Mapping[str, object]) -> float | None:
     """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
-    seconds = mapping(document.get("spec")).get("timeToLiveSeconds")
+    seconds = get_object(document.get("spec")).get("timeToLiveSeconds")
     return max(0.0, float(seconds)) if is_integer(seconds) else None
 
 
@@ -116,7 +116,7 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: AR
 
 def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the Spark properties of an application."""
-    return mapping(mapping(document.get("spec")).get("sparkConf"))
+    return get_object(get_object(document.get("spec")).get("sparkConf"))
 
 
 def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
@@ -128,11 +128,11 @@ def write_properties(document: JsonObject, properties: Mapping[str, str]) -> Jso
 
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
-    spec = mapping(document.get("spec"))
+    spec = get_object(document.get("spec"))
     conf, found = read_properties(document), {}
     for key in MEMORY_KEYS:
         _, role, field = key.split(".")
-        value = mapping(spec.get(role)).get(field) or conf.get(key)
+        value = get_object(spec.get(role)).get(field) or conf.get(key)
         if isinstance(value, str):
             found[key] = value
     return found
@@ -149,11 +149,11 @@ def write_memory(document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
 
 def is_suspended(document: Mapping[str, object]) -> bool:
     """Return whether an application requests to be suspended."""
-    return mapping(document.get("spec")).get("suspend") is True
+    return get_object(document.get("spec")).get("suspend") is True
 
 
 def read_ui_url(document: Mapping[str, object]) -> str:  # noqa: ARG001 - the signature of every dialect
-    """Return an empty text: the operator creates the ingresses, under names of its configuration."""
+    """Return an empty string: the operator creates the ingresses with names from its own configuration."""
     return ""
 
 
@@ -179,4 +179,4 @@ def _write_program(spec: JsonObject, parameters: Parameters) -> None:
 
 def _read_number(value: object) -> object:
     written = str(value).strip()
-    return int(written) if written.isdecimal() else value  # a template, as yet
+    return int(written) if written.isdecimal() else value  # a template that is not rendered yet

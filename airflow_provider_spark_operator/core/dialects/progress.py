@@ -1,11 +1,11 @@
-"""How far an application is, whatever kind of resource it is written as."""
+"""The progress of an application, independent of its dialect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.pods import text
+from airflow_provider_spark_operator.core.pods import get_text
 from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
@@ -17,30 +17,30 @@ from airflow_provider_spark_operator.core.states import (
 
 
 class Phase(StrEnum):
-    """What a state means to somebody who waits; the states' own words differ from kind to kind."""
+    """The phase of an application, independent of the state words of its dialect."""
 
     WAITING = "Waiting"
     """No driver runs yet."""
     RUNNING = "Running"
     """The driver runs."""
     STOPPING = "Stopping"
-    """The driver has ended; clean-up, and perhaps another attempt, follow."""
+    """The driver has ended. Cleanup follows, and perhaps another attempt."""
     ENDED = "Ended"
-    """Nothing will follow."""
+    """The application has ended for good."""
 
 
 @dataclass(frozen=True)
 class SettingNames:
-    """Where users of a kind of resource set what an advice may be about; those of `spark.apache.org`, unless said.
+    """The names of settings that advice in messages refers to. The defaults are those of `spark.apache.org`.
 
     Attributes:
-        memory: Of the driver, with and without what is outside of its heap.
-        overhead: Of the driver's memory, what is outside of its heap.
-        size: What the driver asks of a node.
-        image: The driver's image, and how it is pulled.
-        command: What decides which command the driver's container runs.
-        driver: The driver as a whole.
-        template: The driver's pod template.
+        memory: Memory of the driver, for the heap and for the overhead.
+        overhead: Memory overhead of the driver.
+        size: Resource requests of the driver.
+        image: Image of the driver and its pull secrets.
+        command: Settings that determine the command of the driver's container.
+        driver: Settings of the driver as a whole.
+        template: Pod template of the driver.
     """
 
     memory: str = "spark.driver.memory or spark.driver.memoryOverhead"
@@ -54,11 +54,16 @@ class SettingNames:
 
 @dataclass(frozen=True)
 class StateEntry:
-    """A state that the application entered at `time`, and the driver pod's status if that was recorded.
+    """A state that the application has entered.
 
-    `reason` is a constant of `core.reasons`, where whoever drives the application has written one. `means` is
-    the state of `spark.apache.org` that a word of another kind of resource amounts to, where there is one.
-    `log_lines` are the last lines of the driver's log, where our controller has kept them.
+    Attributes:
+        state: The state in the words of the dialect.
+        time: When the application entered the state. None if unknown.
+        message: Message of the status. None if there is none.
+        driver_status: Status of the driver pod at this time. None if it was not recorded.
+        reason: A constant of `core.reasons`. None if the operator writes no reasons.
+        means: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
+        log_lines: The last lines of the driver's log, if our controller recorded them.
     """
 
     state: str
@@ -71,22 +76,32 @@ class StateEntry:
 
     @property
     def meaning(self) -> str:
-        """The state in a word of `spark.apache.org`, as far as there is one."""
+        """The equivalent state of `spark.apache.org`, or the state itself if there is none."""
         return self.means or self.state
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an application is.
+    """The progress of an application.
 
-    `history` is the current attempt's, or longer, oldest first. `driver_status` is the driver pod's
-    status with the last stop of the current attempt. `attempt` counts from 0. `restart_pending`: the
-    driver has ended, and another attempt follows or may follow. `driver_kept`: the driver pod outlives the
-    application's end, and says more about it than the resource: see `with_driver_status`. `driver_expected`: the
-    driver was asked for, and does not run yet. `driver_abandoned`: the operator has given up, but a driver that it
-    did not expect may still run; only its pod says whether and how the application has ended. `reason` is that of
-    the present state, a constant of `core.reasons`. `driver_name` is the name of the latest attempt's driver pod,
-    where the resource says it.
+    Attributes:
+        state: The current state in the words of the dialect.
+        phase: The current phase.
+        since: When the application entered the state. None if unknown.
+        message: Message of the current state. None if there is none.
+        attempt: Number of the attempt, from 0.
+        history: States of the current attempt, perhaps also of earlier ones, oldest first.
+        driver_status: Status of the driver pod at the last stop of the current attempt. None if it was not recorded.
+        application_id: Spark's id of the attempt. None if unknown.
+        restart_pending: Whether the driver has ended, and another attempt may follow.
+        driver_kept: Whether the driver pod is kept after the application has ended, and has details that the resource
+            lacks. See `with_driver_status`.
+        driver_expected: Whether the driver was requested but does not run yet.
+        driver_abandoned: Whether the operator has given up although a driver may run. Only the driver pod shows whether
+            the application has ended.
+        reason: Reason of the current state, a constant of `core.reasons`. None if the operator writes no reasons.
+        driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
+        settings: Names of settings, for messages.
     """
 
     state: str
@@ -106,8 +121,8 @@ class Progress:
     settings: SettingNames = SettingNames()
 
 
-def last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
-    """The entry with which the latest attempt in `history` stopped; None if it never did."""
+def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
+    """Return the entry with which the latest attempt in `history` stopped; None if it has not stopped."""
     for entry in reversed(history):
         if entry.meaning in STOPPING:
             return entry
@@ -116,24 +131,24 @@ def last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
     return None
 
 
-def kept_lines(seen: Progress) -> tuple[str, ...]:
-    """The last lines of the driver's log that the status of the latest attempt quotes."""
-    stop = last_stop(seen.history)
+def get_log_lines(seen: Progress) -> tuple[str, ...]:
+    """Return the last lines of the driver's log that the status of the latest attempt contains."""
+    stop = find_last_stop(seen.history)
     return stop.log_lines if stop else ()
 
 
 def had_driver(seen: Progress) -> bool:
-    """Whether a driver pod existed in the latest attempt, as far as the status says."""
+    """Return whether the status shows that the latest attempt had a driver pod."""
     if seen.driver_status or any(entry.meaning in STARTING | RUNNING for entry in seen.history):
         return True
-    stop = last_stop(seen.history)
-    # A status without a history has no entry of the driver's start.
+    stop = find_last_stop(seen.history)
+    # A status without a history does not record the start of the driver.
     return seen.driver_kept and stop is not None and stop.meaning != ApplicationState.SCHEDULING_FAILURE
 
 
-def driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
-    """When the driver of the latest attempt was requested, and when it ended, where the status says so."""
-    stop = last_stop(seen.history)
+def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
+    """Return when the driver of the latest attempt was requested and when it ended; None for a time that is unknown."""
+    stop = find_last_stop(seen.history)
     begin: datetime | None = None
     for entry in reversed(seen.history):
         if entry.meaning in STARTING | RUNNING:
@@ -144,8 +159,8 @@ def driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
 
 
 def with_driver_deleted(seen: Progress) -> Progress:
-    """`seen`, whose driver ended because its pod was deleted."""
-    stop = last_stop(seen.history)
+    """Return `seen` with a driver that failed because its pod was deleted."""
+    stop = find_last_stop(seen.history)
     if stop is None or stop.meaning != ApplicationState.FAILED:
         return seen
     interrupted = replace(stop, reason=DRIVER_INTERRUPTED, message="The driver pod was deleted while it ran")
@@ -154,13 +169,13 @@ def with_driver_deleted(seen: Progress) -> Progress:
 
 
 def with_driver_end(seen: Progress, status: Mapping[str, object]) -> Progress:
-    """`seen`, whose operator has given up a driver that ran to its end, with that end.
+    """Return `seen` with the end of a driver that ran although the operator had given up.
 
     Args:
         seen: The progress of the application.
         status: The status of the driver pod.
     """
-    failed = text(status.get("phase")) != "Succeeded"
+    failed = get_text(status.get("phase")) != "Succeeded"
     means = ApplicationState.FAILED if failed else ApplicationState.SUCCEEDED
     end = StateEntry(seen.state, seen.since, None, driver_status=status, means=means)
     ended = replace(seen, phase=Phase.ENDED, history=(end,), driver_status=status, driver_abandoned=False)
@@ -168,14 +183,14 @@ def with_driver_end(seen: Progress, status: Mapping[str, object]) -> Progress:
 
 
 def with_driver_lost(seen: Progress) -> Progress:
-    """`seen`, whose operator has given up a driver that ran, and whose driver pod no longer exists."""
+    """Return `seen` with a failed driver that the operator had given up, and whose pod no longer exists."""
     end = StateEntry(seen.state, seen.since, None, means=ApplicationState.FAILED)
     return replace(seen, phase=Phase.ENDED, history=(end,), driver_abandoned=False)
 
 
 def with_driver_status(seen: Progress, status: Mapping[str, object]) -> Progress:
-    """`seen`, whose driver failed, with what the driver pod's own status says about that."""
-    stop = last_stop(seen.history)
+    """Return `seen` with the status of the driver pod, if the driver failed."""
+    stop = find_last_stop(seen.history)
     if stop is None or stop.meaning != ApplicationState.FAILED:
         return seen
     evicted = str(status.get("reason", "")).lower() == "evicted"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
-from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.pods import get_object
 
 _GATEWAY_API = "gateway.networking.k8s.io/v1"
 _COMMON_FIELDS: Final = ("serviceSpec", "serviceMetadata.name")
@@ -85,7 +85,7 @@ def _find_missing(path: str, entries: Sequence[Mapping[str, object]], needed: Se
 def _read_path(entry: Mapping[str, object], field: str) -> object:
     value: object = entry
     for name in field.split("."):
-        value = mapping(value).get(name)
+        value = get_object(value).get(name)
     return value
 
 

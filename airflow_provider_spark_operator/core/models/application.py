@@ -1,4 +1,4 @@
-"""The SparkApplication of `spark.apache.org`: what people write, typed.
+"""The model of the SparkApplication of `spark.apache.org`.
 
 Field names and defaults are the Apache operator's; `suspend` is this package's addition.
 Durations are whole milliseconds, named as in the CRD; zero or less switches most of them off.
@@ -30,7 +30,7 @@ class DeploymentMode(StrEnum):
 
 
 class RestartPolicy(StrEnum):
-    """After which endings an application is tried again."""
+    """Whether an application is restarted after it stopped."""
 
     ALWAYS = "Always"
     ON_FAILURE = "OnFailure"
@@ -39,7 +39,7 @@ class RestartPolicy(StrEnum):
 
 
 class ResourceRetainPolicy(StrEnum):
-    """After which endings the driver and what belongs to it are kept."""
+    """Whether the driver and its resources are retained after the application stopped."""
 
     ALWAYS = "Always"
     ON_FAILURE = "OnFailure"
@@ -250,33 +250,33 @@ _EXPOSURE_DESCRIPTIONS: Final = {
 }
 
 
-def _exposure_schema(metadata: str, spec: str) -> WithJsonSchema:
-    """The schema of a Service with an Ingress or route in front of it."""
+def _build_exposure_schema(metadata: str, spec: str) -> WithJsonSchema:
+    """Return the schema of a Service with an Ingress or route."""
     required = ["serviceMetadata", "serviceSpec", metadata]
     properties = {name: {**_OPEN_OBJECT, "description": _EXPOSURE_DESCRIPTIONS[name]} for name in [*required, spec]}
     return WithJsonSchema({"type": "object", "properties": properties, "required": required})
 
 
-def _exposure_parts(metadata: str, spec: str, spec_type: str = "") -> KubernetesType:
-    """The types of its fields; those of the Gateway API are not known here."""
+def _list_exposure_parts(metadata: str, spec: str, spec_type: str = "") -> KubernetesType:
+    """Return the types of the fields. The fields of Gateway API types are not known here."""
     services = (("serviceMetadata", _METADATA), ("serviceSpec", "core.v1.ServiceSpec"))
     return KubernetesType(parts=(*services, (metadata, _METADATA), (spec, spec_type)))
 
 
 DriverServiceIngress = Annotated[
     JsonObject,
-    _exposure_schema("ingressMetadata", "ingressSpec"),
-    _exposure_parts("ingressMetadata", "ingressSpec", "networking.v1.IngressSpec"),
+    _build_exposure_schema("ingressMetadata", "ingressSpec"),
+    _list_exposure_parts("ingressMetadata", "ingressSpec", "networking.v1.IngressSpec"),
 ]
 DriverHttpRoute = Annotated[
     JsonObject,
-    _exposure_schema("httpRouteMetadata", "httpRouteSpec"),
-    _exposure_parts("httpRouteMetadata", "httpRouteSpec"),
+    _build_exposure_schema("httpRouteMetadata", "httpRouteSpec"),
+    _list_exposure_parts("httpRouteMetadata", "httpRouteSpec"),
 ]
 DriverGrpcRoute = Annotated[
     JsonObject,
-    _exposure_schema("grpcRouteMetadata", "grpcRouteSpec"),
-    _exposure_parts("grpcRouteMetadata", "grpcRouteSpec"),
+    _build_exposure_schema("grpcRouteMetadata", "grpcRouteSpec"),
+    _list_exposure_parts("grpcRouteMetadata", "grpcRouteSpec"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What all models of `spark.apache.org` have in common: names, nulls, unknown fields."""
+"""The base of all models of `spark.apache.org`: field names, nulls, unknown fields."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
@@ -10,19 +10,19 @@ JsonObject: TypeAlias = dict[str, Any]
 
 INT64_MAX = 2**63 - 1
 
-# Strict, as the API server is: neither "5" nor true is a number.
+# Strict, like the API server: neither "5" nor true is a number.
 Integer = Annotated[int, Field(strict=True, ge=-INT64_MAX - 1, le=INT64_MAX)]
 Boolean = Annotated[bool, Field(strict=True)]
 
 
 @dataclass(frozen=True)
 class KubernetesType:
-    """Marks a field that holds one of Kubernetes' own types, which stay plain dicts.
+    """Marks a field with a Kubernetes type, whose value stays a plain dict.
 
     Attributes:
-        name: The type, as `core.v1.PodTemplateSpec`. Empty if the field holds an object of `parts`.
-        parts: For an object of ours whose fields are Kubernetes' types: the name of the type of each field. An
-            empty name stands for a type whose fields are not known here.
+        name: The type, for example `core.v1.PodTemplateSpec`. Empty if the field holds an object of `parts`.
+        parts: For an object of this package with fields of Kubernetes types: the type of each field. An empty name
+            stands for a type with unknown fields.
     """
 
     name: str = ""
@@ -37,7 +37,7 @@ HorizontalPodAutoscalerSpec = Annotated[JsonObject, KubernetesType("autoscaling.
 
 
 class Model(BaseModel):
-    """A part of a resource: camelCase in documents, snake_case here; immutable.
+    """A part of a resource: immutable, camelCase in documents, snake_case in Python.
 
     Unknown fields are kept, so that a document of a newer version survives a round trip.
     """
@@ -47,7 +47,7 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, data: object) -> object:
-        # The API server prunes nulls before it fills in defaults; so a null means "not given".
+        # The API server removes nulls before it sets defaults, so a null means that the field is not set.
         if isinstance(data, dict) and None in data.values():
             return {key: value for key, value in data.items() if value is not None}
         return data

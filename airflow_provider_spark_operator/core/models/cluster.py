@@ -1,6 +1,6 @@
-"""The SparkCluster of `spark.apache.org`: a standalone master with its workers, as people write it, typed.
+"""The model of the SparkCluster of `spark.apache.org`: a standalone master and its workers.
 
-Field names, what is required, and defaults are the Apache operator's.
+Field names, required fields and defaults are the Apache operator's.
 """
 
 from pydantic import Field

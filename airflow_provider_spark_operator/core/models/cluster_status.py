@@ -1,4 +1,4 @@
-"""The status of a SparkCluster: where it is and how it came there, in the Apache operator's layout."""
+"""The status of a SparkCluster, in the Apache operator's layout."""
 
 from enum import StrEnum
 from typing import Annotated, TypeAlias
@@ -31,9 +31,10 @@ class ClusterAttemptInfo(Model):
 
 
 class ClusterStateRecord(Model):
-    """A state and when it was entered.
+    """A state and the time of its transition.
 
-    `reason` is a constant of `core.reasons`; the Apache operator neither writes nor keeps it.
+    Attributes:
+        reason: A constant of `core.reasons`. The Apache operator neither writes nor keeps it.
     """
 
     current_state_summary: ClusterState = Field(description="Name of the state.")
@@ -73,5 +74,5 @@ class ClusterStatus(Model):
     )
 
     def to_document(self) -> JsonObject:
-        """The status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""
+        """Return the status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)

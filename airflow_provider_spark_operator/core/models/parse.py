@@ -1,4 +1,4 @@
-"""Parse documents into the models of `spark.apache.org`, or into the problems that they have."""
+"""Parse documents into the models of `spark.apache.org`, or report their problems."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 _HINTS = {
-    "spec": "give what to run under it",
-    "spec.runtimeVersions": "give at least sparkVersion under it, the Spark version of the image",
-    "spec.runtimeVersions.sparkVersion": 'give the Spark version of the image, for example "4.3.0"',
+    "spec": "add an object with the program to run",
+    "spec.runtimeVersions": "add an object with sparkVersion, the Spark version in the image",
+    "spec.runtimeVersions.sparkVersion": 'use the Spark version in the image, for example "4.3.0"',
 }
 
 _EXPECTED = {
@@ -39,7 +39,7 @@ def parse_application(document: Mapping[str, object]) -> SparkApplication:
         document: The resource, as JSON values with field names in camelCase.
 
     Raises:
-        InvalidResource: A field is missing, has the wrong type, or an unknown word.
+        InvalidResource: A field is missing, has the wrong type, or an unsupported value.
     """
     return parse_model(SparkApplication, document)
 
@@ -51,7 +51,7 @@ def parse_cluster(document: Mapping[str, object]) -> SparkCluster:
         document: The resource, as JSON values with field names in camelCase.
 
     Raises:
-        InvalidResource: A field is missing, has the wrong type, or an unknown word.
+        InvalidResource: A field is missing, has the wrong type, or an unsupported value.
     """
     return parse_model(SparkCluster, document)
 
@@ -64,7 +64,7 @@ def parse_model(model: type[AnyModel], document: Mapping[str, object]) -> AnyMod
         document: The resource, as JSON values with field names in camelCase.
 
     Raises:
-        InvalidResource: A field is missing, has the wrong type, or an unknown word.
+        InvalidResource: A field is missing, has the wrong type, or an unsupported value.
     """
     try:
         return model.model_validate(dict(document))
@@ -79,13 +79,14 @@ def _describe_problem(details: ErrorDetails) -> Problem:
 
 
 def _describe(path: str, details: ErrorDetails) -> str:
-    # Values are not repeated (a configuration value may be a secret), except words of an enumeration and fractions.
+    # Messages contain no values, because a configuration value may be a secret. Enumeration words and fractions are
+    # shown.
     kind = details["type"]
     if kind == "missing":
-        return f"is required: {_HINTS.get(path, 'add it')}"
+        return f"is required: {_HINTS.get(path, 'add the field')}"
     if kind == "enum":
         known = str(details.get("ctx", {}).get("expected", "")).replace("'", "").replace(" or ", ", ")
-        return f"{details['input']!r} is not known here: give one of {known}"
+        return f"{details['input']!r} is not supported: use one of {known}"
     if kind in _EXPECTED:
         quotes = kind == "string_type" and isinstance(details["input"], int | float)
         advice = ": put it in quotes" if quotes else ""
@@ -116,7 +117,7 @@ def format_path(location: Sequence[int | str]) -> str:
 
 
 def name_type(value: object) -> str:
-    """Return the name of the type of `value`, in the words of YAML."""
+    """Return the name of the type of `value` for messages, in the words of YAML."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What every resource of `spark.apache.org` has besides its spec: names, times, who holds it."""
+"""The common part of all resources of `spark.apache.org`: metadata, apiVersion and kind."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.models.base import JsonObject, Model, 
 
 
 class Resource(Model):
-    """The frame of a resource; `metadata` is Kubernetes' and stays a dict."""
+    """The common fields of a resource. `metadata` stays a dict."""
 
     api_version: str = "spark.apache.org/v1"
     kind: str
@@ -17,7 +17,7 @@ class Resource(Model):
     @model_validator(mode="before")
     @classmethod
     def _drop_stateless_status(cls, data: object) -> object:
-        # A status without a current state says nothing yet: the resource is as good as submitted.
+        # A status without a current state has no information: the resource counts as submitted.
         if isinstance(data, dict):
             status = data.get("status")
             if isinstance(status, dict) and not (status.get("currentState") or status.get("current_state")):
@@ -26,34 +26,34 @@ class Resource(Model):
 
     @property
     def name(self) -> str:
-        """`metadata.name`, empty where it is not set."""
+        """`metadata.name`, empty if it is not set."""
         return str(self.metadata.get("name") or "")
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`, empty where it is not set."""
+        """`metadata.namespace`, empty if it is not set."""
         return str(self.metadata.get("namespace") or "")
 
     @property
     def uid(self) -> str:
-        """`metadata.uid`, empty before the API server has given one."""
+        """`metadata.uid`, empty before the API server has set it."""
         return str(self.metadata.get("uid") or "")
 
     @property
     def generation(self) -> int:
-        """`metadata.generation`, 0 where it is not set."""
+        """`metadata.generation`, 0 if it is not set."""
         generation = self.metadata.get("generation")
         return generation if isinstance(generation, int) else 0
 
     @property
     def creation_timestamp(self) -> datetime | None:
-        """When the resource was created; None where that is not (or not readably) said."""
-        return _time(self.metadata.get("creationTimestamp"))
+        """When the resource was created; None if the time is missing or malformed."""
+        return _check_time(self.metadata.get("creationTimestamp"))
 
     @property
     def deletion_timestamp(self) -> datetime | None:
-        """When the resource's deletion was asked for; None while it was not."""
-        return _time(self.metadata.get("deletionTimestamp"))
+        """When the deletion of the resource was requested; None if the resource is not being deleted."""
+        return _check_time(self.metadata.get("deletionTimestamp"))
 
     @property
     def finalizers(self) -> tuple[str, ...]:
@@ -62,12 +62,12 @@ class Resource(Model):
         return tuple(str(finalizer) for finalizer in finalizers) if isinstance(finalizers, list) else ()
 
     def to_document(self) -> JsonObject:
-        """The resource as JSON values, as somebody would write it: camelCase, only what was said."""
+        """Return the resource as JSON values: camelCase, with only the fields that are set."""
         said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
         return {"apiVersion": self.api_version, "kind": self.kind} | said
 
 
-def _time(value: object) -> datetime | None:
+def _check_time(value: object) -> datetime | None:
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

@@ -1,4 +1,4 @@
-"""The status of a SparkApplication: where it is, how it came there, which attempt this is.
+"""The status of a SparkApplication.
 
 The layout is the Apache operator's, so that either controller can take over from the other.
 """
@@ -17,7 +17,7 @@ Time = Annotated[datetime, AfterValidator(to_utc)]
 
 
 class AttemptInfo(Model):
-    """Number and restart counters of an attempt."""
+    """The id and the restart counters of an attempt."""
 
     id: Integer = Field(default=0, description="Number of the attempt, from 0.")
     restart_counter: Integer = Field(default=0, description="Number of restarts so far.")
@@ -28,11 +28,12 @@ class AttemptInfo(Model):
 
 
 class StateRecord(Model):
-    """A state and when it was entered.
+    """A state and the time of its transition.
 
-    `reason` is a constant of `core.reasons`; the Apache operator neither writes nor keeps it, and its
-    CustomResourceDefinition prunes it. `last_observed_driver_status` is the driver pod's `status` as it was
-    seen then.
+    Attributes:
+        reason: A constant of `core.reasons`. The Apache operator neither writes nor keeps it, and its
+            CustomResourceDefinition prunes it.
+        last_observed_driver_status: The `status` of the driver pod at that time.
     """
 
     current_state_summary: ApplicationState = Field(description="Name of the state.")
@@ -47,10 +48,10 @@ class StateRecord(Model):
 
 
 class ForeignRecord(Model):
-    """An entry of a history that is not understood: its word is a newer version's, or its time is none. It is kept."""
+    """A history entry that cannot be read, because its state is unknown or its time is malformed. It is kept."""
 
 
-# Only the present state has to be understood; what is past is kept for those who do.
+# Only the current state must be readable. Past states are kept for other readers.
 PastRecord: TypeAlias = Annotated[StateRecord | SkipJsonSchema[ForeignRecord], Field(union_mode="left_to_right")]
 
 
@@ -66,11 +67,11 @@ class AttemptSummary(Model):
 
 
 class ApplicationStatus(Model):
-    """State and history of the application.
+    """The state and history of the application.
 
-    `outcome` is set with a terminated state. The Apache operator neither writes nor keeps it.
-
-    `state_transition_history` is keyed by decimal numbers that only grow, across attempts too.
+    Attributes:
+        outcome: Set with a terminated state. The Apache operator neither writes nor keeps it.
+        state_transition_history: The history, keyed by decimal numbers that increase across attempts.
     """
 
     current_state: StateRecord = Field(description="The current state.")
@@ -89,5 +90,5 @@ class ApplicationStatus(Model):
     )
 
     def to_document(self) -> JsonObject:
-        """The status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""
+        """Return the status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""Validation of resources: every problem of a document, with its path and severity.
+"""Validation of resources: all problems of a document, with their paths and severities.
 
-Above the models and the builders, which never import this package.
+The package is above the models and the builders, which never import it.
 """

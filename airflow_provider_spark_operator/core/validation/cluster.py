@@ -1,4 +1,4 @@
-"""Everything that is wrong with a SparkCluster."""
+"""Find the problems of a SparkCluster."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,24 +7,24 @@ from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type, parse_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.validation.fields import unknown_fields
-from airflow_provider_spark_operator.core.validation.identity import identity_problems
-from airflow_provider_spark_operator.core.validation.json_values import json_problems
-from airflow_provider_spark_operator.core.validation.numbers import version_problems, worker_problems
+from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
+from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
+from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.core.validation.numbers import find_version_problems, find_worker_problems
 
 
 def validate_cluster(document: object) -> list[Problem]:
-    """Everything that is wrong with `document` as a SparkCluster to be submitted; empty if nothing is.
+    """Return all problems of `document` as a SparkCluster to be submitted; empty if it is valid.
 
-    If the document holds what JSON cannot represent, only that is returned.
+    Values that JSON cannot represent are reported alone.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkCluster must be an object, not {name_type(document)}")]
-    if problems := json_problems(document):
+    if problems := find_json_problems(document):
         return problems
     problems = [
-        *identity_problems(document, CLUSTER_IDENTITY),
-        *unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
+        *find_identity_problems(document, CLUSTER_IDENTITY),
+        *find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
     ]
     try:
         cluster = parse_cluster(document)
@@ -33,14 +33,14 @@ def validate_cluster(document: object) -> list[Problem]:
     spec = cluster.spec
     return [
         *problems,
-        *version_problems(spec.runtime_versions.spark_version),
-        *worker_problems(spec),
+        *find_version_problems(spec.runtime_versions.spark_version),
+        *find_worker_problems(spec),
         *find_building_problems(spec),
-        *_replica_problems(spec),
+        *_find_replica_problems(spec),
     ]
 
 
-def _replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
+def _find_replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
     parts = {
         "spec.masterSpec": (spec.master_spec.stateful_set_spec, "a cluster has one master"),
         "spec.workerSpec": (

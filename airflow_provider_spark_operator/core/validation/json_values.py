@@ -1,4 +1,4 @@
-"""What Python and YAML can say and JSON cannot: dates, bytes, sets, no-numbers, values that contain themselves."""
+"""Find values that JSON cannot represent: dates, bytes, sets, NaN, infinity, and values that contain themselves."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -10,50 +10,52 @@ from airflow_provider_spark_operator.core.problems import Problem
 
 _Location: TypeAlias = tuple[int | str, ...]
 
-# Kubernetes' own kinds do not come near it; whatever writes or copies documents recurses.
+# Far deeper than any Kubernetes kind. Code that writes or copies documents is recursive.
 _DEEPEST: Final = 100
 
 
-def json_problems(document: Mapping[str, object]) -> list[Problem]:
-    """Everything in `document` that could not be sent to the API; empty if nothing is.
+def find_json_problems(document: Mapping[str, object]) -> list[Problem]:
+    """Return the problem of each value in `document` that cannot be sent to the API; empty if there is none.
 
-    A value that several fields share is looked at once, and named by the first of them.
+    A value that several fields share is checked once, and reported at the first of them.
     """
-    return list(_problems(document if isinstance(document, dict) else dict(document), (), [], set()))
+    return list(_find_problems(document if isinstance(document, dict) else dict(document), (), [], set()))
 
 
-def _problems(value: object, location: _Location, above: list[int], seen: set[int]) -> Iterator[Problem]:
-    """What is wrong with `value`, which stands inside the objects and lists whose ids are `above`."""
+def _find_problems(value: object, location: _Location, above: list[int], seen: set[int]) -> Iterator[Problem]:
+    """Find the problems of `value`, which is nested in the objects and lists with the ids `above`."""
     if not isinstance(value, dict | list | tuple):
-        if message := _scalar_problem(value):
+        if message := _find_scalar_problem(value):
             yield Problem(format_path(location), message)
     elif id(value) in above:
-        yield Problem(format_path(location), "contains itself: write out what is meant in place of the alias")
+        yield Problem(format_path(location), "contains itself: replace the YAML alias with a copy of its content")
     elif len(location) >= _DEEPEST:
-        yield Problem(format_path(location), f"is nested more than {_DEEPEST} levels deep: make it flatter")
+        yield Problem(format_path(location), f"is nested more than {_DEEPEST} levels deep: reduce the nesting")
     elif id(value) not in seen:
         seen.add(id(value))
         inside = [*above, id(value)]
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            # Other plain keys become strings, as kubectl makes them.
+            # Other scalar keys become strings, as with kubectl.
             if not isinstance(key, str | int | float | None):
-                yield Problem(format_path(location), f"has a key that is {_named(key)}, no string: put it in quotes")
+                yield Problem(
+                    format_path(location), f"has a key that is {_name_kind(key)}, not a string: put the key in quotes"
+                )
             else:
                 part = key if isinstance(key, int) and not isinstance(value, dict) else str(key)
-                yield from _problems(inner, (*location, part), inside, seen)
+                yield from _find_problems(inner, (*location, part), inside, seen)
 
 
-def _scalar_problem(value: object) -> str | None:
+def _find_scalar_problem(value: object) -> str | None:
     if isinstance(value, float) and not math.isfinite(value):
         return "must be a finite number"
     if value is None or isinstance(value, str | int | float):
         return None
     if isinstance(value, date):
-        return f"must be a string, not {_named(value)}: put it in quotes"
-    return f"must be a string, a number, true or false, a list or an object, not {_named(value)}"
+        return f"must be a string, not {_name_kind(value)}: put it in quotes"
+    return f"must be a string, a number, true or false, a list or an object, not {_name_kind(value)}"
 
 
-def _named(value: object) -> str:
+def _name_kind(value: object) -> str:
     if isinstance(value, date):
         return "a date"
     return "binary data" if isinstance(value, bytes) else f"a {type(value).__name__}"

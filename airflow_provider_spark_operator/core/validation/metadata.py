@@ -10,14 +10,14 @@ from airflow_provider_spark_operator.core.problems import Problem
 _KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
 
 
-def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
-    """What is wrong with labels, annotations and finalizers. The API server refuses all of it."""
+def find_metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
+    """Find the problems of labels, annotations and finalizers, all of which the API server rejects."""
     for field in ("labels", "annotations"):
-        yield from _map_problems(field, metadata.get(field))
-    yield from _finalizer_problems(metadata.get("finalizers"))
+        yield from _find_map_problems(field, metadata.get(field))
+    yield from _find_finalizer_problems(metadata.get("finalizers"))
 
 
-def _map_problems(field: str, given: object) -> Iterator[Problem]:
+def _find_map_problems(field: str, given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, Mapping):
@@ -26,7 +26,7 @@ def _map_problems(field: str, given: object) -> Iterator[Problem]:
     is_label = field == "labels"
     for key, value in given.items():
         path = format_path(("metadata", field, str(key)))
-        # Kubernetes accepts capital letters in the domain of an annotation only.
+        # Kubernetes accepts capital letters only in the domain of an annotation.
         if not _is_qualified(str(key) if is_label else str(key).lower()):
             yield Problem(path, f"is not a valid {field[:-1]} key: {_KEY_RULE}")
         elif value is not None and not isinstance(value, str):
@@ -35,7 +35,7 @@ def _map_problems(field: str, given: object) -> Iterator[Problem]:
             yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}")
 
 
-def _finalizer_problems(given: object) -> Iterator[Problem]:
+def _find_finalizer_problems(given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, list):

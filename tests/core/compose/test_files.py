@@ -5,10 +5,10 @@ import pytest
 from airflow_provider_spark_operator.core.compose.files import (
     CONFIG_MAP_BYTES,
     LocalFile,
+    build_mounted_files,
+    build_mounted_uri,
     list_paths,
     locate_files,
-    mount,
-    mounted_uri,
     pack_files,
 )
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -34,20 +34,20 @@ def test_files_that_are_too_large_together_are_uploaded(large: LocalFile) -> Non
 @pytest.mark.parametrize(
     ("files", "can_mount", "message"),
     [
-        ([JOB], False, "this SparkApplication cannot contain files"),
+        ([JOB], False, "this kind of SparkApplication cannot contain files"),
         ([JOB, LARGE], True, "together they have 921606 bytes, more than"),
         ([SIGNS], True, "bytes as JSON, more than"),
-        ([JOB, ODD], True, "names have letters, digits"),
+        ([JOB, ODD], True, "names contain only letters, digits"),
     ],
 )
 def test_file_that_must_be_uploaded_needs_a_folder(files: list[LocalFile], can_mount: bool, message: str) -> None:
-    with pytest.raises(InvalidResource, match=f"cannot travel in a config map .*{message}"):
+    with pytest.raises(InvalidResource, match=f"cannot be stored in a config map .*{message}"):
         pack_files(files, can_mount=can_mount, can_upload=False)
 
 
 def test_parameters_get_the_uris_of_files() -> None:
     given = Parameters(py_file="jobs/job.py", py_files="lib.zip, s3a://b/other.zip", main_class=None)
-    found = locate_files(given, {"jobs/job.py": mounted_uri(JOB), "lib.zip": "s3a://b/lib.zip"})
+    found = locate_files(given, {"jobs/job.py": build_mounted_uri(JOB), "lib.zip": "s3a://b/lib.zip"})
     assert found.py_file == "local:///opt/airflow-task/job.py"
     assert found.py_files == ["s3a://b/lib.zip", "s3a://b/other.zip"]
     assert found.jars is None
@@ -63,14 +63,16 @@ def test_paths_begin_with_the_script() -> None:
     [(Parameters(py_file="jobs/job.py"), False), (Parameters(py_file="x.py", py_files=["jobs/job.py"]), True)],
 )
 def test_executors_need_all_files_but_the_script(parameters: Parameters, executors: bool) -> None:
-    mounted = mount([JOB], parameters, "pi", "id-1")
+    mounted = build_mounted_files([JOB], parameters, "pi", "id-1")
     assert mounted
     assert (mounted.contents, mounted.executors) == ({"job.py": "x = 1\n"}, executors)
     assert mounted.name.startswith("pi-files-")
 
 
 def test_each_try_has_its_own_config_map() -> None:
-    first, again, second = (mount([JOB], Parameters(), "pi", try_id) for try_id in ("id-1", "id-1", "id-2"))
+    first, again, second = (
+        build_mounted_files([JOB], Parameters(), "pi", try_id) for try_id in ("id-1", "id-1", "id-2")
+    )
     assert first
     assert first == again
     assert second
@@ -78,4 +80,4 @@ def test_each_try_has_its_own_config_map() -> None:
 
 
 def test_no_files_need_no_config_map() -> None:
-    assert mount([], Parameters(), "pi", "id-1") is None
+    assert build_mounted_files([], Parameters(), "pi", "id-1") is None

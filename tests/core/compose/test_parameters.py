@@ -11,10 +11,10 @@ from airflow_provider_spark_operator.core.parameters import (
     PENDING,
     Parameters,
     Pending,
-    cluster_problem,
-    folder_problem,
+    find_cluster_problem,
+    find_folder_problem,
 )
-from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
+from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
 
 PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
@@ -26,7 +26,7 @@ def spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[s
     document = override_metadata(document or new_application(), name="report", namespace="jobs")
     given: dict[str, Any] = {"spark_version": "4.3.0", **parameters}
     result = apply_parameters(document, Parameters(**given))
-    assert errors_of(validate_application(result)) == []
+    assert filter_errors(validate_application(result)) == []
     composed: dict[str, Any] = result["spec"]
     return composed
 
@@ -185,7 +185,7 @@ def test_a_version_that_is_given_wins_over_the_tags() -> None:
 
 
 WRONG = [
-    ({}, "say what to run"),
+    ({}, "no program is given"),
     ({"py_file": "local:///a.py", "main_class": "A"}, "main_class: cannot be set together with py_file"),
     ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
     ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory: must be a size with its unit"),
@@ -225,7 +225,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG)
 def test_invalid_parameters_are_reported_with_their_paths(parameters: dict[str, Any], message: str) -> None:
-    found = Parameters(**parameters).problems(alone=True)
+    found = Parameters(**parameters).find_problems(alone=True)
     assert re.search(message, "\n".join(map(str, found)))
 
 
@@ -238,14 +238,14 @@ def test_invalid_parameter_is_not_written() -> None:
 def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
     conf = {"spark.dynamicAllocation.enabled": enabled}
     given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
-    assert given.problems(alone=True) == []
+    assert given.find_problems(alone=True) == []
 
 
 @pytest.mark.parametrize("value", [PENDING, "{{ params.n }}"])
 def test_parameters_that_are_not_known_yet_are_not_checked(value: Any) -> None:
     names = ("image", "executor_instances", "driver_memory", "arguments")
-    assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).problems(alone=True) == []
-    assert Parameters(py_file="local:///a.py", image=value, conf=value).problems(alone=True) == []
+    assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).find_problems(alone=True) == []
+    assert Parameters(py_file="local:///a.py", image=value, conf=value).find_problems(alone=True) == []
 
 
 @pytest.mark.parametrize(
@@ -264,14 +264,14 @@ def test_secret_of_the_cluster_stays() -> None:
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
 def test_invalid_name_of_a_cluster_is_reported(name: int | str) -> None:
-    problem = cluster_problem(name)
+    problem = find_cluster_problem(name)
     assert problem
     assert str(problem).startswith("cluster: must be the name of a SparkCluster")
 
 
 @pytest.mark.parametrize(("url", "valid"), [("s3://bucket", True), (None, True), ("bucket/jobs", False), (3, False)])
 def test_folder_for_uploads_is_a_url(url: int | str | None, valid: bool) -> None:
-    assert (folder_problem(url) is None) is valid
+    assert (find_folder_problem(url) is None) is valid
 
 
 def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation() -> None:
@@ -283,7 +283,7 @@ def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_alloca
 def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation() -> None:
     document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
     made = apply_parameters(document, Parameters(executor_instances=0))
-    (problem,) = errors_of(validate_application({**made, "metadata": {"name": "a"}}))
+    (problem,) = filter_errors(validate_application({**made, "metadata": {"name": "a"}}))
     assert problem.path == "spec.sparkConf['spark.executor.instances']"
     assert problem.message.startswith("must be at least 1, but is 0")
 

@@ -9,10 +9,10 @@ import pytest
 from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.compose.restarts import (
     Retries,
+    build_retries,
+    describe_double_restarts,
+    find_restarts_problem,
     get_backoff,
-    product_warning,
-    restart_problem,
-    retries_of,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.models.application import RestartConfig
@@ -85,16 +85,16 @@ def test_task_and_controller_choose_same_backoff(state: ApplicationState, kind: 
 
 @pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])
 def test_side_that_restarts_is_checked(restarts: str | None, valid: bool) -> None:
-    assert (restart_problem(restarts) is None) is valid
+    assert (find_restarts_problem(restarts) is None) is valid
 
 
 def test_retries_replace_the_restarts() -> None:
-    assert retries_of(restarting(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
+    assert build_retries(restarting(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
 
 
 def test_fields_that_are_left_out_have_the_defaults_of_the_resource() -> None:
     model = RestartConfig()
-    found = retries_of(restarting(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
+    found = build_retries(restarting(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
     delay = timedelta(milliseconds=model.restart_backoff_millis)
     assert found == Retries(model.max_restart_attempts, delay, application_failures=False)
 
@@ -104,12 +104,12 @@ def test_fields_that_are_left_out_have_the_defaults_of_the_resource() -> None:
     ["app.yaml", None, {}, restarting(), restarting(restartPolicy="Never"), restarting(restartPolicy="{{ x }}")],
 )
 def test_application_that_is_never_restarted_needs_no_retries(document: dict[str, Any] | str | None) -> None:
-    assert retries_of(document) is None
+    assert build_retries(document) is None
 
 
 def test_restarts_after_a_success_cannot_be_replaced() -> None:
     with pytest.raises(InvalidResource, match="restartPolicy Always is not supported"):
-        retries_of(restarting(restartPolicy="Always"))
+        build_retries(restarting(restartPolicy="Always"))
 
 
 def test_restarts_are_disabled() -> None:
@@ -123,11 +123,11 @@ def test_document_without_restarts_stays() -> None:
 
 
 def test_restarts_on_both_sides_are_a_warning() -> None:
-    warning = product_warning(restarting(**ON_FAILURE), retries=4)
+    warning = describe_double_restarts(restarting(**ON_FAILURE), retries=4)
     assert warning
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in warning
 
 
 @pytest.mark.parametrize(("config", "retries"), [(ON_FAILURE, 0), ({"restartPolicy": "Never"}, 4), ({}, 4)])
 def test_restarts_on_one_side_are_no_warning(config: dict[str, Any], retries: int) -> None:
-    assert product_warning(restarting(**config), retries) is None
+    assert describe_double_restarts(restarting(**config), retries) is None

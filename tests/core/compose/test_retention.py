@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.retention import (
-    retention_problem,
-    ttl_problem,
+    find_retention_problem,
+    find_ttl_problem,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -98,16 +98,16 @@ def test_kubeflows_application_has_seconds(own: dict[str, Any], ttl: float | Non
 
 @pytest.mark.parametrize("ttl", [-2, timedelta(seconds=-1), "1h", True, float("nan")])
 def test_invalid_time_to_live_is_reported(ttl: timedelta | float | str) -> None:
-    assert str(ttl_problem(ttl)).startswith("ttl: must be a number of seconds, a timedelta, or -1 to keep")
+    assert str(find_ttl_problem(ttl)).startswith("ttl: must be a number of seconds, a timedelta, or -1 to keep")
 
 
 def test_time_to_live_that_kubernetes_cannot_store_is_reported() -> None:
-    assert str(ttl_problem(1e300)).startswith("ttl: must be at most 9223372036854775 seconds")
+    assert str(find_ttl_problem(1e300)).startswith("ttl: must be at most 9223372036854775 seconds")
 
 
 @pytest.mark.parametrize("ttl", [None, -1, 0, 5, timedelta(hours=1)])
 def test_valid_time_to_live_is_no_problem(ttl: timedelta | int | None) -> None:
-    assert ttl_problem(ttl) is None
+    assert find_ttl_problem(ttl) is None
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_document_without_the_fields_or_with_its_own_is_left_alone(document: dic
 
 @pytest.mark.parametrize(("keep", "valid"), [(None, True), (5, True), (-1, False), (True, False), ("5m", False)])
 def test_duration_of_retention_is_checked(keep: int | str | None, valid: bool) -> None:
-    assert (retention_problem(keep) is None) is valid
+    assert (find_retention_problem(keep) is None) is valid
 
 
 def test_every_driver_is_kept_unless_the_document_says_otherwise() -> None:

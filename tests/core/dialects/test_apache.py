@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress, wanted_executors
+from airflow_provider_spark_operator.core.dialects.apache import count_wanted_executors, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.models.parse import parse_application
@@ -33,18 +33,18 @@ def document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 def test_every_state_has_a_phase(state: ApplicationState) -> None:
     expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
-    assert progress(document(status_at(state))).phase is expected
+    assert read_progress(document(status_at(state))).phase is expected
 
 
 def test_an_application_without_status_is_submitted() -> None:
-    seen = progress(application_document())
+    seen = read_progress(application_document())
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
     assert seen.application_id is None
 
 
 def test_progress_shows_what_the_status_says() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
-    seen = progress(document(status))
+    seen = read_progress(document(status))
     assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
     assert [entry.state for entry in seen.history] == ["Submitted", "DriverRequested", "Failed"]
     assert seen.driver_status == {"phase": "Failed"}
@@ -53,36 +53,36 @@ def test_progress_shows_what_the_status_says() -> None:
 
 def test_the_driver_status_stays_when_resources_are_released() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
-    assert progress(document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {"phase": "Failed"}
+    assert read_progress(document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {"phase": "Failed"}
 
 
 def test_an_attempt_does_not_show_the_driver_of_the_one_before() -> None:
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
-    seen = progress(document(second))
+    seen = read_progress(document(second))
     assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
 
 
 @pytest.mark.parametrize(("digits", "counts"), [(18, True), (19, False)])
 def test_a_key_of_the_history_that_is_no_sensible_number_is_left_out(digits: int, counts: bool) -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    shown = progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
+    shown = read_progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
     assert bool(shown.history) is counts
 
 
 def test_a_driver_status_that_is_no_object_is_left_out() -> None:
     record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "gone"}
-    assert progress({"status": {"currentState": record}}).driver_status is None
+    assert read_progress({"status": {"currentState": record}}).driver_status is None
 
 
 def test_a_long_name_leads_to_the_id_that_its_namespace_makes_unique() -> None:
     name = "a-very-long-application-name-that-exceeds-the-limit-x1"
     document = {"metadata": {"name": name, "namespace": "ns1"}, "status": {"currentState": {}}}
-    assert progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
+    assert read_progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
 
 
 def test_a_fixed_application_id_is_shown() -> None:
-    assert progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+    assert read_progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_fixed_application_id_is_shown() -> None:
 )
 def test_a_restart_is_pending_where_one_may_follow(state: ApplicationState, policy: str | None, pending: bool) -> None:
     restart = {"restartPolicy": policy} if policy else None
-    assert progress(document(status_at(state), restart=restart)).restart_pending is pending
+    assert read_progress(document(status_at(state), restart=restart)).restart_pending is pending
 
 
 def test_history_is_in_the_order_of_its_numbers() -> None:
@@ -107,7 +107,7 @@ def test_history_is_in_the_order_of_its_numbers() -> None:
         str(number): {"currentStateSummary": f"State{number}", "lastTransitionTime": "2026-01-01T00:00:00.1Z"}
         for number in (10, 9, 2)
     }
-    seen = progress({"status": {"stateTransitionHistory": {**history, "x": {}}}})
+    seen = read_progress({"status": {"stateTransitionHistory": {**history, "x": {}}}})
     assert [entry.state for entry in seen.history] == ["State2", "State9", "State10"]
     assert seen.history[0].time == datetime(2026, 1, 1, 0, 0, 0, 100_000, tzinfo=UTC)
 
@@ -124,13 +124,13 @@ def test_history_is_in_the_order_of_its_numbers() -> None:
     ids=repr,
 )
 def test_a_status_that_is_not_understood_is_waiting(status: dict[str, Any] | list[Any] | None) -> None:
-    seen = progress({"metadata": {}, "status": status})
+    seen = read_progress({"metadata": {}, "status": status})
     assert (seen.phase, seen.since, seen.attempt) == (Phase.WAITING, None, 0)
 
 
 def test_a_time_without_an_offset_is_utc() -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
-    assert progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_time_without_an_offset_is_utc() -> None:
     ],
 )
 def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) -> None:
-    assert wanted_executors({"spec": {"sparkConf": conf}}) == wanted
+    assert count_wanted_executors({"spec": {"sparkConf": conf}}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) 
 )
 def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, str], name: str | None) -> None:
     application = document(status_at(S.RUNNING_HEALTHY), conf=conf)
-    assert progress(application).driver_name == name
+    assert read_progress(application).driver_name == name
     if name:
         parsed = parse_application(application)
         assert build_attempt_naming(parsed.namespace, parsed.name, 0, parsed.spec.spark_conf).pod_name == name
@@ -174,4 +174,4 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     ],
 )
 def test_property_that_is_null_is_not_set(conf: dict[str, str | None], name: str) -> None:
-    assert progress(document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name
+    assert read_progress(document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name

@@ -2,17 +2,17 @@
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
+from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
 
 
 @pytest.mark.parametrize("api_version", ["spark.apache.org/v1", "sparkoperator.k8s.io/v1beta2"])
 def test_known_api_version_is_no_problem(api_version: str) -> None:
-    assert api_version_problem(api_version) is None
+    assert find_api_version_problem(api_version) is None
 
 
 @pytest.mark.parametrize("api_version", ["spark.apache.org/v9", "sparkoperator.k8s.io/v1", "v1", "", None])
 def test_unknown_api_version_is_reported_with_the_known_ones(api_version: object) -> None:
-    problem = api_version_problem(api_version)
+    problem = find_api_version_problem(api_version)
     assert problem is not None
     assert str(problem).endswith(f", not {api_version!r}")
     assert "spark.apache.org/v1" in str(problem)

@@ -8,18 +8,18 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, dialect_of
-from airflow_provider_spark_operator.core.dialects.dialect import progress as progress_of_any
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress as progress_of_any
 from airflow_provider_spark_operator.core.dialects.kubeflow import (
     KubeflowState,
-    problems,
-    progress,
+    count_wanted_executors,
+    find_problems,
     read_driver_pod_name,
-    wanted_executors,
+    read_progress,
 )
-from airflow_provider_spark_operator.core.dialects.progress import Phase, last_stop, with_driver_status
+from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
 
 SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
 EXIT_3 = "driver container failed with ExitCode: 3, Reason: Error"
@@ -69,7 +69,7 @@ def restarting(kind: str, **policy: int) -> dict[str, Any]:
     ],
 )
 def test_every_state_has_a_phase(state: str, phase: Phase) -> None:
-    seen = progress(document(state))
+    seen = read_progress(document(state))
     assert (seen.state, seen.phase) == (state or "NEW", phase)
 
 
@@ -80,7 +80,7 @@ def test_every_state_word_is_known_to_the_dialect() -> None:
 
 @pytest.mark.parametrize("status", [None, {}, [], {"applicationState": "RUNNING"}, {"executionAttempts": True}])
 def test_what_is_not_understood_is_as_good_as_new(status: dict[str, Any] | list[Any] | None) -> None:
-    seen = progress({"status": status})
+    seen = read_progress({"status": status})
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("NEW", Phase.WAITING, 0, ())
 
 
@@ -104,27 +104,27 @@ def test_a_resource_is_read_in_its_own_dialect() -> None:
 
 
 def test_times_are_those_of_submission_and_end() -> None:
-    assert progress(document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
-    assert progress(document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
-    assert progress(document("RUNNING")).since is None
+    assert read_progress(document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_progress(document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+    assert read_progress(document("RUNNING")).since is None
 
 
 @pytest.mark.parametrize("end", [None, "2025-12-31T23:00:00Z"], ids=["no driver", "driver of an earlier attempt"])
 def test_time_of_failed_submission_is_that_of_its_last_attempt(end: str | None) -> None:
     failed = document("FAILED", "failed to run spark-submit: exit status 1")
     failed["status"]["terminationTime"] = end
-    assert progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_an_attempt_is_one_execution() -> None:
-    assert progress(document("SUBMITTED", executionAttempts=0)).attempt == 0
-    assert progress(document("SUBMITTED", executionAttempts=3)).attempt == 2
-    assert progress(document("RUNNING")).application_id == "spark-abc"
+    assert read_progress(document("SUBMITTED", executionAttempts=0)).attempt == 0
+    assert read_progress(document("SUBMITTED", executionAttempts=3)).attempt == 2
+    assert read_progress(document("RUNNING")).application_id == "spark-abc"
 
 
 @pytest.mark.parametrize("state", ["PENDING_RERUN", "INVALIDATING", "SUSPENDING", "SUSPENDED", "RESUMING"])
 def test_between_attempts_another_one_follows(state: str) -> None:
-    assert progress(document(state)).restart_pending
+    assert read_progress(document(state)).restart_pending
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_between_attempts_another_one_follows(state: str) -> None:
 def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(
     state: str, spec: dict[str, Any], executions: int, pending: bool
 ) -> None:
-    assert progress(document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
+    assert read_progress(document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
 
 
 @pytest.mark.parametrize(
@@ -157,18 +157,18 @@ def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(
     ],
 )
 def test_a_stop_means_what_it_means_elsewhere(state: str, meaning: ApplicationState) -> None:
-    stop = last_stop(progress(document(state)).history)
+    stop = find_last_stop(read_progress(document(state)).history)
     assert stop is not None
     assert (stop.state, stop.meaning) == (state, meaning)
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDING", "FAILING", "PENDING_RERUN", "SUBMISSION_FAILED", "UNKNOWN", ""])
 def test_nothing_is_judged_before_the_end(state: str) -> None:
-    assert verdict(progress(document(state, EXIT_3))).outcome is Outcome.WAITING
+    assert judge_progress(read_progress(document(state, EXIT_3))).outcome is Outcome.WAITING
 
 
 def test_a_completed_application_has_succeeded() -> None:
-    assert verdict(progress(document("COMPLETED"))).outcome is Outcome.SUCCEEDED
+    assert judge_progress(read_progress(document("COMPLETED"))).outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,13 @@ def test_a_completed_application_has_succeeded() -> None:
         ),
         ("driver pod not found", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "driver pod not found"),
         ("driver container status missing", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "status missing"),
-        ("", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "nobody saw it end"),
+        ("", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "its result is unknown"),
     ],
 )
 def test_a_failure_is_told_from_its_message(
     message: str, kind: FailureKind, reason: str, retry_worthy: bool, words: str
 ) -> None:
-    judged = verdict(progress(document("FAILED", message)))
+    judged = judge_progress(read_progress(document("FAILED", message)))
     assert (judged.outcome, judged.failure_kind, judged.reason) == (Outcome.FAILED, kind, reason)
     assert judged.retry_worthy is retry_worthy
     assert judged.sentence.startswith("FAILED: ")
@@ -226,14 +226,14 @@ def test_a_failure_is_told_from_its_message(
             "driver container status missing",
             {"phase": "Failed", "reason": "OutOfcpu", "message": "no room"},
             FailureKind.SCHEDULING,
-            "had no room for it",
+            "rejected the driver pod",
         ),
     ],
 )
 def test_the_driver_pod_that_is_kept_says_more(
     message: str, driver: dict[str, Any], kind: FailureKind, words: str
 ) -> None:
-    judged = verdict(with_driver_status(progress(document("FAILED", message)), driver))
+    judged = judge_progress(with_driver_status(read_progress(document("FAILED", message)), driver))
     assert judged.failure_kind is kind
     assert re.search(words, judged.sentence)
 
@@ -242,7 +242,7 @@ def test_the_driver_pod_that_is_kept_says_more(
     ("state", "message"), [("COMPLETED", ""), ("RUNNING", ""), ("FAILED", "failed to submit spark application: no")]
 )
 def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state: str, message: str) -> None:
-    seen = progress(document(state, message))
+    seen = read_progress(document(state, message))
     assert with_driver_status(seen, {"phase": "Failed", "reason": "Evicted"}) is seen
 
 
@@ -257,7 +257,7 @@ def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state: str, messag
     ],
 )
 def test_the_number_of_executors_to_wait_for(spec: dict[str, Any], wanted: int) -> None:
-    assert wanted_executors({"spec": spec}) == wanted
+    assert count_wanted_executors({"spec": spec}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ VALID = {
 
 
 def test_a_complete_document_has_no_problems() -> None:
-    assert problems(VALID) == []
+    assert find_problems(VALID) == []
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_complete_document_has_no_problems() -> None:
     ],
 )
 def test_what_kubeflows_definition_refuses_is_named(change: dict[str, Any], found: list[str]) -> None:
-    told = [str(problem) for problem in problems({**VALID, **change})]
+    told = [str(problem) for problem in find_problems({**VALID, **change})]
     assert len(told) == len(found)
     assert all(said.startswith(expected) for said, expected in zip(told, found, strict=True))
 
@@ -317,9 +317,9 @@ def test_what_kubeflows_definition_refuses_is_named(change: dict[str, Any], foun
     ],
 )
 def test_driver_that_exists_already_decides_how_the_application_ends(message: str) -> None:
-    seen = progress(document("FAILED", message))
+    seen = read_progress(document("FAILED", message))
     assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
-    assert verdict(seen).outcome is Outcome.WAITING
+    assert judge_progress(seen).outcome is Outcome.WAITING
 
 
 def test_driver_pod_of_an_application_without_a_name_is_unknown() -> None:

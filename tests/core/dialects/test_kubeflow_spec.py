@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.restarts import get_backoff, retries_of
+from airflow_provider_spark_operator.core.compose.restarts import build_retries, get_backoff
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -95,7 +95,7 @@ def test_a_part_that_is_no_object_is_named() -> None:
 
 
 def test_cluster_is_refused_for_kubeflow() -> None:
-    with pytest.raises(InvalidResource, match="runs no application on a SparkCluster"):
+    with pytest.raises(InvalidResource, match="is not supported by Kubeflow's operator"):
         apply_parameters(DOCUMENT, Parameters(cluster="shared"))
 
 
@@ -108,7 +108,7 @@ POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetrie
 
 
 def test_retries_of_a_task_replace_the_restart_policy() -> None:
-    found = retries_of(with_spec(restartPolicy=POLICY))
+    found = build_retries(with_spec(restartPolicy=POLICY))
     assert found
     assert (found.number, found.delay.total_seconds(), found.application_failures) == (3, 7, True)
 

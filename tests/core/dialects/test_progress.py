@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     Phase,
     Progress,
     StateEntry,
-    driver_period,
+    find_driver_period,
     had_driver,
     with_driver_deleted,
     with_driver_end,
@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.core.reasons import (
     SUCCEEDED,
 )
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
 
 
 def at(second: int) -> datetime:
@@ -67,14 +67,14 @@ def test_driver_existed(progress: Progress, expected: bool) -> None:
 def test_period_is_that_of_the_latest_driver(
     progress: Progress, expected: tuple[datetime | None, datetime | None]
 ) -> None:
-    assert driver_period(progress) == expected
+    assert find_driver_period(progress) == expected
 
 
 def test_deleted_driver_is_an_interruption() -> None:
     progress = with_driver_deleted(seen("Submitted", "DriverRequested", "Failed", "ResourceReleased"))
-    judged = verdict(progress)
+    judged = judge_progress(progress)
     assert (judged.failure_kind, judged.reason) == (FailureKind.INFRASTRUCTURE, DRIVER_INTERRUPTED)
-    assert judged.sentence == "Failed: the driver pod was deleted while it ran; try again."
+    assert judged.sentence == "Failed: the driver pod was deleted while it ran; retry."
 
 
 @pytest.mark.parametrize("state", ["Succeeded", "DriverEvicted", "ResourceReleased"])
@@ -102,12 +102,12 @@ def test_deletion_changes_no_other_end(state: str) -> None:
 )
 def test_abandoned_driver_is_judged_by_its_own_end(status: dict[str, object], outcome: Outcome, reason: str) -> None:
     progress = Progress("FAILED", Phase.ENDED, driver_kept=True, driver_abandoned=True)
-    judged = verdict(with_driver_end(progress, status))
+    judged = judge_progress(with_driver_end(progress, status))
     assert (judged.outcome, judged.reason) == (outcome, reason)
 
 
 def test_abandoned_driver_that_disappeared_is_an_infrastructure_failure() -> None:
     progress = Progress("FAILED", Phase.RUNNING, driver_kept=True, driver_abandoned=True)
-    judged = verdict(with_driver_lost(progress))
+    judged = judge_progress(with_driver_lost(progress))
     assert (judged.outcome, judged.reason) == (Outcome.FAILED, DRIVER_LOST)
     assert judged.failure_kind is FailureKind.INFRASTRUCTURE

@@ -6,10 +6,10 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application
-from airflow_provider_spark_operator.core.compose.restarts import Retries, get_backoff, retries_of
+from airflow_provider_spark_operator.core.compose.restarts import Retries, build_retries, get_backoff
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.obstacles import is_held_back
+from airflow_provider_spark_operator.core.obstacles import wants_suspension
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.follow.retention import read_ttl_seconds
@@ -36,14 +36,14 @@ def test_application_is_validated_by_its_dialect() -> None:
 
 def test_status_is_read() -> None:
     resource = {"apiVersion": API_VERSION, "done": True, "suspended": True}
-    assert dialects.progress(resource).phase is Phase.ENDED
-    assert is_held_back(resource)
-    assert "DONE" in dialects.known_states()
+    assert dialects.read_progress(resource).phase is Phase.ENDED
+    assert wants_suspension(resource)
+    assert "DONE" in dialects.list_known_states()
 
 
 def test_restarts_and_time_to_live_are_read() -> None:
     document = new_application(API_VERSION)
-    found = retries_of(document)
+    found = build_retries(document)
     assert isinstance(found, Retries)
     assert (found.number, found.delay.total_seconds()) == (7, 9)
     assert get_backoff(document, "application") == found.delay
@@ -51,7 +51,7 @@ def test_restarts_and_time_to_live_are_read() -> None:
 
 
 def test_versions_are_known() -> None:
-    assert dialects.api_version_problem(API_VERSION) is None
+    assert dialects.find_api_version_problem(API_VERSION) is None
     assert THIRD in dialects.find_alternatives("spark.apache.org")
     wanted = replace(SPARK_APPLICATIONS, group="spark.example.com", version="v2")
-    assert "install the example operator" in str(KindNotServed("https://cluster", wanted, ()))
+    assert "Install the example operator" in str(KindNotServed("https://cluster", wanted, ()))

@@ -25,7 +25,7 @@ def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
     return document | {"spec": document["spec"] | {"ttl": seconds}}
 
 
-def problems(document: Mapping[str, object]) -> list[Problem]:
+def find_problems(document: Mapping[str, object]) -> list[Problem]:
     return [] if document.get("spec") else [Problem("spec", "is required")]
 
 
@@ -38,8 +38,8 @@ THIRD = replace(
     states=("BUSY", "DONE"),
     success="DONE",
     default_restart_attempts=7,
-    problems=problems,
-    progress=read_progress,
+    find_problems=find_problems,
+    read_progress=read_progress,
     is_suspended=lambda document: document.get("suspended") is True,
     read_restart_config=lambda document: {"restartPolicy": "OnFailure", "restartBackoffMillis": 9000},
     read_ttl=lambda document: 42.0,

@@ -78,8 +78,8 @@ TOLERATIONS = "spec/applicationTolerations"
     ("path", "value", "problem", "says"),
     [
         ("apiVersion", ..., "apiVersion", "is required"),
-        ("apiVersion", "spark.apache.org/v9", "apiVersion", "'spark.apache.org/v9' is not known here"),
-        ("kind", "SparkCluster", "kind", "give SparkApplication"),
+        ("apiVersion", "spark.apache.org/v9", "apiVersion", "'spark.apache.org/v9' is not supported"),
+        ("kind", "SparkCluster", "kind", "use SparkApplication"),
         ("metadata", "pi", "metadata", "must be an object"),
         ("metadata/name", ..., "metadata.name", "is required"),
         ("metadata/name", 7, "metadata.name", "put it in quotes"),
@@ -91,18 +91,18 @@ TOLERATIONS = "spec/applicationTolerations"
         ("spec/runtimeVersions", ..., "spec.runtimeVersions", "sparkVersion"),
         ("spec/runtimeVersions/sparkVersion", ..., "spec.runtimeVersions.sparkVersion", "is required"),
         ("spec/runtimeVersions/sparkVersion", 4.3, "spec.runtimeVersions.sparkVersion", "put it in quotes"),
-        ("spec/mainClass", ..., "spec.mainClass", "is required where spec.jars is set"),
+        ("spec/mainClass", ..., "spec.mainClass", "is required if spec.jars is set"),
         ("spec/sparkConf", {"spark.x": 2}, "spec.sparkConf['spark.x']", "must be a string, not a number"),
         ("spec/driverArgs", ["a", True], "spec.driverArgs[1]", "must be a string, not true or false"),
         ("spec/driverArgs", "a b", "spec.driverArgs", "must be a list, not a string"),
         ("spec/configMapSpecs", [{"data": {}}], "spec.configMapSpecs[0].name", "is required"),
-        ("spec/deploymentMode", "Sideways", "spec.deploymentMode", "give one of ClusterMode, ClientMode"),
+        ("spec/deploymentMode", "Sideways", "spec.deploymentMode", "use one of ClusterMode, ClientMode"),
         ("spec/suspend", "no", "spec.suspend", "must be true or false, not a string"),
         (
             f"{TOLERATIONS}/resourceRetainPolicy",
             "Sometimes",
             "spec.applicationTolerations.resourceRetainPolicy",
-            "give one of Always, OnFailure, Never",
+            "use one of Always, OnFailure, Never",
         ),
         (
             f"{TOLERATIONS}/ttlAfterStopMillis",
@@ -157,7 +157,7 @@ def test_something_must_be_run() -> None:
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     assert validate_application(document) == [
-        Problem("spec", "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles")
+        Problem("spec", "contains no program: set mainClass with jars, or pyFiles, or sparkRFiles")
     ]
 
 
@@ -192,8 +192,8 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
             "spec.pyFiles",
             id="Python and R",
         ),
-        pytest.param({"mainClass": PYTHON, "jars": JAR}, "pyFiles", "name the script", id="Python, no script"),
-        pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "name the script", id="R, no script"),
+        pytest.param({"mainClass": PYTHON, "jars": JAR}, "pyFiles", "give the script", id="Python, no script"),
+        pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "give the script", id="R, no script"),
     ],
 )
 def test_one_thing_is_run(resources: dict[str, str], problem: str | None, says: str) -> None:
@@ -232,7 +232,7 @@ def test_a_config_map_that_is_given_twice_is_named() -> None:
     twice = application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
     (problem,) = validate_application(twice)
     assert problem.path == "spec.configMapSpecs[2].name"
-    assert "'a' as before" in problem.message
+    assert problem.message == "repeats 'a': use a different name for each ConfigMap"
 
 
 def test_a_generated_name_is_a_name() -> None:
@@ -258,7 +258,7 @@ def test_a_value_that_may_be_secret_is_not_repeated() -> None:
 
 def test_an_unknown_state_is_a_problem_of_the_status() -> None:
     record = {"currentStateSummary": "Dreaming", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    with pytest.raises(InvalidResource, match=r"status\.currentState\.currentStateSummary: 'Dreaming' is not known"):
+    with pytest.raises(InvalidResource, match=r"currentState\.currentStateSummary: 'Dreaming' is not supported"):
         parse_application(changed("status", {"currentState": record}))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.core.validation.configuration import conf_path
+from airflow_provider_spark_operator.core.validation.configuration import format_conf_path
 from tests.builders import application_document
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "TRUE"}
@@ -19,7 +19,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
         ({"spark.executor.memory": "0g"}, "spark.executor.memory", "must be greater than 0"),
         ({"spark.driver.memoryOverhead": "much"}, "spark.driver.memoryOverhead", "invalid memory size"),
         ({"spark.executor.pyspark.memory": "1.5g"}, "spark.executor.pyspark.memory", "invalid memory size"),
-        ({"spark.driver.cores": "two"}, "spark.driver.cores", "must be a whole number, but is 'two'"),
+        ({"spark.driver.cores": "two"}, "spark.driver.cores", "must be an integer, but is 'two'"),
         ({"spark.executor.cores": "0"}, "spark.executor.cores", "must be at least 1, but is 0"),
         (
             {"spark.executor.instances": "0"},
@@ -41,7 +41,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
         (
             {"spark.dynamicAllocation.maxExecutors": "many"} | DYNAMIC,
             "spark.dynamicAllocation.maxExecutors",
-            "must be a whole number, but is 'many'",
+            "must be an integer, but is 'many'",
         ),
         (
             {"spark.dynamicAllocation.minExecutors": "-1", "spark.dynamicAllocation.maxExecutors": "2"} | DYNAMIC,
@@ -69,7 +69,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
 )
 def test_a_value_that_spark_refuses_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
     ((path, message),) = problems(conf)
-    assert path == conf_path(key) == f"spec.sparkConf['{key}']"
+    assert path == format_conf_path(key) == f"spec.sparkConf['{key}']"
     assert says in message
 
 

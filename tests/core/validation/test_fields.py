@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.validation.validate import validate, v
 from local_kubernetes.api import discovery
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
-from tests.core.validation.kubernetes_types import found_types
+from tests.core.validation.kubernetes_types import find_types
 
 VERSION = f"{discovery.VERSION['major']}.{discovery.VERSION['minor']}"
 
@@ -181,5 +181,5 @@ def test_unknown_field_of_a_cluster_is_an_error() -> None:
 
 def test_the_fields_of_kubernetes_are_those_of_the_local_api() -> None:
     # If this fails: python -m tests.core.validation.kubernetes_types, then ruff format
-    assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == found_types()
+    assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == find_types()
     assert KUBERNETES_VERSION == VERSION

@@ -10,20 +10,20 @@ import pytest
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
-from airflow_provider_spark_operator.core.validation.json_values import json_problems
+from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 
 def test_what_json_can_say_is_no_problem() -> None:
     document = {"a": [1, -1.5, True, None, "2026-01-01", (1, 2)], "b": {"c": {}}, "d": 2**80}
-    assert json_problems(document) == []
-    assert json_problems(MappingProxyType(document)) == []
+    assert find_json_problems(document) == []
+    assert find_json_problems(MappingProxyType(document)) == []
 
 
 @pytest.mark.parametrize("key", [1, 1.5, True, None], ids=str)
 def test_plain_keys_become_strings(key: float | None) -> None:
-    assert json_problems({"a": {key: 1}}) == []
+    assert find_json_problems({"a": {key: 1}}) == []
     json.dumps({"a": {key: 1}})
 
 
@@ -36,42 +36,46 @@ def test_plain_keys_become_strings(key: float | None) -> None:
         ({1, 2}, "must be a string, a number, true or false, a list or an object, not a set"),
         (math.nan, "must be a finite number"),
         (-math.inf, "must be a finite number"),
-        ({date(2026, 1, 1): 1}, "has a key that is a date, no string: put it in quotes"),
+        ({date(2026, 1, 1): 1}, "has a key that is a date, not a string: put the key in quotes"),
     ],
     ids=["date", "time", "binary", "set", "nan", "infinity", "key"],
 )
 def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value: object, message: str) -> None:
-    assert json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
+    assert find_json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
 
 
 def test_every_such_value_is_named() -> None:
     day = date(2026, 1, 1)
-    assert [problem.path for problem in json_problems({"a": day, "b": [day, {"c": day}]})] == ["a", "b[0]", "b[1].c"]
+    assert [problem.path for problem in find_json_problems({"a": day, "b": [day, {"c": day}]})] == [
+        "a",
+        "b[0]",
+        "b[1].c",
+    ]
 
 
 def test_a_value_that_contains_itself_is_named() -> None:
     document: dict[str, Any] = {"spec": {"a": [1]}}
     document["spec"]["a"].append(document["spec"])
-    assert json_problems(document) == [
-        Problem("spec.a[1]", "contains itself: write out what is meant in place of the alias")
+    assert find_json_problems(document) == [
+        Problem("spec.a[1]", "contains itself: replace the YAML alias with a copy of its content")
     ]
     document = {}
     document["self"] = document
-    assert [problem.path for problem in json_problems(document)] == ["self"]
+    assert [problem.path for problem in find_json_problems(document)] == ["self"]
 
 
 def test_a_value_that_is_shared_is_looked_at_once() -> None:
     shared: Any = [date(2026, 1, 1)]
     for _ in range(50):  # written out, this would be 2 ** 50 dates
         shared = [shared, shared]
-    assert len(json_problems({"a": shared})) == 1
+    assert len(find_json_problems({"a": shared})) == 1
 
 
 def test_nesting_has_a_limit() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}
-    (problem,) = json_problems(deep)
+    (problem,) = find_json_problems(deep)
     assert problem.message.startswith("is nested more than 100 levels deep")
 
 

@@ -46,7 +46,7 @@ def test_negative_restart_setting_is_an_error(name: str) -> None:
 def test_minus_one_for_a_timeout_means_off_and_is_a_warning(name: str) -> None:
     (problem,) = problems(timeouts={name: -1})
     assert problem.severity is Severity.WARNING
-    assert "write 0" in problem.message
+    assert "use 0" in problem.message
 
 
 @pytest.mark.parametrize("name", ["ttlAfterStopMillis", "resourceRetainDurationMillis"])
@@ -54,7 +54,7 @@ def test_minus_one_for_a_retention_means_never(name: str) -> None:
     assert problems(tolerations={name: -1}) == []
     (problem,) = problems(tolerations={name: -7})
     assert problem.severity is Severity.WARNING
-    assert "write -1" in problem.message
+    assert "use -1" in problem.message
 
 
 def test_minus_one_for_the_counter_reset_means_never() -> None:

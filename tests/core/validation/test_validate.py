@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.problems import Severity, errors_of, warnings_of
+from airflow_provider_spark_operator.core.problems import Severity, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
@@ -29,7 +29,7 @@ def recorded() -> list[Any]:
 
 @pytest.mark.parametrize(("document", "is_invalid"), recorded())
 def test_what_the_apache_operator_ran_has_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
-    assert bool(errors_of(validate(document))) is is_invalid
+    assert bool(filter_errors(validate(document))) is is_invalid
 
 
 def kubeflow_document(**changes: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_what_the_driver_would_ignore_is_a_warning() -> None:
     document = application_document(
         conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
     )
-    (problem,) = warnings_of(validate(document))
+    (problem,) = filter_warnings(validate(document))
     assert "no container of the template is named 'other'" in str(problem)
 
 
@@ -144,25 +144,28 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
         (
             {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py", "jars": "local:///x.jar"},
             {"spark.jars": "local:///y.jar"},
-            "spec.sparkConf['spark.jars']: replaces spec.jars and lacks local:///x.jar: add it here as well",
+            "spec.sparkConf['spark.jars']: replaces spec.jars but does not contain local:///x.jar: "
+            "add the missing entries here",
         ),
         (
             {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py, local:///c.py", "jars": None},
             {"spark.submit.pyFiles": "local:///c.py"},
-            "spec.sparkConf['spark.submit.pyFiles']: replaces the modules in spec.pyFiles and lacks local:///b.py: "
-            "add it here as well",
+            "spec.sparkConf['spark.submit.pyFiles']: replaces the modules in spec.pyFiles but does not contain "
+            "local:///b.py: "
+            "add the missing entries here",
         ),
         (
             {"files": "local:///x,local:///y"},
             {"spark.files": "local:///z"},
-            "spec.sparkConf['spark.files']: replaces spec.files and lacks local:///x, local:///y: add it here as well",
+            "spec.sparkConf['spark.files']: replaces spec.files but does not contain local:///x, "
+            "local:///y: add the missing entries here",
         ),
     ],
 )
 def test_a_dependency_that_a_property_hides_is_a_warning(
     spec: dict[str, Any], conf: dict[str, str], message: str
 ) -> None:
-    assert [str(problem) for problem in warnings_of(validate(application_document(conf=conf, **spec)))] == [message]
+    assert [str(problem) for problem in filter_warnings(validate(application_document(conf=conf, **spec)))] == [message]
 
 
 def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
@@ -178,7 +181,7 @@ def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
 @pytest.mark.parametrize("name", ["A_B", "", "a..b", "x" * 254])
 def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
     (problem,) = validate(application_document(configMapSpecs=[{"name": "a.b-1"}, {"name": name}]))
-    assert str(problem).startswith(f"spec.configMapSpecs[1].name: {name!r} is not a valid name of a ConfigMap")
+    assert str(problem).startswith(f"spec.configMapSpecs[1].name: {name!r} is not a valid ConfigMap name")
     assert problem.is_refused
 
 
@@ -187,7 +190,7 @@ def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
 def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
     problems = validate(build(runtimeVersions={"sparkVersion": version}))
     assert [problem.path for problem in problems] == ["spec.runtimeVersions.sparkVersion"] * is_odd
-    assert errors_of(problems) == []
+    assert filter_errors(problems) == []
 
 
 @pytest.mark.parametrize(
