@@ -11,7 +11,7 @@ async def test_a_task_without_applications_has_no_failure(client: KubeClient, na
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
-async def test_a_failure_that_an_earlier_try_has_not_told_is_found(
+async def test_unreported_failure_of_earlier_try_is_found(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
     first = await submit(client, document(), namespace, stamp(1))
@@ -19,7 +19,7 @@ async def test_a_failure_that_an_earlier_try_has_not_told_is_found(
     assert await find_unreported_failure(client, stamp(2), namespace) == first.reference
 
 
-async def test_a_failure_that_was_told_is_not_found(client: KubeClient, namespace: str) -> None:
+async def test_acknowledged_failure_is_not_found(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
     await acknowledge(client, first.reference, stamp(1))
@@ -27,7 +27,9 @@ async def test_a_failure_that_was_told_is_not_found(client: KubeClient, namespac
 
 
 @pytest.mark.parametrize("states", [RUNNING, SUCCEEDED], ids=["running", "succeeded"])
-async def test_what_can_be_adopted_is_no_failure(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
+async def test_adoptable_application_is_not_a_failure(
+    client: KubeClient, namespace: str, states: tuple[str, ...]
+) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *states)
     assert await find_unreported_failure(client, stamp(2), namespace) is None
@@ -41,7 +43,7 @@ async def test_only_the_newest_application_counts(client: KubeClient, namespace:
     assert await find_unreported_failure(client, stamp(3), namespace) is None
 
 
-async def test_the_failure_of_this_try_and_of_other_tasks_are_not_looked_at(client: KubeClient, namespace: str) -> None:
+async def test_failures_of_this_try_and_of_other_tasks_are_ignored(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
     assert await find_unreported_failure(client, stamp(1), namespace) is None

@@ -22,7 +22,7 @@ async def exists(client: KubeClient, namespace: str) -> bool:
 
 
 @pytest.mark.parametrize("owner", [stamp(), None], ids=["the owner", "nobody in particular"])
-async def test_an_owner_may_delete(client: KubeClient, namespace: str, owner: Any) -> None:
+async def test_owner_deletes_the_application(client: KubeClient, namespace: str, owner: Any) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
     assert await cancel(client, made.reference, owner) is CancelOutcome.DELETED
     assert not await exists(client, namespace)
@@ -30,20 +30,20 @@ async def test_an_owner_may_delete(client: KubeClient, namespace: str, owner: An
 
 
 @pytest.mark.parametrize("other", [stamp(2), stamp(task="other")], ids=["another try", "another task"])
-async def test_nobody_else_may(client: KubeClient, namespace: str, other: Any) -> None:
+async def test_other_try_does_not_delete_the_application(client: KubeClient, namespace: str, other: Any) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
     assert await cancel(client, made.reference, other) is CancelOutcome.NOT_OURS
     assert await exists(client, namespace)
 
 
-async def test_a_try_whose_application_was_adopted_may_not(client: KubeClient, namespace: str) -> None:
+async def test_earlier_try_does_not_delete_after_adoption(client: KubeClient, namespace: str) -> None:
     made = await submit(client, document("pi"), namespace, stamp(1))
     await submit(client, document("pi"), namespace, stamp(2))
     assert await cancel(client, made.reference, stamp(1)) is CancelOutcome.NOT_OURS
     assert await exists(client, namespace)
 
 
-async def test_an_adoption_in_the_last_moment_wins(
+async def test_adoption_during_cancel_prevents_deletion(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await submit(client, document("pi"), namespace, stamp(1))
@@ -60,7 +60,7 @@ async def test_an_adoption_in_the_last_moment_wins(
     assert await exists(client, namespace)
 
 
-async def test_a_status_written_in_the_last_moment_does_not_save_it(
+async def test_status_change_during_cancel_does_not_prevent_deletion(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
@@ -76,7 +76,7 @@ async def test_a_status_written_in_the_last_moment_does_not_save_it(
     assert await cancel(client, made.reference, stamp()) is CancelOutcome.DELETED
 
 
-async def test_a_namesake_is_left_alone(client: KubeClient, namespace: str) -> None:
+async def test_application_with_same_name_and_other_uid_is_not_deleted(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document("pi"), namespace, stamp())
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     await submit(client, document("pi"), namespace, stamp())
@@ -84,14 +84,14 @@ async def test_a_namesake_is_left_alone(client: KubeClient, namespace: str) -> N
     assert await exists(client, namespace)
 
 
-async def test_what_has_ended_is_left_as_evidence(client: KubeClient, namespace: str) -> None:
+async def test_finished_application_is_not_deleted(client: KubeClient, namespace: str) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
     await move(client, made.reference, *FAILED)
     assert await cancel(client, made.reference, stamp()) is CancelOutcome.ENDED
     assert await exists(client, namespace)
 
 
-async def test_what_is_being_deleted_is_gone(client: KubeClient, namespace: str) -> None:
+async def test_cancel_of_application_under_deletion_returns_gone(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     made = await submit(client, held, namespace, stamp())

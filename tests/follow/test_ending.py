@@ -20,7 +20,7 @@ from tests.kube.scripted import client_of, page, scripted_api
     ],
     ids=["running", "failed", "deleted", "failed by the deletion", "failed before the deletion", "succeeded"],
 )
-def test_a_failure_after_a_deletion_is_an_effect_of_it(
+def test_failure_after_deletion_counts_as_deletion(
     states: tuple[str, ...], deleted: str | None, expected: bool
 ) -> None:
     resource = stored("pi", "u1", "5", *states)
@@ -29,7 +29,7 @@ def test_a_failure_after_a_deletion_is_an_effect_of_it(
     assert is_deleted(resource) is expected
 
 
-def test_what_goes_on_has_no_ending() -> None:
+def test_running_application_has_no_ending() -> None:
     assert judge(stored("pi", "u1", "5", *RUNNING, "Failed")) is None
 
 
@@ -43,7 +43,7 @@ async def test_executors_are_counted_by_their_driver() -> None:
         assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(0, 0)
 
 
-async def test_driver_of_an_earlier_application_of_the_name_decides_nothing() -> None:
+async def test_driver_of_earlier_application_with_same_name_is_ignored() -> None:
     resource = {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "metadata": {"name": "pi", "namespace": "jobs", "uid": "u1", "creationTimestamp": "2026-01-01T00:00:09Z"},

@@ -34,7 +34,7 @@ def warning(reason: str, message: str, time: str = "2026-01-01T00:00:00Z") -> di
     return {"metadata": {"name": reason}, "reason": reason, "message": message, "lastTimestamp": time}
 
 
-async def test_a_failure_is_told_in_one_sentence(api: ScriptedApi) -> None:
+async def test_failure_is_described_in_one_sentence(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("starting\n\nTraceback:\n\x1b[31mValueError: 7\x1b[0m\r\n"), verb="log")
     sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
@@ -45,7 +45,7 @@ async def test_a_failure_is_told_in_one_sentence(api: ScriptedApi) -> None:
     assert (evidence.exit_code, evidence.container_reason) == (3, "Error")
 
 
-async def test_the_pod_tells_the_exit_code_where_the_status_does_not(api: ScriptedApi) -> None:
+async def test_exit_code_is_read_from_pod_if_status_lacks_it(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer(""), verb="log")
     sentence, _ = await gathered(api)
@@ -53,7 +53,7 @@ async def test_the_pod_tells_the_exit_code_where_the_status_does_not(api: Script
     assert "log" not in sentence
 
 
-async def test_the_status_tells_the_exit_code_where_the_pod_is_gone(api: ScriptedApi) -> None:
+async def test_exit_code_is_read_from_status_if_pod_does_not_exist(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
     sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
     assert evidence.exit_code == 3
@@ -75,7 +75,7 @@ async def test_only_the_end_of_a_long_log_is_kept(api: ScriptedApi) -> None:
 SHUTDOWN = [f"26/01/01 00:00:{second:02} INFO SparkContext: step {second} of the shutdown" for second in range(30)]
 
 
-async def test_the_error_is_told_and_not_the_shutdown_that_follows_it(api: ScriptedApi) -> None:
+async def test_error_is_quoted_and_not_the_shutdown_after_it(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     error = ["26/01/01 00:00:00 WARN Utils: low", "Traceback (most recent call last):", "ValueError: 7"]
     api.script(text_answer("\n".join([*error, *SHUTDOWN])), verb="log")
@@ -85,7 +85,7 @@ async def test_the_error_is_told_and_not_the_shutdown_that_follows_it(api: Scrip
     assert int(asked["tailLines"]) >= len([*error, *SHUTDOWN])
 
 
-async def test_a_log_of_nothing_but_routine_is_told_all_the_same(api: ScriptedApi) -> None:
+async def test_log_without_errors_is_quoted(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("\n".join(SHUTDOWN)), verb="log")
     _, evidence = await gathered(api)
@@ -99,7 +99,7 @@ async def test_wide_characters_stay_within_the_limit(api: ScriptedApi) -> None:
     assert 0 < sum(len(line.encode()) for line in evidence.log_lines) <= 4096
 
 
-async def test_without_a_log_the_warnings_speak(api: ScriptedApi) -> None:
+async def test_warnings_are_quoted_if_there_is_no_log(api: ScriptedApi) -> None:
     later = warning("FailedMount", "configmap\nnot found", "2026-01-01T00:00:09Z")
     api.script(PODS, page(later), page(warning("FailedScheduling", "no node")), verb="list")
     api.script(refuse(400, "container is waiting to start", "BadRequest"), verb="log")
@@ -110,7 +110,7 @@ async def test_without_a_log_the_warnings_speak(api: ScriptedApi) -> None:
     assert selectors == ["involvedObject.uid=u1,type=Warning", "involvedObject.uid=p1,type=Warning"]
 
 
-async def test_missing_rights_do_not_hide_the_failure(api: ScriptedApi) -> None:
+async def test_missing_permissions_do_not_hide_the_failure(api: ScriptedApi) -> None:
     api.script(deny("list", "pods"), deny("list", "events"), verb="list")
     sentence, evidence = await gathered(api)
     assert sentence.startswith("SparkApplication jobs/pi failed in state Failed: ")
@@ -118,7 +118,7 @@ async def test_missing_rights_do_not_hide_the_failure(api: ScriptedApi) -> None:
     assert "\n" not in sentence
 
 
-async def test_a_cancellation_is_told(api: ScriptedApi) -> None:
+async def test_cancellation_is_described(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
     sentence, _ = await gathered(api, *RUNNING, "ResourceReleased")
     assert sentence.startswith("SparkApplication jobs/pi failed: The application was cancelled")
@@ -222,7 +222,7 @@ async def test_driver_of_kubeflow_that_the_kubelet_stopped_was_interrupted(api: 
     assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
 
 
-async def test_lines_that_the_controller_has_kept_are_quoted_where_the_pod_is_gone(api: ScriptedApi) -> None:
+async def test_lines_in_the_status_are_quoted_if_pod_does_not_exist(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
     resource = stored("pi", "u1", "5", *FAILED, driver_status=DRIVER_EXITED_3)
     for record in resource["status"]["stateTransitionHistory"].values():

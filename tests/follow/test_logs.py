@@ -52,13 +52,13 @@ async def test_a_log_is_read_to_its_end(api: ScriptedApi) -> None:
     assert asked[1]["sinceTime"] == "2026-01-01T00:00:03Z"
 
 
-async def test_a_driver_that_does_not_exist_yet_is_waited_for(api: ScriptedApi) -> None:
+async def test_log_waits_for_driver_that_does_not_exist_yet(api: ScriptedApi) -> None:
     api.script(page(), page(driver(owner="another")), RUNNING, ENDED, ENDED, verb="list")
     api.script(refuse(400, "waiting to start", "BadRequest"), stream(line(1, "one")), verb="log")
     assert await read(api) == ["one"]
 
 
-async def test_a_cut_log_goes_on_at_its_line(api: ScriptedApi) -> None:
+async def test_interrupted_log_resumes_at_its_line(api: ScriptedApi) -> None:
     first = [line(1, "a"), line(1, "a"), line(2, "b", 5), line(2, "c", 5)]
     again = [line(2, "b", 5), line(2, "c", 5), line(2, "d", 5), line(3, "e")]
     api.script(RUNNING, RUNNING, ENDED, ENDED, verb="list")
@@ -66,14 +66,14 @@ async def test_a_cut_log_goes_on_at_its_line(api: ScriptedApi) -> None:
     assert await read(api) == ["a", "a", "b", "c", "d", "e"]
 
 
-async def test_an_outage_is_outlasted(api: ScriptedApi) -> None:
+async def test_log_resumes_after_outage(api: ScriptedApi) -> None:
     outage = [refuse(503, "away")] * 4  # as often as one read is repeated
     api.script(*outage, RUNNING, *outage, RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(1, "a"), cut=True), refuse(503), stream(line(1, "a"), line(2, "b")), stream(), verb="log")
     assert await read(api) == ["a", "b"]
 
 
-async def test_a_clock_that_is_set_back_swallows_nothing(api: ScriptedApi) -> None:
+async def test_clock_set_back_loses_no_lines(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(9, "late"), line(1, "early")), stream(line(9, "late"), line(1, "early")), verb="log")
     assert (await read(api))[:2] == ["late", "early"]
@@ -88,13 +88,13 @@ async def test_a_log_whose_pod_is_deleted_ends_with_the_gap(api: ScriptedApi) ->
     assert await read(api) == ["one", MISSING]
 
 
-async def test_a_cut_log_whose_pod_is_not_listed_any_more_ends_with_the_gap(api: ScriptedApi) -> None:
+async def test_interrupted_log_of_deleted_pod_ends_with_gap(api: ScriptedApi) -> None:
     api.script(RUNNING, page(), verb="list")
     api.script(stream(line(1, "one"), cut=True), verb="log")
     assert await read(api) == ["one", MISSING]
 
 
-async def test_a_log_that_was_not_read_at_all_says_so(api: ScriptedApi) -> None:
+async def test_log_that_could_not_be_read_is_reported(api: ScriptedApi) -> None:
     api.script(RUNNING, verb="list")
     api.script(refuse(404, "gone", "NotFound"), verb="log")
     assert await read(api) == ["… the driver's log could not be read: the driver pod was deleted"]
@@ -141,7 +141,7 @@ async def test_the_log_of_the_next_attempt_is_another_one(api: ScriptedApi) -> N
     assert await read(api) == ["one"]
 
 
-async def test_a_log_without_end_is_left(api: ScriptedApi) -> None:
+async def test_log_longer_than_the_limit_is_left(api: ScriptedApi) -> None:
     api.script(RUNNING, verb="list")
     api.script(stream(*[line(1, "x" * 90)] * 20, hold=True), verb="log")
     lines = await read(api, longest=1000)
@@ -149,7 +149,7 @@ async def test_a_log_without_end_is_left(api: ScriptedApi) -> None:
     assert lines[-1] == "… the rest of the log is not shown. Run `kubectl logs -n jobs pi-0-driver` to see all of it"
 
 
-async def test_a_missing_right_is_told(api: ScriptedApi) -> None:
+async def test_missing_log_permission_is_raised(api: ScriptedApi) -> None:
     api.script(RUNNING, verb="list")
     api.script(refuse(403, "no", "Forbidden"), verb="log")
     with pytest.raises(Forbidden, match=r"pods/log"):
@@ -164,7 +164,7 @@ def after(second: int, count: int = 1, pod: str = POD) -> LogPosition:
     return LogPosition.from_text(f"{pod} 2026-01-01T00:00:{second:02}.{0:09}Z {count}")
 
 
-async def test_another_reader_goes_on_where_the_first_one_stopped(api: ScriptedApi) -> None:
+async def test_second_reader_continues_where_the_first_stopped(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     whole = [line(3, "three"), line(3, "three again"), line(4, "four")]
     api.script(stream(*whole), stream(whole[-1]), verb="log")
@@ -175,7 +175,7 @@ async def test_another_reader_goes_on_where_the_first_one_stopped(api: ScriptedA
     assert LogPosition.from_text(position.to_text()) == after(4)
 
 
-async def test_lines_that_are_no_longer_kept_are_said_to_be_missing(api: ScriptedApi) -> None:
+async def test_lines_lost_by_rotation_are_reported_as_missing(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(9, "nine"), line(10, "ten")), stream(line(10, "ten")), verb="log")
     assert await read(api, position=after(3)) == [
@@ -202,5 +202,5 @@ async def test_a_log_that_was_read_to_its_end_leaves_no_gap_before_the_next_one(
 
 
 @pytest.mark.parametrize("text", ["", "p1", "p1 2026-01-01T00:00:03Z", "p1 2026-01-01T00:00:03Z many"])
-def test_a_position_that_cannot_be_read_is_the_beginning(text: str) -> None:
+def test_invalid_position_is_the_beginning_of_the_log(text: str) -> None:
     assert LogPosition.from_text(text) == LogPosition()

@@ -75,7 +75,7 @@ async def test_executors_are_counted_after_all_were_ready_only_if_requested(keep
     assert ("executors 3/3" in sink.lines) is keeps_counting
 
 
-def test_only_attended_applications_are_asked_about_often() -> None:
+def test_driver_pod_is_requested_often_only_while_a_user_watches() -> None:
     assert ATTENDED.keeps_counting
     assert not BACKGROUND.keeps_counting
     assert BACKGROUND.driver > ATTENDED.driver

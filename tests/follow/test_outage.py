@@ -127,9 +127,7 @@ async def until(holds: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_new_follower_and_those_before_it_reach_the_new_address(
-    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
-) -> None:
+async def test_all_followers_reach_the_new_address(api: ScriptedApi, file: Path, said: list[tuple[str, str]]) -> None:
     alive(api, ENDED)
     access = write(file, nowhere())
     early = [asyncio.create_task(wait_as(name, access)) for name in ("a", "b")]
@@ -139,7 +137,7 @@ async def test_a_new_follower_and_those_before_it_reach_the_new_address(
     assert late.client.server == api.url
 
 
-async def test_a_hub_whose_only_pause_is_long_is_woken_by_a_new_follower(
+async def test_new_follower_wakes_a_hub_during_a_long_pause(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forever = Backoff(first=1e6, longest=1e6)
@@ -151,7 +149,7 @@ async def test_a_hub_whose_only_pause_is_long_is_woken_by_a_new_follower(
     await early
 
 
-async def test_a_new_follower_of_a_failing_hub_connects_anew(
+async def test_new_follower_of_failing_hub_reconnects(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forever = Backoff(first=1e6, longest=1e6)
@@ -256,7 +254,7 @@ async def test_a_missing_permission_ends_the_wait_at_once(api: ScriptedApi, file
         await wait_as("a", write(file, api.url))
 
 
-async def test_rotated_credentials_are_used_by_the_hub_that_is_there(api: ScriptedApi, file: Path) -> None:
+async def test_existing_hub_uses_rotated_credentials(api: ScriptedApi, file: Path) -> None:
     alive(api)
     async with share_hub(write(file, api.url, "one")) as one, share_hub(write(file, api.url, "two")) as two:
         assert one is two
@@ -373,7 +371,7 @@ async def test_unusable_kubeconfig_is_an_error_after_the_patience(file: Path, mo
         await wait_patiently("a", access)
 
 
-async def test_unusable_kubeconfig_is_reported_at_once_to_who_does_not_follow(file: Path) -> None:
+async def test_unusable_kubeconfig_is_raised_at_once_without_a_follower(file: Path) -> None:
     access = spoil(file)
     with pytest.raises(ConfigurationError, match="no current-context"):
         async with share_hub(access):

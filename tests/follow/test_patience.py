@@ -32,15 +32,15 @@ def fails_after(clock: Clock, subject: Patience, *pauses: float) -> bool:
     return False
 
 
-def test_an_outage_is_borne_for_a_while(clock: Clock) -> None:
+def test_outage_within_the_patience_is_tolerated(clock: Clock) -> None:
     assert not fails_after(clock, Patience(100), 0, 50, 49)
 
 
-def test_then_it_is_raised(clock: Clock) -> None:
+def test_outage_longer_than_the_patience_is_raised(clock: Clock) -> None:
     assert fails_after(clock, Patience(100), 0, 50, 50)
 
 
-def test_failures_far_apart_are_outages_of_their_own(clock: Clock) -> None:
+def test_failures_far_apart_are_separate_outages(clock: Clock) -> None:
     assert not fails_after(clock, Patience(100), *[500] * 10)
 
 
@@ -51,5 +51,5 @@ def test_a_success_ends_an_outage(clock: Clock) -> None:
     assert not fails_after(clock, subject, 20, 90)
 
 
-def test_no_patience_is_none(clock: Clock) -> None:
+def test_failure_is_raised_at_once_without_patience(clock: Clock) -> None:
     assert fails_after(clock, Patience(0), 0)

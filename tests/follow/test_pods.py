@@ -12,12 +12,12 @@ def waiting(reason: str, message: str = "", *, field: str = "containerStatuses")
 
 
 @pytest.mark.parametrize("reason", ["", "ContainerCreating", "PodInitializing"])
-def test_a_container_on_its_way_is_not_blocked(reason: str) -> None:
+def test_starting_container_is_not_blocked(reason: str) -> None:
     assert find_blocked_container(waiting(reason)) is None
 
 
 @pytest.mark.parametrize("field", ["containerStatuses", "initContainerStatuses"])
-def test_a_blocked_container_is_told_with_its_image(field: str) -> None:
+def test_blocked_container_is_described_with_its_image(field: str) -> None:
     blocked = find_blocked_container(waiting("ErrImagePull", "access\ndenied", field=field))
     assert blocked is not None
     assert describe_block(blocked) == "ErrImagePull: access denied (image registry/job:7)"

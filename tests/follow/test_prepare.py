@@ -19,12 +19,10 @@ from airflow_provider_spark_operator.follow.prepare import find_dropped_fields, 
     ],
     ids=["added", "changed", "gone", "null", "the outermost alone", "in a list", "a shorter list", "another type"],
 )
-def test_what_is_gone_is_named_and_nothing_else(
-    sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]
-) -> None:
+def test_only_dropped_fields_are_returned(sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]) -> None:
     assert find_dropped_fields({"spec": sent}, {"spec": stored}) == dropped
 
 
-def test_of_many_fields_the_first_are_named() -> None:
+def test_first_of_many_fields_are_named() -> None:
     assert join_names(["a", "b"]) == "a, b"
     assert join_names(list("abcdefgh")) == "a, b, c, d, e and 3 more"

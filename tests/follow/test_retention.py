@@ -25,14 +25,12 @@ KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2"}
         ({**KUBEFLOW, "spec": {}}, None),
     ],
 )
-def test_the_specification_says_when_an_application_is_deleted(
-    resource: dict[str, object], seconds: float | None
-) -> None:
+def test_time_to_live_is_read_from_the_specification(resource: dict[str, object], seconds: float | None) -> None:
     assert read_ttl_seconds(resource) == seconds
 
 
 @pytest.mark.parametrize(("millis", "warned"), [(3_000, True), (60_000, False)])
-async def test_a_task_is_warned_whose_application_may_be_gone_before_anybody_looks(
+async def test_short_time_to_live_is_warned_about(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture, millis: int, warned: bool
 ) -> None:
     mine = document("mine")

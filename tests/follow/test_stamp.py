@@ -21,12 +21,12 @@ from tests.follow.applications import document, stamp
         ("d" * 80, "t", r"d{52}-[0-9a-f]{8}-1"),
     ],
 )
-def test_a_name_tells_dag_and_task(dag: str, task: str, expected: str) -> None:
+def test_name_contains_dag_and_task(dag: str, task: str, expected: str) -> None:
     assert re.fullmatch(expected, TaskStamp(dag, task, "r", -1, 1, "id").build_default_name())
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(1, 10**6))
-def test_every_name_is_one_that_kubernetes_takes(dag: str, task: str, attempt: int) -> None:
+def test_every_name_is_valid_in_kubernetes(dag: str, task: str, attempt: int) -> None:
     name = TaskStamp(dag, task, "run", 3, attempt, "id").build_default_name()
     assert validate_application(document(name)) == []
 
@@ -66,7 +66,7 @@ def test_all_tries_of_a_task_share_a_label_and_only_one_is_the_owner() -> None:
         "submitted by an older release",
     ],
 )
-def test_a_clear_is_told_from_a_retry_by_what_airflow_records(
+def test_clear_differs_from_retry_in_recorded_values(
     before: dict[str, Any], now: dict[str, Any], cleared: bool
 ) -> None:
     first = stamp(1, **before)
@@ -83,12 +83,12 @@ def test_a_later_try_and_another_task_are_never_cleared_by_this_one() -> None:
     assert not stamp(3, task="other", max_tries=3).was_cleared_since(marked)
 
 
-def test_a_stamp_is_read_from_what_another_release_stored() -> None:
+def test_stamp_of_another_release_is_read() -> None:
     fields = {"dag_id": "d", "task_id": "t", "run_id": "r", "map_index": -1, "try_number": 1, "task_instance_id": "id"}
     assert TaskStamp.from_arguments(fields) == TaskStamp.from_arguments({**fields, "colour": "red"})
 
 
-def test_the_owner_is_named_as_far_as_it_is_known() -> None:
+def test_owner_is_described_as_far_as_it_is_known() -> None:
     marked = {"metadata": {"labels": stamp().build_labels(), "annotations": stamp().build_annotations()}}
     assert owner_of(marked) == "task pi of DAG spark, run manual__1"
     mapped = replace(stamp(), map_index=3)

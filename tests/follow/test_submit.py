@@ -41,7 +41,7 @@ async def test_a_new_application_carries_its_stamp(client: KubeClient, namespace
     assert notes(made) == stamp().build_annotations()
 
 
-async def test_a_name_labels_and_annotations_of_the_user_stay(client: KubeClient, namespace: str) -> None:
+async def test_name_labels_and_annotations_of_the_user_are_kept(client: KubeClient, namespace: str) -> None:
     mine = document("mine")
     mine["metadata"] |= {"labels": {"team": "a"}, "annotations": {"note": "b"}}
     made = await submit(client, mine, namespace, stamp())
@@ -52,7 +52,7 @@ async def test_a_name_labels_and_annotations_of_the_user_stay(client: KubeClient
 
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])
-async def test_metadata_that_is_no_object_is_refused(client: KubeClient, namespace: str, field: str) -> None:
+async def test_metadata_that_is_not_an_object_is_rejected(client: KubeClient, namespace: str, field: str) -> None:
     mine = document("mine")
     mine["metadata"][field] = ["a"]
     with pytest.raises(InvalidResource, match=rf"metadata\.{field}: must be an object"):
@@ -80,7 +80,7 @@ async def test_a_live_application_is_adopted(client: KubeClient, namespace: str,
 
 
 @pytest.mark.parametrize(("slow", "other"), [(1, 2), (2, 1)], ids=["the earlier try is slow", "the later try is slow"])
-async def test_two_tries_at_work_at_once_have_one_application(
+async def test_concurrent_tries_share_one_application(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, slow: int, other: int
 ) -> None:
     create = client.create
@@ -96,7 +96,7 @@ async def test_two_tries_at_work_at_once_have_one_application(
     assert await names(client, namespace) == [stamp(other).build_default_name()]
 
 
-async def test_a_success_that_nobody_saw_is_adopted(client: KubeClient, namespace: str) -> None:
+async def test_unacknowledged_success_is_adopted(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *SUCCEEDED)
     second = await submit(client, document(), namespace, stamp(2))
@@ -104,7 +104,7 @@ async def test_a_success_that_nobody_saw_is_adopted(client: KubeClient, namespac
     assert second.reference == first.reference
 
 
-async def test_a_success_whose_result_was_taken_runs_again(client: KubeClient, namespace: str) -> None:
+async def test_acknowledged_success_is_submitted_again(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document("pi"), namespace, stamp(1))
     await move(client, first.reference, *SUCCEEDED)
     assert await acknowledge(client, first.reference, stamp(1))
@@ -113,7 +113,7 @@ async def test_a_success_whose_result_was_taken_runs_again(client: KubeClient, n
     assert second.reference.uid != first.reference.uid
 
 
-async def test_nobody_takes_the_result_of_what_is_gone(client: KubeClient, namespace: str) -> None:
+async def test_acknowledge_of_deleted_application_returns_false(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document("pi"), namespace, stamp(1))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     assert not await acknowledge(client, first.reference, stamp(1))
@@ -133,9 +133,7 @@ async def test_a_failed_application_is_kept_and_a_new_one_created(
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
-async def test_a_failure_of_this_very_try_is_its_own(
-    client: KubeClient, namespace: str, states: tuple[str, ...]
-) -> None:
+async def test_failure_of_this_try_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
     first = await submit(client, document("pi"), namespace, stamp(1))
     await move(client, first.reference, *states)
     second = await submit(client, document("pi"), namespace, stamp(1))
@@ -143,7 +141,7 @@ async def test_a_failure_of_this_very_try_is_its_own(
     assert second.reference == first.reference
 
 
-async def test_a_failure_that_was_told_is_not_adopted_even_by_the_same_try(client: KubeClient, namespace: str) -> None:
+async def test_acknowledged_failure_is_not_adopted_by_the_same_try(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document("pi"), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
     assert await acknowledge(client, first.reference, stamp(1))
@@ -157,7 +155,7 @@ async def test_a_failure_that_will_be_restarted_is_adopted(client: KubeClient, n
     assert (await submit(client, restarting, namespace, stamp(2))).adopted
 
 
-async def test_a_failed_application_gives_its_name_to_the_next(client: KubeClient, namespace: str) -> None:
+async def test_next_try_reuses_the_name_of_a_failed_application(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document("pi"), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
     second = await submit(client, document("pi"), namespace, stamp(2))
@@ -166,7 +164,7 @@ async def test_a_failed_application_gives_its_name_to_the_next(client: KubeClien
     assert await names(client, namespace) == ["pi"]
 
 
-async def test_an_application_that_is_being_deleted_is_waited_for(client: KubeClient, namespace: str) -> None:
+async def test_submit_waits_for_application_under_deletion(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     first = await submit(client, held, namespace, stamp(1))
@@ -238,7 +236,7 @@ async def test_a_retry_adopts_what_the_cleared_task_submitted(client: KubeClient
 
 
 @pytest.mark.parametrize("states", [SUCCEEDED, FAILED], ids=["succeeded", "failed"])
-async def test_a_cleared_task_leaves_an_ended_application_and_runs_anew(
+async def test_cleared_task_keeps_finished_application_and_creates_a_new_one(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
     first = await submit(client, document(), namespace, before_clear())
@@ -277,7 +275,7 @@ async def test_a_cancelled_trigger_and_the_new_try_leave_one_application(
     assert await names(client, namespace) == [second.reference.name]
 
 
-async def test_an_overtaken_try_leaves_the_application_to_the_later_one(client: KubeClient, namespace: str) -> None:
+async def test_overtaken_try_does_not_become_owner_again(client: KubeClient, namespace: str) -> None:
     await submit(client, document(), namespace, before_clear())
     second = await submit(client, document(), namespace, after_clear())
     late = await submit(client, document(), namespace, before_clear())
@@ -286,7 +284,7 @@ async def test_an_overtaken_try_leaves_the_application_to_the_later_one(client: 
     assert await cancel(client, late.reference, before_clear()) is CancelOutcome.NOT_OURS
 
 
-async def test_an_application_that_does_not_go_away_is_named(client: KubeClient, namespace: str) -> None:
+async def test_stuck_deletion_names_the_application(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     first = await submit(client, held, namespace, stamp(1))
@@ -297,7 +295,7 @@ async def test_an_application_that_does_not_go_away_is_named(client: KubeClient,
 
 
 @pytest.mark.parametrize("other", [None, stamp(task="other")], ids=["unstamped", "another task"])
-async def test_an_application_of_others_is_left_alone(client: KubeClient, namespace: str, other: Any) -> None:
+async def test_application_of_other_owner_is_not_replaced(client: KubeClient, namespace: str, other: Any) -> None:
     theirs = await submit(client, document("pi"), namespace, other)
     await move(client, theirs.reference, *FAILED)
     with pytest.raises(NameTaken, match=r"pi already exists and belongs to .*; it is in state .*\. Choose another"):
@@ -328,9 +326,7 @@ async def test_an_ended_application_of_an_earlier_run_is_replaced(
     assert notes(made) == stamp().build_annotations()
 
 
-async def test_an_application_of_an_earlier_run_that_is_being_deleted_is_waited_for(
-    client: KubeClient, namespace: str
-) -> None:
+async def test_submit_waits_for_application_of_earlier_run_under_deletion(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     await submit(client, held, namespace, earlier_run())
@@ -350,7 +346,7 @@ async def ended_just_now(client: KubeClient, namespace: str) -> Submission:
     return made
 
 
-async def test_the_task_of_an_earlier_run_is_given_time_to_see_its_end(
+async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -365,7 +361,7 @@ async def test_the_task_of_an_earlier_run_is_given_time_to_see_its_end(
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
 
 
-async def test_an_end_that_its_task_may_still_read_is_not_deleted(
+async def test_application_with_unrecorded_recent_result_is_not_deleted(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
@@ -376,7 +372,7 @@ async def test_an_end_that_its_task_may_still_read_is_not_deleted(
     assert kept["metadata"]["uid"] == old.reference.uid
 
 
-async def test_an_end_that_no_task_can_still_read_is_replaced_at_once(
+async def test_application_with_unrecorded_old_result_is_replaced_at_once(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = await submit(client, document("pi"), namespace, earlier_run())
@@ -385,7 +381,7 @@ async def test_an_end_that_no_task_can_still_read_is_replaced_at_once(
     assert "its task did not record the result within 15 min" in caplog.text
 
 
-async def test_two_runs_that_replace_the_same_application_have_one(client: KubeClient, namespace: str) -> None:
+async def test_concurrent_replacement_creates_one_application(client: KubeClient, namespace: str) -> None:
     await ended_in_an_earlier_run(client, namespace, earlier_run(), *SUCCEEDED)
     made = await asyncio.gather(
         submit(client, document("pi"), namespace, stamp(run="a")),
@@ -415,7 +411,7 @@ async def test_two_runs_that_replace_the_same_application_have_one(client: KubeC
     ],
     ids=["running", "stopping", "told to fail", "another task", "another DAG", "another map index", "nobody's"],
 )
-async def test_what_must_not_be_replaced_is_left_and_named(
+async def test_application_that_must_not_be_replaced_is_kept_and_named(
     client: KubeClient,
     namespace: str,
     owner: TaskStamp | None,
@@ -438,7 +434,7 @@ async def test_without_a_stamp_nothing_is_adopted(client: KubeClient, namespace:
         await submit(client, document("pi"), namespace)
 
 
-async def test_of_several_live_ones_the_newest_is_adopted_and_the_others_told(
+async def test_newest_live_application_is_adopted_and_others_are_reported(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     marked = {"labels": stamp().build_labels(), "annotations": stamp().build_annotations()}
@@ -452,7 +448,7 @@ async def test_of_several_live_ones_the_newest_is_adopted_and_the_others_told(
     assert "other live applications: a" in caplog.text
 
 
-async def test_submissions_at_the_same_time_make_one_application(client: KubeClient, namespace: str) -> None:
+async def test_concurrent_submissions_create_one_application(client: KubeClient, namespace: str) -> None:
     made = await asyncio.gather(*(submit(client, document(), namespace, stamp()) for _ in range(5)))
     assert len({one.reference for one in made}) == 1
     assert len(await names(client, namespace)) == 1
@@ -462,7 +458,7 @@ async def test_submissions_at_the_same_time_make_one_application(client: KubeCli
     "fault", [Unreachable(None, "Unreachable", "lost"), ServerError(504, "Timeout", "lost")], ids=["cut", "504"]
 )
 @pytest.mark.parametrize("took_effect", [True, False])
-async def test_a_lost_answer_does_not_make_two_applications(
+async def test_lost_answer_does_not_create_two_applications(
     client: KubeClient,
     namespace: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -487,7 +483,7 @@ async def test_a_lost_answer_does_not_make_two_applications(
 
 
 @pytest.mark.parametrize("request_name", ["is_served", "list"])
-async def test_a_first_request_that_fails_in_passing_is_repeated(
+async def test_submit_retries_after_temporary_failure(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, request_name: str
 ) -> None:
     request = getattr(client, request_name)
@@ -505,7 +501,7 @@ async def test_a_first_request_that_fails_in_passing_is_repeated(
     assert await names(client, namespace) == [made.reference.name]
 
 
-async def test_an_answer_that_is_always_lost_is_told(
+async def test_submit_raises_if_every_answer_is_lost(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: Any) -> Any:
@@ -537,6 +533,6 @@ async def test_the_namespace_of_the_document_is_used(client: KubeClient, namespa
     assert (await submit(client, there, None, stamp())).reference.namespace == namespace
 
 
-async def test_a_namespace_that_does_not_exist_is_told(client: KubeClient) -> None:
+async def test_missing_namespace_is_raised(client: KubeClient) -> None:
     with pytest.raises(NotFound, match="no-such-namespace"):
         await submit(client, document("pi"), "no-such-namespace", stamp())

@@ -76,14 +76,14 @@ async def test_a_served_version_is_kept_and_another_turned_into_the_newest_with_
     assert chosen == replace(SPARK_APPLICATIONS, version=used)
 
 
-async def test_what_counts_is_the_kind_and_not_another_of_its_group(bare: KubeClient) -> None:
+async def test_version_must_serve_the_kind_and_not_only_its_group(bare: KubeClient) -> None:
     await install(bare, "v1", kinds=("SparkCluster",))
     await install(bare, "v1beta1", kinds=("SparkApplication",))
     assert (await choose_served_version(bare, SPARK_APPLICATIONS)).version == "v1beta1"
     assert await choose_served_version(bare, SPARK_CLUSTERS) == SPARK_CLUSTERS
 
 
-async def test_a_missing_definition_is_told_with_the_ways_to_install_it(bare: KubeClient) -> None:
+async def test_missing_definition_is_raised_with_installation_advice(bare: KubeClient) -> None:
     with pytest.raises(KindNotServed) as caught:
         await choose_served_version(bare, SPARK_APPLICATIONS)
     assert str(caught.value) == (
@@ -98,27 +98,27 @@ async def test_fields_of_an_unknown_version_are_not_guessed(bare: KubeClient) ->
         await choose_served_version(bare, SPARK_APPLICATIONS)
 
 
-async def test_another_group_has_no_other_versions_to_turn_to(bare: KubeClient) -> None:
+async def test_unknown_group_has_no_alternative_version(bare: KubeClient) -> None:
     await install(bare, "v1")
     with pytest.raises(KindNotServed, match=r"does not serve SparkApplication of example\.org\. Install its Custom"):
         await choose_served_version(bare, resource_of("example.org/v1beta2"))
 
 
-async def test_who_needs_one_version_gets_no_other(bare: KubeClient) -> None:
+async def test_required_version_is_not_replaced(bare: KubeClient) -> None:
     await install(bare, "v1beta1")
     await require_version(bare, resource_of("spark.apache.org/v1beta1"))
     with pytest.raises(KindNotServed, match=r"only as v1beta1, not as v1\. Install"):
         await require_version(bare, SPARK_APPLICATIONS)
 
 
-async def test_a_cluster_that_keeps_its_versions_secret_is_asked_for_the_documents_own() -> None:
+async def test_version_of_document_is_used_without_discovery_permission() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(refuse(403, DISCOVERY_FORBIDDEN), refuse(403, DISCOVERY_FORBIDDEN))
         assert await choose_served_version(client, SPARK_APPLICATIONS) == SPARK_APPLICATIONS
         await require_version(client, SPARK_APPLICATIONS)
 
 
-async def test_a_version_that_is_served_costs_one_request_however_many_ask() -> None:
+async def test_concurrent_choices_send_one_request() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(answer({"resources": [{"name": "sparkapplications"}, {"name": "sparkapplications/status"}]}))
         versions = ServedVersions(client)
@@ -127,7 +127,7 @@ async def test_a_version_that_is_served_costs_one_request_however_many_ask() -> 
         assert [request.path for request in api.requests] == ["/apis/spark.apache.org/v1"]
 
 
-async def test_an_old_answer_is_asked_for_again(bare: KubeClient) -> None:
+async def test_expired_answer_is_requested_again(bare: KubeClient) -> None:
     versions = ServedVersions(bare, fresh_seconds=0.0)
     await install(bare, "v1beta1")
     assert (await versions.choose(SPARK_APPLICATIONS)).version == "v1beta1"
@@ -136,13 +136,13 @@ async def test_an_old_answer_is_asked_for_again(bare: KubeClient) -> None:
     assert await versions.choose(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
 
 
-async def test_a_hub_bears_an_api_that_is_away_for_a_while() -> None:
+async def test_hub_tolerates_outage_while_choosing_a_version() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(*[hang_up()] * 4, answer({"resources": [{"name": "sparkapplications"}]}))
         assert await WatchHub(client).choose_version(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
 
 
-async def test_a_hub_does_not_bear_it_without_end() -> None:
+async def test_hub_raises_after_its_patience_while_choosing_a_version() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(*[hang_up()] * 50)
         with pytest.raises(Unreachable):
@@ -166,7 +166,7 @@ async def test_an_application_is_submitted_adopted_and_cancelled_in_the_version_
     assert outcomes == {second.reference: CancelOutcome.DELETED}
 
 
-async def test_a_result_is_taken_in_the_version_that_is_served(bare: KubeClient) -> None:
+async def test_result_is_acknowledged_in_the_served_version(bare: KubeClient) -> None:
     await install(bare, "v1beta1")
     first = await submit(bare, in_version("v1"), "jobs", stamp(1))
     await move(bare, first.reference, *SUCCEEDED)
@@ -174,7 +174,7 @@ async def test_a_result_is_taken_in_the_version_that_is_served(bare: KubeClient)
     assert not (await submit(bare, in_version("v1alpha1"), "jobs", stamp(2))).adopted
 
 
-async def test_a_served_version_is_not_worth_a_word(bare: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
+async def test_served_version_is_not_logged(bare: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
     await install(bare, "v1")
     with caplog.at_level(logging.INFO):
         await submit(bare, in_version("v1"), "jobs")
@@ -186,9 +186,7 @@ async def test_without_definitions_nothing_is_submitted(bare: KubeClient) -> Non
         await submit(bare, in_version("v1"), "jobs")
 
 
-async def test_what_the_clusters_definition_does_not_know_is_told(
-    bare: KubeClient, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_fields_dropped_by_the_cluster_are_logged(bare: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
     for definition in definitions_serving("v1beta1", kinds=("SparkApplication",)):
         drop(definition, "spec", "suspend")
         drop(definition, "spec", "applicationTolerations", "ttlAfterStopMillis")

@@ -17,7 +17,7 @@ from tests.follow.recorder import Recorder
 @pytest.mark.parametrize(
     ("states", "outcome"), [(SUCCEEDED, Outcome.SUCCEEDED), (FAILED, Outcome.FAILED)], ids=["good", "bad"]
 )
-async def test_the_end_is_judged_and_the_way_there_told(
+async def test_end_is_judged_and_states_are_shown(
     client: KubeClient, namespace: str, states: tuple[str, ...], outcome: Outcome
 ) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
@@ -34,7 +34,7 @@ async def test_the_end_is_judged_and_the_way_there_told(
     assert len(sink.states) == len(set(sink.states))
 
 
-async def test_what_has_ended_before_is_judged_at_once(client: KubeClient, namespace: str) -> None:
+async def test_application_that_ended_before_is_judged_at_once(client: KubeClient, namespace: str) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
     await move(client, reference, *SUCCEEDED)
     hub = WatchHub(client)
@@ -53,7 +53,7 @@ async def test_a_deletion_ends_the_wait(client: KubeClient, namespace: str) -> N
     await hub.close()
 
 
-async def test_a_deletion_that_an_operator_still_holds_up_ends_the_wait(client: KubeClient, namespace: str) -> None:
+async def test_deletion_delayed_by_operator_ends_the_wait(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     reference = (await submit(client, held, namespace)).reference

@@ -103,7 +103,9 @@ async def collect(hub: WatchHub, reference: ApplicationReference, seen: list[str
             seen.append(state_of(resource))  # noqa: PERF401 - what was seen before an error counts
 
 
-async def test_a_follower_sees_the_present_and_each_change(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+async def test_follower_receives_current_content_and_each_change(
+    client: KubeClient, namespace: str, hub: WatchHub
+) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         assert state_of(await anext(contents)) == ""
@@ -113,7 +115,9 @@ async def test_a_follower_sees_the_present_and_each_change(client: KubeClient, n
         assert state_of(await anext(contents)) == "ResourceReleased"
 
 
-async def test_a_late_follower_sees_the_present_at_once(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+async def test_late_follower_receives_current_content_at_once(
+    client: KubeClient, namespace: str, hub: WatchHub
+) -> None:
     early = (await submit(client, document("early"), namespace)).reference
     following = asyncio.create_task(follow_to(hub, early, "RunningHealthy"))
     late = (await submit(client, document("late"), namespace)).reference
@@ -137,7 +141,7 @@ async def test_many_followers_share_one_watch(
     assert watches.begun == [namespace]
 
 
-async def test_the_watch_ends_with_the_last_follower_and_begins_anew(
+async def test_watch_ends_with_last_follower_and_restarts(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
@@ -150,7 +154,7 @@ async def test_the_watch_ends_with_the_last_follower_and_begins_anew(
     assert len(watches.begun) == 2
 
 
-async def test_a_deletion_is_told_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+async def test_deletion_is_raised_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
     following = asyncio.create_task(follow_to_the_end(hub, reference))
     await move(client, reference, *RUNNING)
@@ -159,7 +163,7 @@ async def test_a_deletion_is_told_with_the_last_content(client: KubeClient, name
     assert await follow_to_the_end(hub, reference) == []
 
 
-async def test_a_namesake_is_not_taken_for_the_application(
+async def test_application_with_same_name_is_not_confused(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
     first = (await submit(client, document("pi"), namespace)).reference
@@ -173,7 +177,7 @@ async def test_a_namesake_is_not_taken_for_the_application(
     assert await follow_to_the_end(hub, first) == []
 
 
-async def test_a_shared_hub_lives_as_long_as_someone_uses_it(access: ClusterAccess) -> None:
+async def test_shared_hub_is_closed_by_its_last_user(access: ClusterAccess) -> None:
     async with share_hub(access) as one:
         async with share_hub(access) as other:
             assert other is one
@@ -254,7 +258,7 @@ async def test_a_watch_that_lags_behind_a_new_application_does_not_end_it(
     assert (await follow_to(faulty_hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
 
 
-async def test_old_news_are_not_told_after_newer_ones(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_older_content_is_not_yielded_after_newer(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored("pi", "u1", "9", *RUNNING)), verb="get")
     api.script(page(stored("pi", "u1", "8", "Submitted")), verb="list")
     later = event("MODIFIED", "pi", "u1", "100", *SUCCEEDED)
@@ -263,14 +267,14 @@ async def test_old_news_are_not_told_after_newer_ones(api: ScriptedApi, faulty_h
     assert "Submitted" not in seen[1:]
 
 
-async def test_a_missing_right_to_watch_is_told_at_once(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_missing_watch_permission_is_raised_at_once(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), verb="get")
     api.script(deny("list", "sparkapplications", "spark.apache.org"), verb="list")
     with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
         await follow_to(faulty_hub, REFERENCE, "never")
 
 
-async def test_a_list_that_is_granted_does_not_hide_that_the_watch_is_not(api: ScriptedApi) -> None:
+async def test_permitted_list_does_not_hide_missing_watch_permission(api: ScriptedApi) -> None:
     api.script(answer(stored()), verb="get")
     api.script(*[page(stored())] * 50, verb="list")
     api.script(*[deny("watch", "sparkapplications", "spark.apache.org")] * 50, verb="watch")
@@ -281,7 +285,7 @@ async def test_a_list_that_is_granted_does_not_hide_that_the_watch_is_not(api: S
         await hub.close()
 
 
-async def test_a_list_that_succeeds_does_not_renew_the_patience_with_the_watch(
+async def test_successful_list_does_not_renew_patience_for_watch(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
@@ -297,7 +301,7 @@ async def test_a_list_that_succeeds_does_not_renew_the_patience_with_the_watch(
         await hub.close()
 
 
-async def test_an_outage_longer_than_the_patience_is_told(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_outage_longer_than_the_patience_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), verb="get")
     api.script(page(stored()), verb="list")
     api.script(stream(cut=True), verb="watch")
@@ -305,7 +309,7 @@ async def test_an_outage_longer_than_the_patience_is_told(api: ScriptedApi, faul
         await follow_to(faulty_hub, REFERENCE, "never")
 
 
-async def test_streams_that_are_cut_again_and_again_are_no_outage_as_long_as_they_show_life(
+async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
@@ -321,7 +325,7 @@ async def test_streams_that_are_cut_again_and_again_are_no_outage_as_long_as_the
         await hub.close()
 
 
-async def test_a_list_that_is_too_long_ago_to_be_read_on_begins_anew(api: ScriptedApi) -> None:
+async def test_expired_list_page_restarts_the_list(api: ScriptedApi) -> None:
     api.script(answer(stored()), verb="get")
     api.script(refuse(410, "the continue parameter is too old", "Expired"), page(stored()), verb="list")
     api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
@@ -331,7 +335,7 @@ async def test_a_list_that_is_too_long_ago_to_be_read_on_begins_anew(api: Script
         await hub.close()
 
 
-async def test_an_outage_at_the_start_is_borne(api: ScriptedApi) -> None:
+async def test_outage_at_the_start_is_tolerated(api: ScriptedApi) -> None:
     api.script(*[refuse(503, "starting")] * 5, answer(stored()), verb="get")
     api.script(*[refuse(503, "starting")] * 5, page(stored()), verb="list")
     api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")

@@ -64,7 +64,7 @@ async def test_the_service_account_of_the_pod(
 @pytest.mark.parametrize(
     ("value", "verified"), [(True, False), ("True", False), (False, True), ("false", True), ("", True)]
 )
-def test_the_check_of_the_certificate_can_be_switched_off(value: bool | str, verified: bool) -> None:
+def test_certificate_verification_can_be_disabled(value: bool | str, verified: bool) -> None:
     assert parse_extras("spark", {"disable_verify_ssl": value}).verify_ssl is verified
 
 
@@ -92,19 +92,19 @@ def test_inside_a_pod_its_service_account_is_the_default(monkeypatch: pytest.Mon
     assert parse_extras("spark", {"kube_config_path": "/etc/kubeconfig"}).in_cluster is False
 
 
-async def test_any_other_connection_that_is_missing_is_named(
+async def test_missing_connection_is_named(
     read: Callable[[str | None], Awaitable[ClusterAccess]],
 ) -> None:
     with pytest.raises(AirflowNotFoundException, match="'no_such_one' is not defined"):
         await read("no_such_one")
 
 
-def test_two_sources_of_configuration_contradict_each_other() -> None:
+def test_two_sources_of_configuration_are_rejected() -> None:
     with pytest.raises(AirflowFailException, match=r"'spark' sets in_cluster and kube_config_path\. Set only one"):
         parse_extras("spark", {"in_cluster": True, "kube_config_path": "/etc/kubeconfig"})
 
 
-async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
+async def test_extra_that_is_not_json_does_not_select_the_default_cluster(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
     document = json.dumps({"conn_type": "kubernetes", "extra": "{kube_config_path: /etc"})
@@ -114,7 +114,7 @@ async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
 
 
 @pytest.mark.parametrize("value", ["{token: s3cret", "s3cret"])
-def test_a_broken_kubeconfig_is_refused_without_being_quoted(value: str) -> None:
+def test_invalid_kubeconfig_is_rejected_without_quoting_it(value: str) -> None:
     with pytest.raises(AirflowFailException, match="kube_config of connection 'spark' is not a kubeconfig") as caught:
         parse_extras("spark", {"kube_config": value})
     assert "s3cret" not in str(caught.value)

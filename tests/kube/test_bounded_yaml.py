@@ -29,7 +29,7 @@ def bomb(item: str, first: str, levels: int = 12) -> str:
         "{1: a, '1': b}",
     ],
 )
-def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text: str) -> None:
+def test_yaml_within_bounds_equals_result_of_safe_loader(text: str) -> None:
     assert list(load_all(text)) == list(yaml.safe_load_all(text))
 
 
@@ -46,7 +46,7 @@ def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text: str) -> No
         pytest.param("&y {<<: *y}", "a value that contains itself", id="merged into itself"),
     ],
 )
-def test_yaml_out_of_bounds_is_refused(text: str, problem: str) -> None:
+def test_yaml_out_of_bounds_is_rejected(text: str, problem: str) -> None:
     with pytest.raises(ExcessiveYaml) as caught:
         list(load_all(text))
     assert caught.value.problem == problem
@@ -79,7 +79,7 @@ def test_as_many_levels_as_allowed_are_read() -> None:
         pytest.param("9" * 5000, "int", id="digits"),
     ],
 )
-def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value: str, tag: str) -> None:
+def test_value_that_does_not_fit_its_tag_is_a_yaml_error(value: str, tag: str) -> None:
     with pytest.raises(yaml.MarkedYAMLError) as caught:
         list(load_all(f"a:\n  b: {value}"))
     assert caught.value.problem == f"invalid {tag}: put the value in quotes"
@@ -87,7 +87,7 @@ def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value: str,
     assert (caught.value.problem_mark.line, caught.value.problem_mark.column) == (1, 5)
 
 
-def test_documents_before_a_mistake_come_before_its_error() -> None:
+def test_documents_before_an_error_are_yielded() -> None:
     documents = load_all("a: 1\n---\nb: [\n")
     assert next(documents) == {"a": 1}
     with pytest.raises(yaml.YAMLError):
@@ -103,7 +103,7 @@ def test_documents_before_a_mistake_come_before_its_error() -> None:
         pytest.param("a: 1\n? a\n: 2\n", "duplicate key 'a', already defined in line 1", 2, id="explicit"),
     ],
 )
-def test_duplicate_key_is_refused_with_its_line(text: str, problem: str, line: int) -> None:
+def test_duplicate_key_is_rejected_with_its_line(text: str, problem: str, line: int) -> None:
     with pytest.raises(DuplicateKey) as caught:
         list(load_all(text))
     assert caught.value.problem == problem

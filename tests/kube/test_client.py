@@ -82,13 +82,13 @@ async def test_a_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient)
     ]
 
 
-async def test_a_list_that_lost_its_place_is_gone(api: ScriptedApi, client: KubeClient) -> None:
+async def test_expired_page_raises_gone(api: ScriptedApi, client: KubeClient) -> None:
     api.script(page(token="more"), refuse(410, "too old", "Expired"))
     with pytest.raises(Gone):
         await client.list(PODS)
 
 
-async def test_a_patch_says_how_it_is_meant(api: ScriptedApi, client: KubeClient) -> None:
+async def test_patch_has_the_content_type_of_its_format(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer(POD), answer(POD), answer(POD))
     await client.patch(SPARK_APPLICATIONS, "a", "jobs", {"status": {}}, subresource="status")
     await client.patch(PODS, "a", "jobs", [{"op": "remove"}], patch_type=PatchType.JSON)
@@ -118,14 +118,14 @@ async def test_a_deletion_carries_its_preconditions(api: ScriptedApi, client: Ku
     ]
 
 
-async def test_a_dry_run_is_asked_for(api: ScriptedApi, client: KubeClient) -> None:
+async def test_dry_run_is_requested(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer(POD))
     await client.create(PODS, POD, "jobs", dry_run=True)
     assert api.requests[0].query == {"dryRun": "All"}
 
 
 @pytest.mark.parametrize("fault", [refuse(503), refuse(500), refuse(429, Retry_After="0"), hang_up()])
-async def test_a_read_is_repeated_after_a_passing_fault(api: ScriptedApi, client: KubeClient, fault: object) -> None:
+async def test_read_is_repeated_after_temporary_failure(api: ScriptedApi, client: KubeClient, fault: object) -> None:
     api.script(fault, fault, answer(POD))  # type: ignore[arg-type]
     assert await client.get(PODS, "a", "jobs") == POD
 
@@ -138,7 +138,7 @@ async def test_a_read_is_given_up_after_a_few_attempts(api: ScriptedApi, client:
 
 
 @pytest.mark.parametrize("fault", [refuse(503), hang_up()])
-async def test_a_creation_that_may_have_happened_is_not_repeated(
+async def test_create_is_not_repeated_if_it_may_have_taken_effect(
     api: ScriptedApi, client: KubeClient, fault: object
 ) -> None:
     api.script(fault, answer(POD))  # type: ignore[arg-type]
@@ -147,12 +147,12 @@ async def test_a_creation_that_may_have_happened_is_not_repeated(
     assert len(api.requests) == 1
 
 
-async def test_a_creation_that_was_turned_away_is_repeated(api: ScriptedApi, client: KubeClient) -> None:
+async def test_create_is_repeated_after_429(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(429, Retry_After="0"), answer(POD, 201))
     assert await client.create(PODS, POD, "jobs") == POD
 
 
-async def test_a_server_that_wants_a_long_rest_is_left_in_peace(api: ScriptedApi, client: KubeClient) -> None:
+async def test_request_is_not_repeated_if_retry_after_is_too_long(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(429, "come back later", Retry_After="3600"))
     with pytest.raises(TooManyRequests) as caught:
         await client.get(PODS, "a", "jobs")
@@ -161,7 +161,7 @@ async def test_a_server_that_wants_a_long_rest_is_left_in_peace(api: ScriptedApi
 
 
 @pytest.mark.parametrize("text", ["<html>Login</html>", "", "[]", '{"cut": '])
-async def test_an_answer_that_is_no_object_is_no_answer(api: ScriptedApi, client: KubeClient, text: str) -> None:
+async def test_answer_that_is_not_an_object_is_an_error(api: ScriptedApi, client: KubeClient, text: str) -> None:
     api.script(*[text_answer(text)] * 4)
     with pytest.raises(ServerError, match="did not return a JSON object"):
         await client.get(PODS, "a", "jobs")
@@ -174,14 +174,14 @@ async def test_a_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) 
     assert len(api.requests) == 1
 
 
-async def test_an_error_page_is_told_in_short(api: ScriptedApi, client: KubeClient) -> None:
+async def test_error_page_is_shortened(api: ScriptedApi, client: KubeClient) -> None:
     api.script(text_answer("proxy\n  says no" + "x" * 5000, 403))
     with pytest.raises(KubeError, match="proxy says no") as caught:
         await client.get(PODS, "a", "jobs")
     assert len(str(caught.value)) < 500
 
 
-async def test_a_refusal_costs_no_new_connection(api: ScriptedApi, client: KubeClient) -> None:
+async def test_rejected_request_keeps_the_connection(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(404, "not found", "NotFound"), answer(POD))
     with pytest.raises(NotFound):
         await client.get(PODS, "a", "jobs")
@@ -189,9 +189,7 @@ async def test_a_refusal_costs_no_new_connection(api: ScriptedApi, client: KubeC
     assert len({seen.peer for seen in api.requests}) == 1
 
 
-async def test_a_slow_server_is_not_waited_for(
-    api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_server_times_out(api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "REQUEST_SECONDS", 0.05)
     api.script(never())
     with pytest.raises(Unreachable, match=f"{api.url} did not answer within"):
@@ -214,7 +212,7 @@ async def test_a_kind_is_served_in_the_versions_that_list_it(api: ScriptedApi, c
     assert {request.path for request in api.requests} == {"/apis/spark.apache.org/v1"}
 
 
-async def test_a_group_has_the_versions_that_the_api_tells(api: ScriptedApi, client: KubeClient) -> None:
+async def test_versions_of_a_group_are_listed(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer({"versions": [{"version": "v1"}, {"version": "v1beta1"}]}), refuse(404, "404 page not found"))
     assert await client.list_versions(SPARK_APPLICATIONS) == ("v1", "v1beta1")
     assert await client.list_versions(SPARK_APPLICATIONS) == ()
@@ -235,7 +233,7 @@ async def test_a_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeC
     assert int(query["timeoutSeconds"]) > 0
 
 
-async def test_a_watch_that_is_too_old_is_gone(api: ScriptedApi, client: KubeClient) -> None:
+async def test_watch_with_expired_version_raises_gone(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(error_event(410, "Expired")))
     with pytest.raises(Gone, match="could not watch pods in namespace jobs"):
         await watched(client)
@@ -250,13 +248,13 @@ async def test_a_watch_that_is_too_old_is_gone(api: ScriptedApi, client: KubeCli
         hang_up(),
     ],
 )
-async def test_a_watch_that_is_cut_is_unreachable(api: ScriptedApi, client: KubeClient, broken: object) -> None:
+async def test_interrupted_watch_raises_unreachable(api: ScriptedApi, client: KubeClient, broken: object) -> None:
     api.script(broken, broken)  # type: ignore[arg-type]  # a request without any answer is sent twice
     with pytest.raises(Unreachable):
         await watched(client)
 
 
-async def test_a_watch_gives_its_connection_back(api: ScriptedApi, client: KubeClient) -> None:
+async def test_watch_releases_its_connection(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(event("ADDED", "a"), hold=True), answer(POD))
     async with aclosing(client.watch(PODS, "jobs", resource_version="5")) as events:
         assert (await anext(events)).type == "ADDED"
@@ -279,7 +277,7 @@ async def test_log_lines_come_as_they_are_written(api: ScriptedApi, client: Kube
     }
 
 
-async def test_a_log_line_without_end_does_not_fill_the_memory(api: ScriptedApi, client: KubeClient) -> None:
+async def test_endless_log_line_is_cut(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(b"x" * 1_000_000, b"\nnext\n"))
     lines = await logged(client)
     assert [len(line) for line in lines] == [64 * 1024, 4]

@@ -87,7 +87,7 @@ async def test_the_variable_may_name_several_files(tmp_path: Path, monkeypatch: 
     assert (await server_of(ClusterAccess()))[0] == "https://one"
 
 
-async def test_a_plugin_is_asked_in_the_context_of_the_first_file_that_names_one(tmp_path: Path) -> None:
+async def test_plugin_of_the_first_file_with_a_current_context_is_run(tmp_path: Path) -> None:
     first = kubeconfig("https://one", plugin(tmp_path / "plugin", printed_token("t")))
     second = {"current-context": "other", "contexts": [], "clusters": [], "users": []}
     files = (written(tmp_path / "one", first), written(tmp_path / "two", second))
@@ -112,7 +112,7 @@ async def test_a_broken_file_is_named(tmp_path: Path, content: Any, message: str
     assert str(file) in str(caught.value)
 
 
-async def test_the_home_of_a_user_that_is_not_there_holds_no_kubeconfig() -> None:
+async def test_kubeconfig_in_home_of_unknown_user_does_not_exist() -> None:
     with pytest.raises(ConfigurationError, match=r"kubeconfig ~nobody-of-that-name/config does not exist"):
         await open_client(ClusterAccess(kubeconfig="~nobody-of-that-name/config"))
 
@@ -133,7 +133,7 @@ async def test_credentials_in_the_address_of_a_server_are_refused_and_not_shown(
         *("https://ä..ö", f"https://{'k' * 64}.example"),
     ],
 )
-async def test_a_server_that_is_no_address_is_named(server: str) -> None:
+async def test_invalid_server_address_is_rejected(server: str) -> None:
     with pytest.raises(ConfigurationError, match=r"is not a valid URL\. It must have the form https://HOST:PORT"):
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig(server)))
 
@@ -182,12 +182,12 @@ async def test_an_unknown_context_is_named() -> None:
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig("https://k"), context="other"))
 
 
-async def test_no_configuration_at_all_is_said() -> None:
+async def test_missing_configuration_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="no Kubernetes cluster is configured"):
         await open_client(ClusterAccess())
 
 
-async def test_a_pod_without_a_service_account_is_told_so() -> None:
+async def test_missing_service_account_of_pod_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="service account of this pod cannot be used"):
         await open_client(ClusterAccess(in_cluster=True))
 
@@ -219,13 +219,13 @@ async def test_a_server_without_tls_is_named() -> None:
                 await client.get(PODS, "a", "jobs")
 
 
-async def test_a_certificate_nobody_vouches_for_is_said(tmp_path: Path) -> None:
+async def test_untrusted_certificate_is_reported(tmp_path: Path) -> None:
     async with scripted_api(self_signed(tmp_path)) as api, await client_of(api) as client:
         with pytest.raises(Unreachable, match=r"its TLS certificate is not trusted: .*self-signed"):
             await client.get(PODS, "a", "jobs")
 
 
-async def test_any_certificate_is_taken_where_that_was_asked_for(tmp_path: Path) -> None:
+async def test_any_certificate_is_accepted_without_verification(tmp_path: Path) -> None:
     async with scripted_api(self_signed(tmp_path)) as api:
         api.script(answer(POD))
         access = ClusterAccess(kubeconfig_document=kubeconfig(api.url), verify_ssl=False)
@@ -233,7 +233,7 @@ async def test_any_certificate_is_taken_where_that_was_asked_for(tmp_path: Path)
             assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_the_authority_of_the_kubeconfig_is_enough(tmp_path: Path) -> None:
+async def test_authority_of_the_kubeconfig_is_trusted(tmp_path: Path) -> None:
     async with scripted_api(self_signed(tmp_path)) as api:
         api.script(answer(POD))
         document = kubeconfig(api.url, None, **{"certificate-authority": str(tmp_path / "certificate.pem")})
@@ -306,7 +306,7 @@ async def test_a_token_file_is_read_again_when_its_token_is_refused(api: Scripte
     assert [seen.headers["Authorization"] for seen in api.requests] == ["Bearer old", "Bearer new"]
 
 
-async def test_a_token_file_is_read_again_in_time(
+async def test_token_file_is_reloaded_on_time(
     api: ScriptedApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = written(tmp_path / "token", "old")
@@ -320,7 +320,7 @@ async def test_a_token_file_is_read_again_in_time(
     assert [seen.headers["Authorization"] for seen in api.requests] == ["Bearer old", "Bearer new"]
 
 
-async def test_a_credential_plugin_is_asked_once(api: ScriptedApi, tmp_path: Path) -> None:
+async def test_credential_plugin_is_run_once(api: ScriptedApi, tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     user = plugin(tmp_path / "plugin", f"echo x >> {calls}; {printed_token('from-plugin')}")
     api.script(answer(POD), answer(POD))
@@ -332,7 +332,7 @@ async def test_a_credential_plugin_is_asked_once(api: ScriptedApi, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("eager_reload")
-async def test_a_credential_plugin_is_asked_again_when_its_token_is_refused(api: ScriptedApi, tmp_path: Path) -> None:
+async def test_credential_plugin_is_run_again_when_its_token_is_rejected(api: ScriptedApi, tmp_path: Path) -> None:
     counter = tmp_path / "calls"
     script = f"echo x >> {counter}; {printed_token(f'token-$(wc -l < {counter} | tr -d [:space:])')}"
     user = plugin(tmp_path / "plugin", script)
@@ -343,7 +343,7 @@ async def test_a_credential_plugin_is_asked_again_when_its_token_is_refused(api:
 
 
 @pytest.mark.usefixtures("eager_reload")
-async def test_the_same_refused_token_is_not_sent_again(api: ScriptedApi) -> None:
+async def test_rejected_token_is_not_sent_again(api: ScriptedApi) -> None:
     api.script(refuse(401, "expired", "Unauthorized"))
     async with await client_of(api) as client:
         with pytest.raises(Unauthorized):
@@ -377,5 +377,5 @@ def test_equal_access_has_equal_keys_without_secrets() -> None:
         ("https://kubernetes.default.svc", False),
     ],
 )
-def test_this_machine_is_recognised(server: str, *, expected: bool) -> None:
+def test_loopback_addresses_are_recognized(server: str, *, expected: bool) -> None:
     assert connection._is_loopback(server) is expected

@@ -32,7 +32,7 @@ def test_each_answer_has_its_kind_of_error(status: int, reason: str, kind: type[
     assert type(error(status, reason)) is kind
 
 
-def test_a_forbidden_call_names_the_missing_right() -> None:
+def test_forbidden_request_names_the_missing_permission() -> None:
     said = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
     advice = 'grant the verb "create" on pods in namespace jobs'
     assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
@@ -62,16 +62,16 @@ def test_a_forbidden_call_in_all_namespaces_says_so() -> None:
         ),
     ],
 )
-def test_what_no_role_can_mend_is_told_without_advice(said: str) -> None:
+def test_forbidden_request_without_missing_permission_has_no_advice(said: str) -> None:
     assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}"
 
 
-def test_an_unknown_kind_hints_at_its_definition() -> None:
+def test_unknown_kind_advises_to_check_its_definition() -> None:
     missing = error(404, "", "404 page not found", resource="sparkapplications.spark.apache.org")
     assert "check that the CustomResourceDefinition of sparkapplications.spark.apache.org is installed" in str(missing)
 
 
-def test_a_missing_object_is_told_without_advice() -> None:
+def test_missing_object_has_no_advice() -> None:
     missing = error(404, "NotFound", 'pods "a" not found', verb="get", name="a")
     assert str(missing) == 'could not get pods a in namespace jobs: pods "a" not found'
 
@@ -80,11 +80,11 @@ def test_a_message_of_several_lines_becomes_one() -> None:
     assert "\n" not in str(error(422, "Invalid", "spec:\n  * a\n  * b"))
 
 
-def test_an_answer_without_a_message_tells_its_code() -> None:
+def test_answer_without_message_shows_its_status_code() -> None:
     assert str(error(418)) == "could not create pods in namespace jobs: HTTP status 418"
 
 
-def test_a_failed_discovery_names_no_place() -> None:
+def test_failed_discovery_names_no_namespace() -> None:
     call = Call("get", "GET", SPARK_APPLICATIONS, None, address="/apis/spark.apache.org/v1")
     assert str(call.build_unreachable("Connection refused")) == (
         "could not discover sparkapplications.spark.apache.org: Connection refused"

@@ -21,7 +21,7 @@ def opened(document: dict[str, Any], folder: Path = Path("/folder"), context: st
         return open_choice(choose([Document(document, folder)], context), files, lambda: folder / "keys")
 
 
-async def test_a_password_is_sent_as_the_basic_scheme_has_it() -> None:
+async def test_password_is_sent_with_basic_authentication() -> None:
     access = opened(kubeconfig("https://k", {"username": "me", "password": "p:w"}))
     assert await access.headers() == {"Authorization": f"Basic {b64encode(b'me:p:w').decode()}"}
 
@@ -53,7 +53,7 @@ def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
         opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
-def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
+def test_endpoint_has_the_settings_of_the_cluster(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
     cluster: dict[str, Any] = {
         "certificate-authority": "ca.crt",
@@ -67,7 +67,7 @@ def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
     assert (endpoint.verify_ssl, endpoint.tls_server_name, endpoint.proxy) == (False, "api", "http://proxy")
 
 
-def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
+def test_authority_in_the_document_overrides_a_file(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
     cluster: dict[str, Any] = {
         "certificate-authority": "ca.crt",
@@ -92,7 +92,7 @@ def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
+def test_unusable_field_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
     document = kubeconfig("https://k", user)
     document["clusters"][0]["cluster"] |= cluster
     with pytest.raises(Unusable) as caught:
@@ -100,7 +100,7 @@ def test_what_cannot_be_used_is_named(cluster: dict[str, Any], user: dict[str, A
     assert str(caught.value) == message
 
 
-def test_a_token_that_is_no_text_is_told_without_its_value() -> None:
+def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
     with pytest.raises(Malformed) as caught:
         opened(kubeconfig("https://k", {"token": 12345}))
     assert str(caught.value) == "token of user 'u' must be a string"
@@ -122,12 +122,12 @@ def test_a_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("change", [{"clusters": {}}, {"clusters": ["c"]}, {"contexts": "main"}])
-def test_another_form_is_told(change: dict[str, Any]) -> None:
+def test_invalid_structure_is_reported(change: dict[str, Any]) -> None:
     with pytest.raises((Malformed, Unusable)):
         opened({**kubeconfig("https://k"), **change})
 
 
-def test_of_several_files_the_first_with_a_name_counts(tmp_path: Path) -> None:
+def test_first_file_with_a_name_is_used(tmp_path: Path) -> None:
     files = []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -149,14 +149,14 @@ def written(folder: Path, **documents: Any) -> list[Document]:
 
 
 @pytest.mark.parametrize("second", ["other", "", None])
-def test_of_several_files_the_first_that_names_a_context_has_it(tmp_path: Path, second: str | None) -> None:
+def test_first_file_with_a_current_context_is_used(tmp_path: Path, second: str | None) -> None:
     one, two = kubeconfig("https://one"), {"current-context": second}
     for documents in (written(tmp_path, one=one, two=two), written(tmp_path, one={"current-context": ""}, two=one)):
         assert choose(documents, None).context == "main"
 
 
 @pytest.mark.parametrize("order", [("full", "empty"), ("empty", "full")])
-def test_an_empty_file_among_several_says_nothing(tmp_path: Path, order: tuple[str, str]) -> None:
+def test_empty_file_among_several_is_ignored(tmp_path: Path, order: tuple[str, str]) -> None:
     contents = {"full": kubeconfig("https://one"), "empty": None}
     choice = choose(written(tmp_path, **{name: contents[name] for name in order}), None)
     assert choice.cluster.get_text("server") == "https://one"
@@ -170,7 +170,7 @@ def test_an_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
-def test_who_has_a_plugin_or_a_provider_asks(user: dict[str, Any]) -> None:
+def test_plugin_or_provider_needs_the_official_client(user: dict[str, Any]) -> None:
     assert choose([Document(kubeconfig("https://k", user), Path())], None).needs_plugin
 
 
@@ -214,7 +214,7 @@ def test_a_missing_file_of_the_account_is_named(account: Path, name: str) -> Non
         open_service_account(account)
 
 
-def test_an_empty_token_is_told(account: Path) -> None:
+def test_empty_token_is_reported(account: Path) -> None:
     (account / "token").write_text("")
     with pytest.raises(Unusable, match="is empty"):
         open_service_account(account)

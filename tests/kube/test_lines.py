@@ -38,6 +38,6 @@ async def test_cut_lines_are_the_beginnings_of_the_lines(chunks: list[bytes], lo
 
 
 @pytest.mark.parametrize("chunks", [[b"abcd\n"], [b"ab", b"cd"], [b"abc", b"d\nx\n"]])
-async def test_a_line_that_is_too_long_is_refused(chunks: list[bytes]) -> None:
+async def test_too_long_line_is_rejected(chunks: list[bytes]) -> None:
     with pytest.raises(LineTooLong, match="longer than 3 bytes"):
         await lines(chunks, 3)

@@ -94,7 +94,7 @@ async def test_a_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path
             assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_an_unchanged_configuration_is_not_used_again(api: ScriptedApi, file: Path) -> None:
+async def test_unchanged_configuration_does_not_replace_the_link(api: ScriptedApi, file: Path) -> None:
     api.script(refuse(401, "expired", "Unauthorized"))
     async with await open_client(write(file, kubeconfig(api.url))) as client:
         before = client.links.current
@@ -168,7 +168,7 @@ async def test_the_token_and_the_authority_of_a_pod_are_read_again(
         assert tokens(api) == ["new", "new"]
 
 
-async def test_a_stream_goes_on_while_a_new_connection_is_made(api: ScriptedApi, file: Path) -> None:
+async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, file: Path) -> None:
     release = asyncio.Event()
 
     async def held(request: web.BaseRequest) -> web.StreamResponse:
@@ -193,7 +193,7 @@ async def test_a_stream_goes_on_while_a_new_connection_is_made(api: ScriptedApi,
         assert old.session.closed
 
 
-async def test_a_watch_does_not_go_on_at_another_server_with_the_version_of_the_old_one(
+async def test_watch_does_not_use_the_old_version_at_another_server(
     api: ScriptedApi, other: ScriptedApi, file: Path
 ) -> None:
     api.script(page({"metadata": {"name": "a"}}, version="10"))
@@ -232,7 +232,7 @@ async def test_a_401_names_what_to_renew_and_where(
     assert "secret" not in str(caught.value)
 
 
-async def test_a_client_that_cannot_be_reconnected_stays_as_it_is(api: ScriptedApi, file: Path) -> None:
+async def test_failed_reconnection_does_not_change_the_client(api: ScriptedApi, file: Path) -> None:
     api.script(answer(POD))
     async with await open_client(write(file, kubeconfig(api.url))) as client:
         with pytest.raises(ConfigurationError):
@@ -254,7 +254,7 @@ async def test_reconnection_without_a_change_is_not_reported_as_one(
         assert f"reloaded the configuration of the Kubernetes client: new credentials for {api.url}" in caplog.text
 
 
-def test_a_fingerprint_tells_places_from_credentials_and_holds_no_secret(tmp_path: Path) -> None:
+def test_fingerprint_separates_place_and_credentials_without_secrets(tmp_path: Path) -> None:
     authority, token = tmp_path / "ca", tmp_path / "token"
     authority.write_text("one")
     token.write_text("secret-one")

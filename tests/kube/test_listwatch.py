@@ -50,7 +50,7 @@ def watched_from(api: ScriptedApi) -> list[str]:
     return [seen.query["resourceVersion"] for seen in api.requests if "watch" in seen.query]
 
 
-async def test_first_the_list_then_each_change(api: ScriptedApi, client: KubeClient) -> None:
+async def test_list_comes_first_then_each_change(api: ScriptedApi, client: KubeClient) -> None:
     events = [event("ADDED", "b", "11"), event("MODIFIED", "a", "12"), event("DELETED", "a", "13")]
     api.script(page(POD), stream(*events, hold=True))
     assert await take(4, follow(client)) == ["list a", "changed b", "changed a", "removed a"]
@@ -58,7 +58,7 @@ async def test_first_the_list_then_each_change(api: ScriptedApi, client: KubeCli
     assert {seen.query["labelSelector"] for seen in api.requests} == {"x=y"}
 
 
-async def test_what_nobody_needs_is_taken_out_of_each_object(api: ScriptedApi, client: KubeClient) -> None:
+async def test_each_object_is_trimmed(api: ScriptedApi, client: KubeClient) -> None:
     bookmark = event("BOOKMARK", "none", "12")
     api.script(page({"metadata": {"name": "a", "x": 1}}), stream(event("ADDED", "b", "11"), bookmark, hold=True))
     trimmed: list[str] = []
@@ -76,7 +76,7 @@ async def test_what_nobody_needs_is_taken_out_of_each_object(api: ScriptedApi, c
 
 
 @pytest.mark.parametrize("cut", [True, False], ids=["cut", "ended"])
-async def test_a_stream_goes_on_where_it_stopped(api: ScriptedApi, client: KubeClient, *, cut: bool) -> None:
+async def test_stream_resumes_where_it_stopped(api: ScriptedApi, client: KubeClient, *, cut: bool) -> None:
     api.script(
         page(POD),
         stream(event("MODIFIED", "a", "12"), event("BOOKMARK", version="17"), cut=cut),
@@ -86,7 +86,7 @@ async def test_a_stream_goes_on_where_it_stopped(api: ScriptedApi, client: KubeC
     assert watched_from(api) == ["10", "17"]
 
 
-async def test_every_sign_of_life_is_told(api: ScriptedApi, client: KubeClient) -> None:
+async def test_every_sign_of_life_is_reported(api: ScriptedApi, client: KubeClient) -> None:
     signs: list[str] = []
     changes = list_and_watch(
         client,
@@ -119,7 +119,7 @@ async def test_a_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
     assert signs == ["life", "failure", "failure", *sign, "life"]
 
 
-async def test_a_watch_that_is_refused_after_a_long_time_has_not_lasted(
+async def test_watch_rejected_after_long_wait_has_not_lasted(
     api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = itertools.count(step=100)
@@ -139,7 +139,7 @@ async def test_a_watch_that_is_refused_after_a_long_time_has_not_lasted(
 
 
 @pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
-async def test_what_is_too_old_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
+async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
     errors: list[KubeError] = []
     api.script(page(POD), gone, page(OTHER, version="30"), stream(event("ADDED", "c", "31"), hold=True))  # type: ignore[arg-type]
     assert await take(3, follow(client, errors)) == ["list a", "list b", "changed c"]
@@ -147,7 +147,7 @@ async def test_what_is_too_old_is_listed_again(api: ScriptedApi, client: KubeCli
     assert errors == []
 
 
-async def test_a_server_that_was_away_is_listed_again(api: ScriptedApi, client: KubeClient) -> None:
+async def test_collection_is_listed_again_after_outage(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     api.script(
         page(POD),
@@ -162,13 +162,13 @@ async def test_a_server_that_was_away_is_listed_again(api: ScriptedApi, client: 
     assert [type(error) for error in errors] == [Unreachable, Unreachable]
 
 
-async def test_a_first_list_that_is_refused_is_raised(api: ScriptedApi, client: KubeClient) -> None:
+async def test_rejected_first_list_is_raised(api: ScriptedApi, client: KubeClient) -> None:
     api.script(deny("list", "pods"))
     with pytest.raises(Forbidden, match='grant the verb "list" on pods in namespace jobs'):
         await take(1, follow(client, []))
 
 
-async def test_rights_that_come_back_are_used_again(api: ScriptedApi, client: KubeClient) -> None:
+async def test_restored_permission_is_used_again(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     api.script(
         page(POD),
@@ -181,7 +181,7 @@ async def test_rights_that_come_back_are_used_again(api: ScriptedApi, client: Ku
     assert [(type(error), error.verb) for error in errors] == [(Forbidden, "watch"), (Forbidden, "list")]
 
 
-async def test_a_server_that_sheds_load_keeps_its_place(api: ScriptedApi, client: KubeClient) -> None:
+async def test_overloaded_server_resumes_at_the_same_version(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     busy = refuse(429, "busy", "TooManyRequests", Retry_After="0")
     api.script(page(POD), busy, busy, stream(event("MODIFIED", "a", "12"), hold=True))
@@ -190,7 +190,7 @@ async def test_a_server_that_sheds_load_keeps_its_place(api: ScriptedApi, client
     assert len(errors) == 2
 
 
-async def test_who_hears_of_an_error_may_give_up(api: ScriptedApi, client: KubeClient) -> None:
+async def test_error_callback_can_end_the_watch(api: ScriptedApi, client: KubeClient) -> None:
     def give_up(error: KubeError) -> None:
         raise error
 
@@ -199,7 +199,7 @@ async def test_who_hears_of_an_error_may_give_up(api: ScriptedApi, client: KubeC
         await take(2, list_and_watch(client, PODS, on_error=give_up))
 
 
-def test_pauses_grow_up_to_a_limit_and_begin_anew_after_a_success() -> None:
+def test_pauses_grow_up_to_a_limit_and_restart_after_success() -> None:
     backoff = Backoff(first=1.0, longest=8.0)
     pauses = [backoff.next() for _ in range(2000)]
     assert 0.5 <= pauses[0] <= 1.0

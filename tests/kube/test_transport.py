@@ -29,7 +29,7 @@ async def observed(api: ScriptedApi, seen: Observed) -> AsyncIterator[KubeClient
         yield client
 
 
-async def test_an_observer_is_told_of_every_request_and_its_answer(
+async def test_observer_receives_every_request_and_its_answer(
     api: ScriptedApi, observed: KubeClient, seen: Observed
 ) -> None:
     api.script(page(), deny("get", "pods"), answer({}))
@@ -44,7 +44,7 @@ async def test_an_observer_is_told_of_every_request_and_its_answer(
     ]
 
 
-async def test_an_observer_is_told_of_retries_and_of_requests_without_an_answer(
+async def test_observer_receives_retries_and_requests_without_answer(
     api: ScriptedApi, observed: KubeClient, seen: Observed
 ) -> None:
     # aiohttp itself asks a second time where a read is hung up on; that is not seen here.
@@ -60,16 +60,14 @@ async def test_an_observer_is_told_of_retries_and_of_requests_without_an_answer(
     ]
 
 
-async def test_an_observer_is_told_of_a_watch_when_it_begins(
-    api: ScriptedApi, observed: KubeClient, seen: Observed
-) -> None:
+async def test_observer_receives_a_watch_when_it_starts(api: ScriptedApi, observed: KubeClient, seen: Observed) -> None:
     api.script(stream({"type": "ADDED", "object": {"metadata": {"name": "a"}}}, hold=True))
     async with aclosing(observed.watch(PODS, "jobs", resource_version="1")) as events:
         await anext(events)
         assert seen == [("watch", "pods", 200)]
 
 
-async def test_a_gate_is_passed_before_each_request_and_may_turn_it_away(api: ScriptedApi) -> None:
+async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: ScriptedApi) -> None:
     asked: list[str] = []
 
     async def gate(call: Call) -> None:
@@ -87,7 +85,7 @@ async def test_a_gate_is_passed_before_each_request_and_may_turn_it_away(api: Sc
     assert [request.method for request in api.requests] == ["GET", "GET"]
 
 
-async def test_what_is_written_bears_the_field_manager_of_the_client(api: ScriptedApi) -> None:
+async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> None:
     api.script(answer({}), answer({}), answer({}), answer({}), answer({}))
     access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
     async with await open_client(access, field_manager="us") as client:
