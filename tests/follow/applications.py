@@ -1,4 +1,4 @@
-"""Applications in the states that a follower may find them in."""
+"""Applications in various states."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ DRIVER_EXITED_3 = {
 
 
 def stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1", **recorded: Any) -> TaskStamp:
-    """A try of a task; each try has a task-instance id of its own. `recorded` is what Airflow has recorded of it."""
+    """Return a try of a task, with its own task instance id. `recorded` are further fields of the stamp."""
     return TaskStamp("spark", task, run, -1, attempt, f"{task}-{run}-{attempt}", **recorded)
 
 
 def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
-    """A SparkApplication as a user writes it."""
+    """Return a SparkApplication as a user writes it."""
     return {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
@@ -44,7 +44,7 @@ def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
 
 
 def status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The status after these states; the driver's status stands with the last but one, if given."""
+    """Return the status after these states. The last but one state has `driver_status`, if given."""
     history = {
         str(position): {
             "currentStateSummary": state,
@@ -58,7 +58,7 @@ def status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[st
 
 
 async def move(client: KubeClient, reference: ApplicationReference, *states: str) -> dict[str, Any]:
-    """Do an operator's work: write the status."""
+    """Write the status like an operator."""
     patch = {"status": status(*states)}
     return await client.patch(reference.resource, reference.name, reference.namespace, patch, subresource="status")
 
@@ -66,7 +66,7 @@ async def move(client: KubeClient, reference: ApplicationReference, *states: str
 def stored(
     name: str = "pi", uid: str = "u1", version: str = "5", *states: str, driver_status: Any = None
 ) -> dict[str, Any]:
-    """An application as an API returns it, for scripted answers."""
+    """Return an application as an API returns it, for scripted answers."""
     return {
         **document(),
         "metadata": {"name": name, "namespace": "jobs", "uid": uid, "resourceVersion": version},
@@ -75,7 +75,7 @@ def stored(
 
 
 def driver(application: str = "pi", owner: str = "u1", **changes: Any) -> dict[str, Any]:
-    """The driver pod of an application."""
+    """Return the driver pod of an application."""
     return {
         "metadata": {
             "name": f"{application}-0-driver",

@@ -1,4 +1,4 @@
-"""A cluster without an operator or a kubelet: the tests play those."""
+"""A cluster without an operator and without a kubelet, whose work the tests do."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from local_kubernetes.api.tls import ServerIdentity, issue_identity
 
 
 class NoLogs:
-    """No container ever runs here."""
+    """The logs of a cluster without containers."""
 
     async def read(
         self,

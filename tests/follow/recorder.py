@@ -1,4 +1,4 @@
-"""A sink that keeps what it is given to show."""
+"""A sink that records what it shows."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_
 
 
 class Recorder:
-    """Keeps one line for each call; `states` holds the state words alone."""
+    """Records one line for each call. `states` contains only the states."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -40,7 +40,7 @@ class Recorder:
         self._add(sentence)
 
     async def wait_for(self, end: str) -> list[str]:
-        """Wait until a line ends with `end`; return all lines."""
+        """Wait until a line ends with `end`, and return all lines."""
         async with asyncio.timeout(30):
             while not any(line.endswith(end) for line in self.lines):
                 self._changed.clear()

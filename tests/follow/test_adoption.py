@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
 
 
-async def test_a_task_without_applications_has_no_failure(client: KubeClient, namespace: str) -> None:
+async def test_task_without_applications_has_no_failure(client: KubeClient, namespace: str) -> None:
     assert await find_unreported_failure(client, stamp(2), namespace) is None
 
 

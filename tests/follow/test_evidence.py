@@ -23,7 +23,7 @@ async def api() -> AsyncIterator[ScriptedApi]:
 
 
 async def gathered(api: ScriptedApi, *application: Any, **options: Any) -> tuple[str, Evidence]:
-    """What is found for a failed application: the sentence, and the evidence itself."""
+    """Return the description of a failed application and its evidence."""
     seen = read_progress(stored("pi", "u1", "5", *(application or FAILED), **options))
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)
@@ -125,7 +125,7 @@ async def test_cancellation_is_described(api: ScriptedApi) -> None:
 
 
 def ended_at(second: int, exit_code: int = 3, began: int = 5) -> dict[str, Any]:
-    """The status of a driver pod whose container ran from one second to another."""
+    """Return the status of a driver pod whose container ran between two seconds."""
     times = {"startedAt": f"2026-01-01T00:00:{began:02}Z", "finishedAt": f"2026-01-01T00:00:{second:02}Z"}
     state = {"terminated": {"exitCode": exit_code, "reason": "Error", **times}}
     container = {"name": "spark-kubernetes-driver", "ready": False, "restartCount": 0, "state": state}
@@ -155,7 +155,7 @@ async def test_warnings_about_a_container_that_never_started_are_kept(api: Scrip
 
 
 def judged(evidence: Evidence, *states: str, driver_status: Any) -> Verdict:
-    """The verdict on an application of the Apache operator, with the evidence."""
+    """Return the verdict on an application of the Apache operator, with its evidence."""
     ending = judge(stored("pi", "u1", "5", *states, driver_status=driver_status))
     assert ending is not None
     return judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict

@@ -42,7 +42,7 @@ async def read(api: ScriptedApi, **options: Any) -> list[str]:
         return [text async for text in lines]
 
 
-async def test_a_log_is_read_to_its_end(api: ScriptedApi) -> None:
+async def test_log_is_read_to_its_end(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     whole = [line(1, "one"), line(2, ""), line(3, "three  x")]
     api.script(stream(*whole), stream(whole[-1]), verb="log")
@@ -67,7 +67,7 @@ async def test_interrupted_log_resumes_at_its_line(api: ScriptedApi) -> None:
 
 
 async def test_log_resumes_after_outage(api: ScriptedApi) -> None:
-    outage = [refuse(503, "away")] * 4  # as often as one read is repeated
+    outage = [refuse(503, "away")] * 4  # one answer for each retry of a read
     api.script(*outage, RUNNING, *outage, RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(1, "a"), cut=True), refuse(503), stream(line(1, "a"), line(2, "b")), stream(), verb="log")
     assert await read(api) == ["a", "b"]
@@ -82,7 +82,7 @@ async def test_clock_set_back_loses_no_lines(api: ScriptedApi) -> None:
 MISSING = "… lines after 00:00:01 UTC are missing: the driver pod was deleted"
 
 
-async def test_a_log_whose_pod_is_deleted_ends_with_the_gap(api: ScriptedApi) -> None:
+async def test_log_whose_pod_is_deleted_ends_with_the_gap(api: ScriptedApi) -> None:
     api.script(RUNNING, RUNNING, verb="list")
     api.script(stream(line(1, "one"), cut=True), refuse(404, "gone", "NotFound"), verb="log")
     assert await read(api) == ["one", MISSING]
@@ -100,7 +100,7 @@ async def test_log_that_could_not_be_read_is_reported(api: ScriptedApi) -> None:
     assert await read(api) == ["… the driver's log could not be read: the driver pod was deleted"]
 
 
-async def test_a_log_that_ended_before_its_pod_was_deleted_has_no_gap(api: ScriptedApi) -> None:
+async def test_log_that_ended_before_its_pod_was_deleted_has_no_gap(api: ScriptedApi) -> None:
     api.script(RUNNING, RUNNING, verb="list")
     api.script(stream(line(1, "one")), refuse(404, "gone", "NotFound"), verb="log")
     assert await read(api) == ["one"]
@@ -133,7 +133,7 @@ async def test_driver_that_logs_the_same_words_keeps_its_line(api: ScriptedApi) 
     assert await read(api) == [REMOVED]
 
 
-async def test_the_log_of_the_next_attempt_is_another_one(api: ScriptedApi) -> None:
+async def test_log_of_the_next_attempt_is_another_one(api: ScriptedApi) -> None:
     following = driver()
     following["metadata"] |= {"name": "pi-1-driver", "creationTimestamp": "2026-01-01T00:01:00Z"}
     api.script(RUNNING, page(driver(), following), verb="list")
@@ -160,7 +160,7 @@ POD = driver()["metadata"]["uid"]
 
 
 def after(second: int, count: int = 1, pod: str = POD) -> LogPosition:
-    """Where an earlier reader stopped: at the `count`-th line of that second."""
+    """Return the position of an earlier reader: the `count`-th line of that second."""
     return LogPosition.from_text(f"{pod} 2026-01-01T00:00:{second:02}.{0:09}Z {count}")
 
 
@@ -185,14 +185,14 @@ async def test_lines_lost_by_rotation_are_reported_as_missing(api: ScriptedApi) 
     ]
 
 
-async def test_the_log_of_another_driver_is_read_from_its_beginning(api: ScriptedApi) -> None:
+async def test_log_of_another_driver_is_read_from_its_beginning(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(1, "one")), stream(line(1, "one")), verb="log")
     gap = "… lines of the previous driver after 00:00:03 UTC may be missing: its pod was deleted"
     assert await read(api, position=after(3, pod="earlier")) == [gap, "one"]
 
 
-async def test_a_log_that_was_read_to_its_end_leaves_no_gap_before_the_next_one(api: ScriptedApi) -> None:
+async def test_log_that_was_read_to_its_end_leaves_no_gap_before_the_next_one(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, RUNNING, ENDED, ENDED, verb="list")
     api.script(*[stream(line(1, "one"))] * 4, verb="log")
     position = LogPosition()

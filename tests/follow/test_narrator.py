@@ -20,7 +20,7 @@ PAUSES = Pauses(driver=(0.001, 0.01), executors=(0.001, 0.01))
 
 
 def executor(number: int, reason: str | None = None) -> dict[str, Any]:
-    """An executor that is ready, or waits for a reason."""
+    """Return an executor pod that is ready, or waits for a reason."""
     pod = driver(owner="p1")
     pod["metadata"] |= {"name": f"pi-exec-{number}", "uid": f"e{number}"}
     waiting = {"waiting": {"reason": reason, "message": "no such image"}}

@@ -1,4 +1,4 @@
-"""What followers of one namespace do when the API server is out of reach, or its address or credentials change."""
+"""Followers of one namespace tolerate outages of the API server, and changes of its address and credentials."""
 
 import asyncio
 import contextvars
@@ -64,7 +64,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def said() -> Iterator[list[tuple[str, str]]]:
-    """What was logged, each with the task in whose context it was logged, as Airflow's triggerer tells them apart."""
+    """The log lines, each with the task in whose context it was logged, as in Airflow's triggerer."""
     lines: list[tuple[str, str]] = []
 
     class Listener(logging.Handler):
@@ -87,17 +87,17 @@ def write(file: Path, url: str, token: str = "one") -> ClusterAccess:
 
 
 def spoil(file: Path) -> ClusterAccess:
-    """Truncate the file, as a write that is not atomic does."""
+    """Truncate the file, like a write that is not atomic."""
     file.write_text("")
     return ClusterAccess(kubeconfig=file)
 
 
-def nowhere() -> str:
+def choose_unused_url() -> str:
     return f"http://127.0.0.1:{unused_port()}"
 
 
-def alive(api: ScriptedApi, *events: Any) -> None:
-    """Let the server answer every follower, and its watch deliver the events and stay."""
+def script_alive(api: ScriptedApi, *events: Any) -> None:
+    """Make the server answer every follower. Its watch sends the events and stays open."""
     api.script(*[answer(stored())] * 50, verb="get")
     api.script(*[page(stored())] * 50, verb="list")
     api.script(*[stream(*events, hold=True)] * 50, verb="watch")
@@ -121,17 +121,17 @@ async def wait_as(name: str, access: ClusterAccess) -> WatchHub:
         return hub
 
 
-async def until(holds: Any) -> None:
+async def wait_until(holds: Any) -> None:
     async with asyncio.timeout(30):
         while not holds():  # noqa: ASYNC110 - nothing signals these conditions
             await asyncio.sleep(0.01)
 
 
 async def test_all_followers_reach_the_new_address(api: ScriptedApi, file: Path, said: list[tuple[str, str]]) -> None:
-    alive(api, ENDED)
-    access = write(file, nowhere())
+    script_alive(api, ENDED)
+    access = write(file, choose_unused_url())
     early = [asyncio.create_task(wait_as(name, access)) for name in ("a", "b")]
-    await until(lambda: {who for who, _ in said} >= {"a", "b"})
+    await wait_until(lambda: {who for who, _ in said} >= {"a", "b"})
     late = await wait_as("late", write(file, api.url))
     await asyncio.gather(*early)
     assert late.client.server == api.url
@@ -142,9 +142,9 @@ async def test_new_follower_wakes_a_hub_during_a_long_pause(
 ) -> None:
     forever = Backoff(first=1e6, longest=1e6)
     monkeypatch.setattr(watch, "Backoff", lambda: forever)
-    alive(api, ENDED)
-    early = asyncio.create_task(wait_as("early", write(file, nowhere())))
-    await until(lambda: said)
+    script_alive(api, ENDED)
+    early = asyncio.create_task(wait_as("early", write(file, choose_unused_url())))
+    await wait_until(lambda: said)
     await wait_as("late", write(file, api.url))
     await early
 
@@ -159,8 +159,8 @@ async def test_new_follower_of_failing_hub_reconnects(
     api.script(refuse(401), verb="get")
     access = write(file, api.url)
     early = asyncio.create_task(wait_as("early", access))
-    await until(lambda: not api.by_verb["get"] and not api.by_verb["list"] and said)
-    alive(api, ENDED)
+    await wait_until(lambda: not api.by_verb["get"] and not api.by_verb["list"] and said)
+    script_alive(api, ENDED)
     late = await wait_as("late", access)
     assert await early is late
     assert len({seen.peer for seen in api.requests}) > 2
@@ -182,7 +182,7 @@ async def test_every_follower_reports_an_outage_once_and_its_end(
         assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
 
 
-async def test_an_outage_lasts_until_the_watch_works_although_a_read_succeeds_before(
+async def test_outage_lasts_until_the_watch_works_although_a_read_succeeds_before(
     api: ScriptedApi, said: list[tuple[str, str]]
 ) -> None:
     refused = refuse(503, "starting", "ServiceUnavailable")
@@ -240,22 +240,22 @@ async def test_rejected_credentials_are_tolerated_like_an_outage(
 ) -> None:
     rejected: list[Answer] = [refuse(401, "Unauthorized", "Unauthorized")] * 3
     api.script(*rejected, verb=verb)
-    alive(api, ENDED)
+    script_alive(api, ENDED)
     await wait_as("a", write(file, api.url))
     warnings = [line for _, line in said if "not available" in line]
     assert len(warnings) == 1
     assert "renew the token of user 'u' in kubeconfig" in warnings[0]
 
 
-async def test_a_missing_permission_ends_the_wait_at_once(api: ScriptedApi, file: Path) -> None:
-    alive(api)
+async def test_missing_permission_ends_the_wait_at_once(api: ScriptedApi, file: Path) -> None:
+    script_alive(api)
     api.by_verb["list"] = [deny("list", "sparkapplications", "spark.apache.org")]
     with pytest.raises(Forbidden):
         await wait_as("a", write(file, api.url))
 
 
 async def test_existing_hub_uses_rotated_credentials(api: ScriptedApi, file: Path) -> None:
-    alive(api)
+    script_alive(api)
     async with share_hub(write(file, api.url, "one")) as one, share_hub(write(file, api.url, "two")) as two:
         assert one is two
         await two.client.get(SPARK_APPLICATIONS, "pi", "jobs")
@@ -263,9 +263,9 @@ async def test_existing_hub_uses_rotated_credentials(api: ScriptedApi, file: Pat
 
 
 async def test_another_cluster_gets_a_hub_of_its_own_while_the_old_one_works(api: ScriptedApi, file: Path) -> None:
-    alive(api)
+    script_alive(api)
     async with scripted_api() as other:
-        alive(other)
+        script_alive(other)
         access = write(file, api.url)
         async with share_hub(access) as one, share_hub(write(file, other.url)) as two:
             assert one is not two
@@ -279,7 +279,7 @@ async def test_two_files_with_the_same_content_share_a_hub(api: ScriptedApi, tmp
         assert one is two
 
 
-async def test_an_application_that_the_new_cluster_does_not_know_is_not_reported_as_deleted(
+async def test_application_that_the_new_cluster_does_not_know_is_not_reported_as_deleted(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]]
 ) -> None:
     async with scripted_api() as old:
@@ -290,20 +290,20 @@ async def test_an_application_that_the_new_cluster_does_not_know_is_not_reported
         api.script(*[page()] * 5, verb="list")
         api.script(*[stream(hold=True)] * 5, verb="watch")
         waiting = asyncio.create_task(wait_as("a", write(file, old.url)))
-        await until(lambda: said)
+        await wait_until(lambda: said)
         write(file, api.url)
         with pytest.raises(NotFound, match="which may be another cluster"):
             await waiting
 
 
-async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
+async def test_follower_that_joins_during_an_outage_has_its_full_patience(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[Patience] = []
     original = Patience.record_failure
 
     def lose(self: Patience, error: Exception) -> None:
-        """Use up the patience of whoever has failed five times."""
+        """Exhaust the patience of a follower after its fifth failure."""
         failures.append(self)
         if failures.count(self) == 5:
             self.seconds = 0.0
@@ -316,7 +316,7 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
     async with await client_of(api) as client:
         hub = WatchHub(client)
         first = asyncio.create_task(follow(hub))
-        await until(lambda: len(failures) >= 3)
+        await wait_until(lambda: len(failures) >= 3)
         second = asyncio.create_task(follow(hub))
         await asyncio.wait([first], timeout=30)
         assert first.done()
@@ -326,8 +326,8 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
         await hub.close()
 
 
-async def test_a_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
-    async with share_hub(write(file, nowhere())) as hub:
+async def test_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
+    async with share_hub(write(file, choose_unused_url())) as hub:
         hub._patience = 0.0
         with pytest.raises(Unreachable, match="could not reach"):
             await follow(hub)
@@ -344,10 +344,10 @@ async def wait_patiently(name: str, access: ClusterAccess) -> WatchHub:
 async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]]
 ) -> None:
-    alive(api, ENDED)
+    script_alive(api, ENDED)
     access = spoil(file)
     waiting = [asyncio.create_task(wait_patiently(name, access)) for name in ("a", "b")]
-    await until(lambda: {who for who, _ in said} >= {"a", "b"})
+    await wait_until(lambda: {who for who, _ in said} >= {"a", "b"})
     write(file, api.url)
     await asyncio.gather(*waiting)
     warnings = [line for who, line in said if who == "a" and "no current-context" in line]
@@ -356,7 +356,7 @@ async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
 
 
 async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api: ScriptedApi, file: Path) -> None:
-    alive(api, ENDED)
+    script_alive(api, ENDED)
     access = write(file, api.url)
     async with share_hub(access) as early:
         spoil(file)
@@ -387,7 +387,7 @@ async def test_watch_is_retried_at_once_when_another_request_has_read_new_creden
     api.script(refuse(401), stream(ENDED, hold=True), verb="watch")
     async with share_hub(write(file, api.url, "one")) as hub:
         waiting = asyncio.create_task(follow(hub))
-        await until(lambda: any("could not watch" in line and "renew the token" in line for _, line in said))
+        await wait_until(lambda: any("could not watch" in line and "renew the token" in line for _, line in said))
         write(file, api.url, "two")
         api.by_verb["get"] = [refuse(401), answer(stored())]
         await hub.client.get(SPARK_APPLICATIONS, "pi", "jobs")
@@ -398,10 +398,10 @@ async def test_recovery_is_reported_although_the_watch_stays_silent(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]]
 ) -> None:
     api.script(*[refuse(503, "starting", "ServiceUnavailable")] * 6, verb="watch")
-    alive(api)
+    script_alive(api)
     async with share_hub(write(file, api.url)) as hub:
         waiting = asyncio.create_task(follow(hub))
-        await until(lambda: any("is available again" in line for _, line in said))
+        await wait_until(lambda: any("is available again" in line for _, line in said))
         assert not hub.is_failing
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def fails_after(clock: Clock, subject: Patience, *pauses: float) -> bool:
-    """Whether a series of failures, so many seconds apart, uses the patience up."""
+    """Return whether failures with these pauses between them exhaust the patience."""
     try:
         for pause in pauses:
             clock.now += pause
@@ -44,7 +44,7 @@ def test_failures_far_apart_are_separate_outages(clock: Clock) -> None:
     assert not fails_after(clock, Patience(100), *[500] * 10)
 
 
-def test_a_success_ends_an_outage(clock: Clock) -> None:
+def test_success_ends_an_outage(clock: Clock) -> None:
     subject = Patience(100)
     assert not fails_after(clock, subject, 0, 90)
     subject.record_success()

@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.follow.pods import describe_block, find_blo
 
 
 def waiting(reason: str, message: str = "", *, field: str = "containerStatuses") -> dict[str, Any]:
-    """A pod with a container that waits."""
+    """Return a pod with a waiting container."""
     said = {"reason": reason, "message": message}
     return {"status": {field: [{"name": "c", "image": "registry/job:7", "state": {"waiting": said}}]}}
 
@@ -23,7 +23,7 @@ def test_blocked_container_is_described_with_its_image(field: str) -> None:
     assert describe_block(blocked) == "ErrImagePull: access denied (image registry/job:7)"
 
 
-def test_an_image_that_the_message_names_is_not_named_twice() -> None:
+def test_image_that_the_message_names_is_not_named_twice() -> None:
     blocked = find_blocked_container(waiting("ImagePullBackOff", 'Back-off pulling image "registry/job:7"'))
     assert blocked is not None
     assert describe_block(blocked) == 'ImagePullBackOff: Back-off pulling image "registry/job:7"'

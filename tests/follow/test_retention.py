@@ -1,4 +1,4 @@
-"""How long it can be asked how an application ended."""
+"""How long the result of an application can be read."""
 
 import pytest
 
@@ -54,7 +54,7 @@ SHORTENED = {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
         pytest.param(SUCCEEDED, {ANNOTATION_TTL_AFTER_SUCCESS: "soon"}, WEEK, WEEK, id="annotation edited"),
     ],
 )
-async def test_the_default_time_to_live_is_shortened_after_a_success_that_was_seen(
+async def test_default_time_to_live_is_shortened_after_a_success_that_was_seen(
     client: KubeClient,
     namespace: str,
     states: tuple[str, ...],
@@ -72,7 +72,7 @@ async def test_the_default_time_to_live_is_shortened_after_a_success_that_was_se
     assert stored["metadata"]["annotations"][ANNOTATION_RESULT_TAKEN_BY] == stamp().task_instance_id
 
 
-async def test_a_success_counts_where_its_time_to_live_cannot_be_shortened(
+async def test_success_counts_where_its_time_to_live_cannot_be_shortened(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = document("mine", applicationTolerations={"ttlAfterStopMillis": WEEK})

@@ -75,7 +75,7 @@ def test_clear_differs_from_retry_in_recorded_values(
     assert not stamp(1, **now).was_cleared_since(marked), "the same try"
 
 
-def test_a_later_try_and_another_task_are_never_cleared_by_this_one() -> None:
+def test_later_try_and_another_task_are_never_cleared_by_this_one() -> None:
     later = stamp(2, max_tries=1)
     marked = {"metadata": {"labels": later.build_labels(), "annotations": later.build_annotations()}}
     assert not stamp(1, max_tries=0).was_cleared_since(marked)

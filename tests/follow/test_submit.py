@@ -22,23 +22,23 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
 
 
-async def names(client: KubeClient, namespace: str) -> list[str]:
+async def list_names(client: KubeClient, namespace: str) -> list[str]:
     found = await client.list(SPARK_APPLICATIONS, namespace)
     return sorted(item["metadata"]["name"] for item in found.items)
 
 
-def notes(submission: Submission) -> dict[str, str]:
+def read_notes(submission: Submission) -> dict[str, str]:
     annotations: dict[str, str] = submission.resource["metadata"]["annotations"]
     return annotations
 
 
-async def test_a_new_application_carries_its_stamp(client: KubeClient, namespace: str) -> None:
+async def test_new_application_carries_its_stamp(client: KubeClient, namespace: str) -> None:
     made = await submit(client, document(), namespace, stamp())
     assert not made.adopted
     assert made.reference.name == stamp().build_default_name()
     assert made.reference.namespace == namespace
     assert made.resource["metadata"]["labels"][LABEL_TASK] == stamp().identity
-    assert notes(made) == stamp().build_annotations()
+    assert read_notes(made) == stamp().build_annotations()
 
 
 async def test_name_labels_and_annotations_of_the_user_are_kept(client: KubeClient, namespace: str) -> None:
@@ -47,7 +47,7 @@ async def test_name_labels_and_annotations_of_the_user_are_kept(client: KubeClie
     made = await submit(client, mine, namespace, stamp())
     assert made.reference.name == "mine"
     assert made.resource["metadata"]["labels"]["team"] == "a"
-    assert notes(made)["note"] == "b"
+    assert read_notes(made)["note"] == "b"
     assert mine["metadata"]["labels"] == {"team": "a"}, "the caller's document is left as it was"
 
 
@@ -57,23 +57,23 @@ async def test_metadata_that_is_not_an_object_is_rejected(client: KubeClient, na
     mine["metadata"][field] = ["a"]
     with pytest.raises(InvalidResource, match=rf"metadata\.{field}: must be an object"):
         await submit(client, mine, namespace, stamp())
-    assert await names(client, namespace) == []
+    assert await list_names(client, namespace) == []
 
 
-async def test_an_unknown_status_is_dropped(client: KubeClient, namespace: str) -> None:
+async def test_unknown_status_is_dropped(client: KubeClient, namespace: str) -> None:
     made = await submit(client, document("mine") | {"status": {"novelty": 1}}, namespace, stamp())
     assert "status" not in made.resource
 
 
 @pytest.mark.parametrize("states", [(), RUNNING, (*RUNNING, "Succeeded")], ids=["new", "running", "stopping"])
-async def test_a_live_application_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
+async def test_live_application_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     if states:
         await move(client, first.reference, *states)
     second = await submit(client, document(), namespace, stamp(2))
     assert second.adopted
     assert second.reference == first.reference
-    assert (notes(second)[ANNOTATION_TRY_NUMBER], notes(second)[ANNOTATION_TASK_INSTANCE_ID]) == (
+    assert (read_notes(second)[ANNOTATION_TRY_NUMBER], read_notes(second)[ANNOTATION_TASK_INSTANCE_ID]) == (
         "2",
         stamp(2).task_instance_id,
     )
@@ -93,7 +93,7 @@ async def test_concurrent_tries_share_one_application(
     monkeypatch.setattr(client, "create", create_late)
     made = await submit(client, document(), namespace, stamp(slow))
     assert made.adopted
-    assert await names(client, namespace) == [stamp(other).build_default_name()]
+    assert await list_names(client, namespace) == [stamp(other).build_default_name()]
 
 
 async def test_unacknowledged_success_is_adopted(client: KubeClient, namespace: str) -> None:
@@ -122,14 +122,14 @@ async def test_acknowledge_of_deleted_application_returns_false(client: KubeClie
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
-async def test_a_failed_application_is_kept_and_a_new_one_created(
+async def test_failed_application_is_kept_and_a_new_one_created(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *states)
     second = await submit(client, document(), namespace, stamp(2))
     assert not second.adopted
-    assert await names(client, namespace) == [first.reference.name, second.reference.name]
+    assert await list_names(client, namespace) == [first.reference.name, second.reference.name]
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
@@ -148,7 +148,7 @@ async def test_acknowledged_failure_is_not_adopted_by_the_same_try(client: KubeC
     assert not (await submit(client, document("pi"), namespace, stamp(1))).adopted
 
 
-async def test_a_failure_that_will_be_restarted_is_adopted(client: KubeClient, namespace: str) -> None:
+async def test_failure_that_will_be_restarted_is_adopted(client: KubeClient, namespace: str) -> None:
     restarting = document(applicationTolerations={"restartConfig": {"restartPolicy": "OnFailure"}})
     first = await submit(client, restarting, namespace, stamp(1))
     await move(client, first.reference, *RUNNING, "Failed")
@@ -161,7 +161,7 @@ async def test_next_try_reuses_the_name_of_a_failed_application(client: KubeClie
     second = await submit(client, document("pi"), namespace, stamp(2))
     assert not second.adopted
     assert second.reference.uid != first.reference.uid
-    assert await names(client, namespace) == ["pi"]
+    assert await list_names(client, namespace) == ["pi"]
 
 
 async def test_submit_waits_for_application_under_deletion(client: KubeClient, namespace: str) -> None:
@@ -175,7 +175,7 @@ async def test_submit_waits_for_application_under_deletion(client: KubeClient, n
     assert second.reference.uid != first.reference.uid
 
 
-async def test_an_application_that_is_deleted_while_it_is_adopted_is_replaced(
+async def test_application_that_is_deleted_while_it_is_adopted_is_replaced(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = document()
@@ -192,7 +192,7 @@ async def test_an_application_that_is_deleted_while_it_is_adopted_is_replaced(
     second = await submit(client, document(), namespace, stamp(2))
     await patch(SPARK_APPLICATIONS, first.reference.name, namespace, {"metadata": {"finalizers": None}})
     assert not second.adopted
-    assert await names(client, namespace) == [second.reference.name]
+    assert await list_names(client, namespace) == [second.reference.name]
 
 
 def before_clear() -> Any:
@@ -205,7 +205,7 @@ def after_clear() -> Any:
 
 @pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
 @pytest.mark.parametrize("states", [(), RUNNING], ids=["new", "running"])
-async def test_a_cleared_task_replaces_its_live_application(
+async def test_cleared_task_replaces_its_live_application(
     client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None
 ) -> None:
     first = await submit(client, document(name), namespace, before_clear())
@@ -214,20 +214,20 @@ async def test_a_cleared_task_replaces_its_live_application(
     second = await submit(client, document(name, pyFiles="local:///fixed.py"), namespace, after_clear())
     assert not second.adopted
     assert second.resource["spec"]["pyFiles"] == "local:///fixed.py"
-    assert await names(client, namespace) == [second.reference.name]
+    assert await list_names(client, namespace) == [second.reference.name]
 
 
-async def test_a_try_after_the_cleared_one_was_lost_still_replaces_the_old_application(
+async def test_try_after_the_cleared_one_was_lost_still_replaces_the_old_application(
     client: KubeClient, namespace: str
 ) -> None:
     first = await submit(client, document(), namespace, before_clear())
     third = await submit(client, document(), namespace, stamp(3, max_tries=2))
     assert not third.adopted
     assert third.reference.uid != first.reference.uid
-    assert await names(client, namespace) == [third.reference.name]
+    assert await list_names(client, namespace) == [third.reference.name]
 
 
-async def test_a_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, namespace: str) -> None:
+async def test_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, namespace: str) -> None:
     await submit(client, document(), namespace, stamp(1, max_tries=1))
     second = await submit(client, document(), namespace, stamp(2, max_tries=2))
     third = await submit(client, document(), namespace, stamp(3, max_tries=2))
@@ -243,10 +243,10 @@ async def test_cleared_task_keeps_finished_application_and_creates_a_new_one(
     await move(client, first.reference, *states)
     second = await submit(client, document(), namespace, after_clear())
     assert not second.adopted
-    assert await names(client, namespace) == [first.reference.name, second.reference.name]
+    assert await list_names(client, namespace) == [first.reference.name, second.reference.name]
 
 
-async def test_a_cleared_task_waits_for_an_application_that_its_trigger_has_deleted(
+async def test_cleared_task_waits_for_an_application_that_its_trigger_has_deleted(
     client: KubeClient, namespace: str
 ) -> None:
     held = document()
@@ -256,14 +256,14 @@ async def test_a_cleared_task_waits_for_an_application_that_its_trigger_has_dele
     waiting = asyncio.create_task(submit(client, document(), namespace, after_clear()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
-    assert await names(client, namespace) == [first.reference.name]
+    assert await list_names(client, namespace) == [first.reference.name]
     await client.patch(SPARK_APPLICATIONS, first.reference.name, namespace, {"metadata": {"finalizers": None}})
     second = await asyncio.wait_for(waiting, 30)
-    assert await names(client, namespace) == [second.reference.name]
+    assert await list_names(client, namespace) == [second.reference.name]
 
 
 @pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
-async def test_a_cancelled_trigger_and_the_new_try_leave_one_application(
+async def test_cancelled_trigger_and_the_new_try_leave_one_application(
     client: KubeClient, namespace: str, name: str | None
 ) -> None:
     first = await submit(client, document(name), namespace, before_clear())
@@ -272,7 +272,7 @@ async def test_a_cancelled_trigger_and_the_new_try_leave_one_application(
     )
     assert await cancel(client, first.reference, before_clear()) is CancelOutcome.GONE
     assert second.reference.uid != first.reference.uid
-    assert await names(client, namespace) == [second.reference.name]
+    assert await list_names(client, namespace) == [second.reference.name]
 
 
 async def test_overtaken_try_does_not_become_owner_again(client: KubeClient, namespace: str) -> None:
@@ -280,7 +280,7 @@ async def test_overtaken_try_does_not_become_owner_again(client: KubeClient, nam
     second = await submit(client, document(), namespace, after_clear())
     late = await submit(client, document(), namespace, before_clear())
     assert late.reference == second.reference
-    assert notes(late) == after_clear().build_annotations()
+    assert read_notes(late) == after_clear().build_annotations()
     assert await cancel(client, late.reference, before_clear()) is CancelOutcome.NOT_OURS
 
 
@@ -316,14 +316,14 @@ async def ended_in_an_earlier_run(client: KubeClient, namespace: str, owner: Tas
 
 
 @pytest.mark.parametrize("states", [SUCCEEDED, FAILED], ids=["succeeded", "failed"])
-async def test_an_ended_application_of_an_earlier_run_is_replaced(
+async def test_ended_application_of_an_earlier_run_is_replaced(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
     old = await ended_in_an_earlier_run(client, namespace, earlier_run(), *states)
     made = await submit(client, document("pi"), namespace, stamp())
     assert not made.adopted
     assert made.reference.uid != old.reference.uid
-    assert notes(made) == stamp().build_annotations()
+    assert read_notes(made) == stamp().build_annotations()
 
 
 async def test_submit_waits_for_application_of_earlier_run_under_deletion(client: KubeClient, namespace: str) -> None:
@@ -333,11 +333,11 @@ async def test_submit_waits_for_application_of_earlier_run_under_deletion(client
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
-    assert notes(await asyncio.wait_for(waiting, 30)) == stamp().build_annotations()
+    assert read_notes(await asyncio.wait_for(waiting, 30)) == stamp().build_annotations()
 
 
-async def ended_just_now(client: KubeClient, namespace: str) -> Submission:
-    """An application of an earlier run that has succeeded, which its task has not recorded."""
+async def submit_ended_just_now(client: KubeClient, namespace: str) -> Submission:
+    """Submit an application of an earlier run that succeeded, and whose task has not recorded the result."""
     made = await submit(client, document("pi"), namespace, earlier_run())
     await move(client, made.reference, *SUCCEEDED)
     state = {"currentStateSummary": "ResourceReleased", "lastTransitionTime": datetime.now(UTC).isoformat()}
@@ -350,7 +350,7 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    old = await ended_just_now(client, namespace)
+    old = await submit_ended_just_now(client, namespace)
     waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
@@ -365,7 +365,7 @@ async def test_application_with_unrecorded_recent_result_is_not_deleted(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
-    old = await ended_just_now(client, namespace)
+    old = await submit_ended_just_now(client, namespace)
     with pytest.raises(NameTaken, match=r"run manual__0; it finished .*has not recorded the result yet\. Try again"):
         await submit(client, document("pi"), namespace, stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
@@ -451,7 +451,7 @@ async def test_newest_live_application_is_adopted_and_others_are_reported(
 async def test_concurrent_submissions_create_one_application(client: KubeClient, namespace: str) -> None:
     made = await asyncio.gather(*(submit(client, document(), namespace, stamp()) for _ in range(5)))
     assert len({one.reference for one in made}) == 1
-    assert len(await names(client, namespace)) == 1
+    assert len(await list_names(client, namespace)) == 1
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ async def test_lost_answer_does_not_create_two_applications(
 
     monkeypatch.setattr(client, "create", lose_first_answer)
     made = await submit(client, document(), namespace, stamp())
-    assert await names(client, namespace) == [made.reference.name]
+    assert await list_names(client, namespace) == [made.reference.name]
 
 
 @pytest.mark.parametrize("request_name", ["is_served", "list"])
@@ -498,7 +498,7 @@ async def test_submit_retries_after_temporary_failure(
     monkeypatch.setattr(client, request_name, fail_first)
     made = await submit(client, document(), namespace, stamp())
     assert failed
-    assert await names(client, namespace) == [made.reference.name]
+    assert await list_names(client, namespace) == [made.reference.name]
 
 
 async def test_submit_raises_if_every_answer_is_lost(
@@ -513,21 +513,21 @@ async def test_submit_raises_if_every_answer_is_lost(
         await submit(client, document(), namespace, stamp())
 
 
-async def test_an_invalid_application_is_not_sent(client: KubeClient, namespace: str) -> None:
+async def test_invalid_application_is_not_sent(client: KubeClient, namespace: str) -> None:
     wrong = document("pi", runtimeVersions={})
     with pytest.raises(InvalidResource, match=r"spec.runtimeVersions.sparkVersion: is required"):
         await submit(client, wrong, namespace, stamp())
-    assert await names(client, namespace) == []
+    assert await list_names(client, namespace) == []
 
 
-async def test_a_namespace_that_contradicts_the_document_is_invalid(client: KubeClient, namespace: str) -> None:
+async def test_namespace_that_contradicts_the_document_is_invalid(client: KubeClient, namespace: str) -> None:
     elsewhere = document("pi")
     elsewhere["metadata"]["namespace"] = "elsewhere"
     with pytest.raises(InvalidResource, match=r"metadata.namespace: is 'elsewhere', but"):
         await submit(client, elsewhere, namespace, stamp())
 
 
-async def test_the_namespace_of_the_document_is_used(client: KubeClient, namespace: str) -> None:
+async def test_namespace_of_the_document_is_used(client: KubeClient, namespace: str) -> None:
     there = document("pi")
     there["metadata"]["namespace"] = namespace
     assert (await submit(client, there, None, stamp())).reference.namespace == namespace

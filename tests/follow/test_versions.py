@@ -47,7 +47,7 @@ async def install(client: KubeClient, *versions: str, **which: tuple[str, ...]) 
 
 
 def drop(definition: dict[str, Any], *path: str) -> None:
-    """Take a field out of a definition, as one has it that is older than the field."""
+    """Remove a field from a definition, like a definition that is older than the field."""
     for version in definition["spec"]["versions"]:
         del at(version["schema"]["openAPIV3Schema"], ".".join(path[:-1]))["properties"][path[-1]]
 
@@ -68,7 +68,7 @@ def in_version(version: str, name: str = "pi") -> dict[str, object]:
         (("v2", "v1beta1"), "v1", "v1beta1"),
     ],
 )
-async def test_a_served_version_is_kept_and_another_turned_into_the_newest_with_its_fields(
+async def test_served_version_is_kept_and_another_turned_into_the_newest_with_its_fields(
     bare: KubeClient, served: tuple[str, ...], wanted: str, used: str
 ) -> None:
     await install(bare, *served)
@@ -150,7 +150,7 @@ async def test_hub_raises_after_its_patience_while_choosing_a_version() -> None:
 
 
 @pytest.mark.parametrize(("served", "written"), [("v1", "v1alpha1"), ("v1beta1", "v1"), ("v1alpha1", "v1beta1")])
-async def test_an_application_is_submitted_adopted_and_cancelled_in_the_version_that_is_served(
+async def test_application_is_submitted_adopted_and_cancelled_in_the_version_that_is_served(
     bare: KubeClient, caplog: pytest.LogCaptureFixture, served: str, written: str
 ) -> None:
     await install(bare, served)

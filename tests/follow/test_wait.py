@@ -43,7 +43,7 @@ async def test_application_that_ended_before_is_judged_at_once(client: KubeClien
     assert conclusion.ending.verdict.outcome is Outcome.SUCCEEDED
 
 
-async def test_a_deletion_ends_the_wait(client: KubeClient, namespace: str) -> None:
+async def test_deletion_ends_the_wait(client: KubeClient, namespace: str) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
     hub = WatchHub(client)
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))

@@ -43,7 +43,7 @@ async def hub(client: KubeClient) -> AsyncIterator[WatchHub]:
 
 
 class Watches:
-    """The namespaces that were watched, one entry for each watch."""
+    """The namespaces that were watched, with one entry for each watch."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -78,7 +78,7 @@ def state_of(resource: Any) -> str:
 
 
 async def follow_to(hub: WatchHub, reference: ApplicationReference, state: str) -> list[str]:
-    """Follow until the application is in a state; the states seen."""
+    """Follow until the application is in a state, and return the states."""
     seen = []
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         async for resource in contents:
@@ -89,7 +89,7 @@ async def follow_to(hub: WatchHub, reference: ApplicationReference, state: str) 
 
 
 async def follow_to_the_end(hub: WatchHub, reference: ApplicationReference) -> list[str]:
-    """Follow until the application is gone; the states seen."""
+    """Follow until the application is deleted, and return the states."""
     seen: list[str] = []
     with pytest.raises(ApplicationDeleted) as caught:
         await collect(hub, reference, seen)
@@ -204,7 +204,7 @@ async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client
     assert len(hubs) == 1
 
 
-# Faults, scripted: the server says what a real one says on bad days.
+# The server sends scripted faults.
 
 
 @pytest.fixture
@@ -225,30 +225,28 @@ def event(kind: str, *application: Any) -> dict[str, Any]:
     return {"type": kind, "object": stored(*application)}
 
 
-async def test_a_change_during_a_gap_is_not_lost(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_change_during_a_gap_is_not_lost(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored("pi", "u1", "5")), verb="get")
     api.script(page(stored("pi", "u1", "5")), page(stored("pi", "u1", "30", *SUCCEEDED)), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_to(faulty_hub, REFERENCE, "ResourceReleased") == ["RunningHealthy", "ResourceReleased"]
 
 
-async def test_a_deletion_during_a_gap_is_found(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_deletion_during_a_gap_is_found(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), refuse(404, "not found", "NotFound"), verb="get")
     api.script(page(stored()), page(), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
-async def test_a_replacement_during_a_gap_is_a_deletion(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_replacement_during_a_gap_is_a_deletion(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), answer(stored("pi", "u2", "30")), verb="get")
     api.script(page(stored()), page(stored("pi", "u2", "30")), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
-async def test_a_watch_that_lags_behind_a_new_application_does_not_end_it(
-    api: ScriptedApi, faulty_hub: WatchHub
-) -> None:
+async def test_watch_that_lags_behind_a_new_application_does_not_end_it(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     ours = ("pi", "u1", "20")
     api.script(*[answer(stored(*ours))] * 5, verb="get")
     api.script(page(), verb="list")

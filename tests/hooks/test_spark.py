@@ -23,7 +23,7 @@ def define(monkeypatch: pytest.MonkeyPatch, conn_id: str, **extra: Any) -> None:
 
 @pytest.fixture(params=["worker", "trigger"])
 async def read(request: pytest.FixtureRequest) -> Callable[[str | None], Awaitable[ClusterAccess]]:
-    """Both ways to the same answer: the synchronous one of a worker, the asynchronous one of a trigger."""
+    """Both functions: the synchronous one for workers and the asynchronous one for triggers."""
     if request.param == "trigger":
         return async_read_access
 
@@ -33,7 +33,7 @@ async def read(request: pytest.FixtureRequest) -> Callable[[str | None], Awaitab
     return read_as_a_worker
 
 
-async def test_a_connection_with_a_kubeconfig_path(
+async def test_connection_with_a_kubeconfig_path(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
     define(monkeypatch, "spark", kube_config_path="/etc/kubeconfig", cluster_context="prod", namespace="jobs")
@@ -46,7 +46,7 @@ async def test_a_connection_with_a_kubeconfig_path(
 
 
 @pytest.mark.parametrize("value", [KUBECONFIG, json.dumps(KUBECONFIG)], ids=["object", "text"])
-async def test_a_connection_that_holds_the_kubeconfig(
+async def test_connection_that_holds_the_kubeconfig(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]], value: dict[str, Any] | str
 ) -> None:
     define(monkeypatch, "spark", kube_config=value)
@@ -54,7 +54,7 @@ async def test_a_connection_that_holds_the_kubeconfig(
     assert access.kubeconfig_document == KUBECONFIG
 
 
-async def test_the_service_account_of_the_pod(
+async def test_service_account_of_the_pod(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
     define(monkeypatch, "spark", in_cluster=True)
@@ -75,7 +75,7 @@ def test_fields_of_old_releases_carry_a_prefix() -> None:
 
 
 @pytest.mark.parametrize("conn_id", [None, "kubernetes_default"])
-async def test_the_default_connection_need_not_exist(
+async def test_default_connection_need_not_exist(
     read: Callable[[str | None], Awaitable[ClusterAccess]], conn_id: str | None
 ) -> None:
     access = await read(conn_id)
@@ -121,7 +121,7 @@ def test_invalid_kubeconfig_is_rejected_without_quoting_it(value: str) -> None:
     assert caught.value.__cause__ is None
 
 
-async def test_a_connection_can_be_read_again_after_it_was_edited(
+async def test_connection_can_be_read_again_after_it_was_edited(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
     define(monkeypatch, "spark", kube_config_path="/etc/one")
@@ -133,7 +133,7 @@ async def test_a_connection_can_be_read_again_after_it_was_edited(
     assert latest.source == access.source == "connection 'spark'"
 
 
-async def test_a_default_connection_that_was_deleted_is_not_replaced_by_another_cluster(
+async def test_default_connection_that_was_deleted_is_not_replaced_by_another_cluster(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
     define(monkeypatch, "kubernetes_default", kube_config_path="/etc/one")

@@ -1,4 +1,4 @@
-"""A server certificate that nobody vouches for."""
+"""A server certificate that no authority has signed."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """The context of a server on 127.0.0.1; its certificate is left in `certificate.pem`."""
+    """Return the TLS context of a server on 127.0.0.1, and write its certificate to `certificate.pem`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
     now = datetime.now(UTC)

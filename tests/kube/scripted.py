@@ -1,4 +1,4 @@
-"""A server that answers what it is told, to show the client every fault that a real one has only on bad days."""
+"""A server with scripted answers, which shows the client faults that a real server rarely has."""
 
 import asyncio
 import json
@@ -31,9 +31,9 @@ class Seen:
 
 @dataclass
 class ScriptedApi:
-    """Answers requests in the order of the script, and any beyond it with 500.
+    """Answers requests in the order of the script, and further requests with 500.
 
-    Where requests race, each verb (`get`, `list`, `watch`, `log`) may have a script of its own.
+    If requests race, each verb (`get`, `list`, `watch`, `log`) can have its own script.
     """
 
     answers: list[Answer] = field(default_factory=list)
@@ -124,7 +124,7 @@ def refuse(code: int, message: str = "", reason: str = "", **headers: str) -> An
 
 
 def deny(verb: str, resource: str, group: str = "") -> Answer:
-    """Refuse as the API server does where no role allows a call in the namespace `jobs`."""
+    """Reject a request like the API server, if no role permits it in the namespace `jobs`."""
     what = f'cannot {verb} resource "{resource}" in API group "{group}" in the namespace "jobs"'
     return refuse(403, f'{resource} is forbidden: User "somebody" {what}', "Forbidden")
 
@@ -160,7 +160,7 @@ def hang_up() -> Answer:
 
 
 def stream(*lines: Any, cut: bool = False, hold: bool = False) -> Answer:
-    """Stream lines (JSON where they are no bytes), then end politely, cut the connection or stay."""
+    """Stream lines (objects as JSON), then end the answer, interrupt the connection or keep it open."""
 
     async def respond(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()

@@ -1,4 +1,4 @@
-"""Reading JSON of any depth: the API server stores what most parsers cannot follow."""
+"""JSON of any depth is read: the API server stores objects that are too deep for most parsers."""
 
 import pytest
 

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.bounded_yaml import (
 
 
 def bomb(item: str, first: str, levels: int = 12) -> str:
-    """Aliases of aliases: ten times as many values at each level, each level written as `item`."""
+    """Return aliases of aliases: ten times as many values at each level, each level written as `item`."""
     ten = [", ".join([f"*a{level}"] * 10) for level in range(levels)]
     lines = [f"a{level}: &a{level} {item.format(ten[level - 1])}" for level in range(1, levels)]
     return "\n".join([f"a0: &a0 {first}", *lines])

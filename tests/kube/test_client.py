@@ -45,7 +45,7 @@ async def logged(client: KubeClient, **options: object) -> list[str]:
         return [line async for line in lines]
 
 
-async def test_a_request_carries_its_credentials_and_asks_for_json(api: ScriptedApi, client: KubeClient) -> None:
+async def test_request_carries_its_credentials_and_asks_for_json(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer(POD))
     assert await client.get(PODS, "a", "jobs") == POD
     (seen,) = api.requests
@@ -62,7 +62,7 @@ async def test_kinds_without_a_namespace_have_none_in_their_path(api: ScriptedAp
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a?x=y", "%2e%2e"])
-async def test_a_name_that_would_address_something_else_is_not_sent(
+async def test_name_that_would_address_something_else_is_not_sent(
     api: ScriptedApi, client: KubeClient, name: str
 ) -> None:
     with pytest.raises(BadRequest, match="not a valid name"):
@@ -70,7 +70,7 @@ async def test_a_name_that_would_address_something_else_is_not_sent(
     assert api.requests == []
 
 
-async def test_a_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -> None:
+async def test_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -> None:
     api.script(page({"metadata": {"name": "a"}}, token="more"), page({"metadata": {"name": "b"}}))
     found = await client.list(PODS, "jobs", label_selector="x=y")
     assert [item["metadata"]["name"] for item in found.items] == ["a", "b"]
@@ -102,7 +102,7 @@ async def test_patch_has_the_content_type_of_its_format(api: ScriptedApi, client
     assert apply.query == {"fieldManager": "me", "force": "true"}
 
 
-async def test_a_deletion_carries_its_preconditions(api: ScriptedApi, client: KubeClient) -> None:
+async def test_deletion_carries_its_preconditions(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer({}), answer({}))
     await client.delete(PODS, "a", "jobs")
     await client.delete(PODS, "a", "jobs", propagation="Background", grace_seconds=0, uid="u", resource_version="7")
@@ -130,7 +130,7 @@ async def test_read_is_repeated_after_temporary_failure(api: ScriptedApi, client
     assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_a_read_is_given_up_after_a_few_attempts(api: ScriptedApi, client: KubeClient) -> None:
+async def test_read_is_given_up_after_a_few_attempts(api: ScriptedApi, client: KubeClient) -> None:
     api.script(*[refuse(503, "overloaded")] * 9)
     with pytest.raises(ServerError, match="overloaded"):
         await client.get(PODS, "a", "jobs")
@@ -167,7 +167,7 @@ async def test_answer_that_is_not_an_object_is_an_error(api: ScriptedApi, client
         await client.get(PODS, "a", "jobs")
 
 
-async def test_a_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) -> None:
+async def test_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) -> None:
     api.script(*[answer({}, 302, Location="/login")] * 4)
     with pytest.raises(ServerError, match="it is not a Kubernetes API server"):
         await client.create(PODS, POD, "jobs")
@@ -196,14 +196,14 @@ async def test_slow_server_times_out(api: ScriptedApi, client: KubeClient, monke
         await client.get(PODS, "a", "jobs")
 
 
-async def test_a_refused_token_is_an_error_with_advice(api: ScriptedApi, client: KubeClient) -> None:
+async def test_refused_token_is_an_error_with_advice(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(401, "Unauthorized", "Unauthorized"))
     with pytest.raises(Unauthorized, match="renew the token of user 'u' in") as caught:
         await client.get(PODS, "a", "jobs")
     assert "secret-token" not in str(caught.value)
 
 
-async def test_a_kind_is_served_in_the_versions_that_list_it(api: ScriptedApi, client: KubeClient) -> None:
+async def test_kind_is_served_in_the_versions_that_list_it(api: ScriptedApi, client: KubeClient) -> None:
     kinds = {"resources": [{"name": "sparkclusters"}, {"name": "sparkclusters/status"}]}
     api.script(answer(kinds), answer(kinds), refuse(404, "404 page not found"))
     assert await client.is_served(SPARK_CLUSTERS)
@@ -219,7 +219,7 @@ async def test_versions_of_a_group_are_listed(api: ScriptedApi, client: KubeClie
     assert {request.path for request in api.requests} == {"/apis/spark.apache.org"}
 
 
-async def test_a_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeClient) -> None:
+async def test_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeClient) -> None:
     large = event("MODIFIED", "b", "7", annotations={"x": "y" * 3_000_000})
     api.script(stream(event("ADDED", "a", "6"), large, event("BOOKMARK", version="9")))
     events = await watched(client)
@@ -283,7 +283,7 @@ async def test_endless_log_line_is_cut(api: ScriptedApi, client: KubeClient) -> 
     assert [len(line) for line in lines] == [64 * 1024, 4]
 
 
-async def test_a_refused_log_names_the_subresource(api: ScriptedApi, client: KubeClient) -> None:
+async def test_refused_log_names_the_subresource(api: ScriptedApi, client: KubeClient) -> None:
     api.script(deny("get", "pods/log"))
     with pytest.raises(KubeError, match='"get" on pods/log in namespace jobs'):
         await logged(client)

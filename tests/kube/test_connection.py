@@ -30,7 +30,7 @@ def no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def eager_reload(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Credentials may be read again at once."""
+    """Allow credentials to be reloaded at once."""
     monkeypatch.setattr(credentials, "SHORTEST_RELOAD_SECONDS", 0.0)
 
 
@@ -41,7 +41,7 @@ def written(path: Path, document: Any) -> Path:
 
 
 def plugin(path: Path, script: str) -> dict[str, Any]:
-    """The user of a kubeconfig whose token a shell script prints."""
+    """Return the user of a kubeconfig whose token a shell script prints."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(path)}}
@@ -60,12 +60,12 @@ async def server_of(access: ClusterAccess) -> tuple[str, str]:
         return client.server, client.default_namespace
 
 
-async def test_a_kubeconfig_file_names_server_and_namespace(tmp_path: Path) -> None:
+async def test_kubeconfig_file_names_server_and_namespace(tmp_path: Path) -> None:
     file = written(tmp_path / "config", kubeconfig("https://k:6443/prefix/"))
     assert await server_of(ClusterAccess(kubeconfig=file)) == ("https://k:6443/prefix", "jobs")
 
 
-async def test_the_namespace_of_the_connection_wins() -> None:
+async def test_namespace_of_the_connection_wins() -> None:
     access = ClusterAccess(kubeconfig_document=kubeconfig("https://k"), namespace="mine")
     assert await server_of(access) == ("https://k", "mine")
 
@@ -76,12 +76,12 @@ async def test_without_any_namespace_it_is_default() -> None:
     assert await server_of(ClusterAccess(kubeconfig_document=document)) == ("https://k", "default")
 
 
-async def test_the_usual_file_is_found(tmp_path: Path) -> None:
+async def test_usual_file_is_found(tmp_path: Path) -> None:
     written(tmp_path / "home" / ".kube" / "config", kubeconfig("https://usual"))
     assert (await server_of(ClusterAccess()))[0] == "https://usual"
 
 
-async def test_the_variable_may_name_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variable_may_name_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = written(tmp_path / "one", kubeconfig("https://one"))
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'absent'}:{file}")
     assert (await server_of(ClusterAccess()))[0] == "https://one"
@@ -105,7 +105,7 @@ async def test_plugin_of_the_first_file_with_a_current_context_is_run(tmp_path: 
         ({**kubeconfig("https://k"), "clusters": []}, "cannot be used"),
     ],
 )
-async def test_a_broken_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+async def test_broken_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
     file = written(tmp_path / "config", content)
     with pytest.raises(ConfigurationError, match=message) as caught:
         await open_client(ClusterAccess(kubeconfig=file))
@@ -139,19 +139,19 @@ async def test_invalid_server_address_is_rejected(server: str) -> None:
 
 
 @pytest.mark.parametrize("proxy", ["me:hunter2@proxy:3128", "socks5://me:hunter2@proxy", "http://", "http://[hunter2"])
-async def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(proxy: str) -> None:
+async def test_proxy_that_cannot_be_used_is_refused_and_not_shown(proxy: str) -> None:
     document = kubeconfig("https://k", None, **{"proxy-url": proxy})
     with pytest.raises(ConfigurationError, match="the proxy-url of the cluster must begin with http://") as caught:
         await open_client(ClusterAccess(kubeconfig_document=document))
     assert "hunter2" not in str(caught.value)
 
 
-async def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+async def test_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=rf"kubeconfig {tmp_path} is not a file"):
         await open_client(ClusterAccess(kubeconfig=tmp_path))
 
 
-async def test_a_kubeconfig_of_more_than_16_mib_is_refused_unread(tmp_path: Path) -> None:
+async def test_kubeconfig_of_more_than_16_mib_is_refused_unread(tmp_path: Path) -> None:
     file = tmp_path / "config"
     with file.open("wb") as stream:
         stream.truncate(20 << 20)
@@ -166,18 +166,18 @@ async def test_kubeconfig_that_is_not_text_is_refused_in_plain_words(tmp_path: P
         await server_of(ClusterAccess(kubeconfig=file))
 
 
-async def test_an_absent_file_is_named() -> None:
+async def test_absent_file_is_named() -> None:
     with pytest.raises(ConfigurationError, match="kubeconfig /no/such/file does not exist"):
         await open_client(ClusterAccess(kubeconfig="/no/such/file"))
 
 
-async def test_an_absent_file_of_the_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_absent_file_of_the_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/no/such/file")
     with pytest.raises(ConfigurationError, match=r"\(\$KUBECONFIG\) does not exist"):
         await open_client(ClusterAccess())
 
 
-async def test_an_unknown_context_is_named() -> None:
+async def test_unknown_context_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"\(context other\)"):
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig("https://k"), context="other"))
 
@@ -192,14 +192,14 @@ async def test_missing_service_account_of_pod_is_reported() -> None:
         await open_client(ClusterAccess(in_cluster=True))
 
 
-async def test_an_unreadable_certificate_authority_is_named(tmp_path: Path) -> None:
+async def test_unreadable_certificate_authority_is_named(tmp_path: Path) -> None:
     authority = written(tmp_path / "ca", "no certificate")
     document = kubeconfig("https://k", None, **{"certificate-authority": str(authority)})
     with pytest.raises(ConfigurationError, match="certificate authority or client certificate for https://k"):
         await open_client(ClusterAccess(kubeconfig_document=document))
 
 
-async def test_a_server_that_is_down_is_named() -> None:
+async def test_server_that_is_down_is_named() -> None:
     url = f"http://127.0.0.1:{unused_port()}"
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig(url))) as client:
         with pytest.raises(Unreachable) as caught:
@@ -207,7 +207,7 @@ async def test_a_server_that_is_down_is_named() -> None:
     assert str(caught.value).endswith(f"could not reach {url}: Connection refused")
 
 
-async def test_a_server_without_tls_is_named() -> None:
+async def test_server_without_tls_is_named() -> None:
     def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -241,7 +241,7 @@ async def test_authority_of_the_kubeconfig_is_trusted(tmp_path: Path) -> None:
             assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
+async def test_proxy_of_the_environment_is_not_used_for_this_machine(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
@@ -285,7 +285,7 @@ async def test_keys_of_a_kubeconfig_are_not_left_on_disk(tmp_path: Path, monkeyp
     assert made == [0o700] * 2
 
 
-async def test_a_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse_to_write() -> str:
         raise FileNotFoundError(ENOENT, "No usable temporary directory found")
 
@@ -297,7 +297,7 @@ async def test_a_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("eager_reload")
-async def test_a_token_file_is_read_again_when_its_token_is_refused(api: ScriptedApi, tmp_path: Path) -> None:
+async def test_token_file_is_read_again_when_its_token_is_refused(api: ScriptedApi, tmp_path: Path) -> None:
     token = written(tmp_path / "token", "old")
     api.script(refuse(401), answer(POD))
     async with await client_of(api, {"tokenFile": str(token)}) as client:
@@ -351,7 +351,7 @@ async def test_rejected_token_is_not_sent_again(api: ScriptedApi) -> None:
     assert len(api.requests) == 1
 
 
-async def test_a_credential_plugin_that_fails_is_named(tmp_path: Path) -> None:
+async def test_credential_plugin_that_fails_is_named(tmp_path: Path) -> None:
     document = kubeconfig("https://k", plugin(tmp_path / "plugin", "exit 3"))
     with pytest.raises(ConfigurationError, match=r"credential plugin '.*/plugin' returned no credentials"):
         await open_client(ClusterAccess(kubeconfig_document=document))

@@ -38,7 +38,7 @@ def test_forbidden_request_names_the_missing_permission() -> None:
     assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
 
 
-def test_a_forbidden_call_in_all_namespaces_says_so() -> None:
+def test_forbidden_call_in_all_namespaces_says_so() -> None:
     said = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
     assert str(error(403, "Forbidden", said, namespace=None)).endswith('grant the verb "create" on pods cluster-wide')
 
@@ -76,7 +76,7 @@ def test_missing_object_has_no_advice() -> None:
     assert str(missing) == 'could not get pods a in namespace jobs: pods "a" not found'
 
 
-def test_a_message_of_several_lines_becomes_one() -> None:
+def test_message_of_several_lines_becomes_one() -> None:
     assert "\n" not in str(error(422, "Invalid", "spec:\n  * a\n  * b"))
 
 

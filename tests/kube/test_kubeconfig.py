@@ -16,41 +16,41 @@ from tests.kube.certificates import self_signed
 from tests.kube.scripted import kubeconfig
 
 
-def opened(document: dict[str, Any], folder: Path = Path("/folder"), context: str | None = None) -> Access:
+def open_document(document: dict[str, Any], folder: Path = Path("/folder"), context: str | None = None) -> Access:
     with ExitStack() as files:
         return open_choice(choose([Document(document, folder)], context), files, lambda: folder / "keys")
 
 
 async def test_password_is_sent_with_basic_authentication() -> None:
-    access = opened(kubeconfig("https://k", {"username": "me", "password": "p:w"}))
+    access = open_document(kubeconfig("https://k", {"username": "me", "password": "p:w"}))
     assert await access.headers() == {"Authorization": f"Basic {b64encode(b'me:p:w').decode()}"}
 
 
-async def test_a_user_without_credentials_sends_none() -> None:
-    assert await opened(kubeconfig("https://k", {})).headers() == {}
+async def test_user_without_credentials_sends_none() -> None:
+    assert await open_document(kubeconfig("https://k", {})).headers() == {}
 
 
-async def test_a_context_without_a_user_sends_none() -> None:
+async def test_context_without_a_user_sends_none() -> None:
     document = kubeconfig("https://k")
     del document["contexts"][0]["context"]["user"]
-    assert await opened(document).headers() == {}
+    assert await open_document(document).headers() == {}
 
 
-async def test_the_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
+async def test_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t\n")
-    access = opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+    access = open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
     assert await access.headers() == {"Authorization": "Bearer t"}
 
 
-def test_an_absent_token_file_is_named(tmp_path: Path) -> None:
+def test_absent_token_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match=r"could not read the tokenFile .*/token: No such file"):
-        opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+        open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
 def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xff\xfe")
     with pytest.raises(Unusable, match=r"the tokenFile .*/token is not UTF-8 text"):
-        opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+        open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
 def test_endpoint_has_the_settings_of_the_cluster(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_endpoint_has_the_settings_of_the_cluster(tmp_path: Path) -> None:
         "tls-server-name": "api",
         "proxy-url": "http://proxy",
     }
-    endpoint = opened(kubeconfig("https://k/", **cluster), tmp_path).endpoint
+    endpoint = open_document(kubeconfig("https://k/", **cluster), tmp_path).endpoint
     assert (endpoint.server, endpoint.namespace) == ("https://k", "jobs")
     assert endpoint.authority_file == str(tmp_path / "ca.crt")
     assert (endpoint.verify_ssl, endpoint.tls_server_name, endpoint.proxy) == (False, "api", "http://proxy")
@@ -73,7 +73,7 @@ def test_authority_in_the_document_overrides_a_file(tmp_path: Path) -> None:
         "certificate-authority": "ca.crt",
         "certificate-authority-data": b64encode(b"PEM").decode(),
     }
-    endpoint = opened(kubeconfig("https://k", **cluster), tmp_path).endpoint
+    endpoint = open_document(kubeconfig("https://k", **cluster), tmp_path).endpoint
     assert (endpoint.authority, endpoint.authority_file) == ("PEM", None)
 
 
@@ -96,13 +96,13 @@ def test_unusable_field_is_named(cluster: dict[str, Any], user: dict[str, Any], 
     document = kubeconfig("https://k", user)
     document["clusters"][0]["cluster"] |= cluster
     with pytest.raises(Unusable) as caught:
-        opened(document)
+        open_document(document)
     assert str(caught.value) == message
 
 
 def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
     with pytest.raises(Malformed) as caught:
-        opened(kubeconfig("https://k", {"token": 12345}))
+        open_document(kubeconfig("https://k", {"token": 12345}))
     assert str(caught.value) == "token of user 'u' must be a string"
 
 
@@ -115,16 +115,16 @@ def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
         ({"contexts": [{"name": "main", "context": {"user": "u"}}]}, "context 'main' has no cluster"),
     ],
 )
-def test_a_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
+def test_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(Unusable) as caught:
-        opened({**kubeconfig("https://k"), **change})
+        open_document({**kubeconfig("https://k"), **change})
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("change", [{"clusters": {}}, {"clusters": ["c"]}, {"contexts": "main"}])
 def test_invalid_structure_is_reported(change: dict[str, Any]) -> None:
     with pytest.raises((Malformed, Unusable)):
-        opened({**kubeconfig("https://k"), **change})
+        open_document({**kubeconfig("https://k"), **change})
 
 
 def test_first_file_with_a_name_is_used(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_first_file_with_a_name_is_used(tmp_path: Path) -> None:
     assert choice.user.get_path("tokenFile") == tmp_path / "one" / "token"
 
 
-def written(folder: Path, **documents: Any) -> list[Document]:
-    """The documents, each in a file, read in their order; None is an empty file."""
+def write_documents(folder: Path, **documents: Any) -> list[Document]:
+    """Write each document to a file and read the files in order. None is an empty file."""
     files = [folder / name for name in documents]
     for file, content in zip(files, documents.values(), strict=True):
         file.write_text("" if content is None else yaml.safe_dump(content))
@@ -151,22 +151,25 @@ def written(folder: Path, **documents: Any) -> list[Document]:
 @pytest.mark.parametrize("second", ["other", "", None])
 def test_first_file_with_a_current_context_is_used(tmp_path: Path, second: str | None) -> None:
     one, two = kubeconfig("https://one"), {"current-context": second}
-    for documents in (written(tmp_path, one=one, two=two), written(tmp_path, one={"current-context": ""}, two=one)):
+    for documents in (
+        write_documents(tmp_path, one=one, two=two),
+        write_documents(tmp_path, one={"current-context": ""}, two=one),
+    ):
         assert choose(documents, None).context == "main"
 
 
 @pytest.mark.parametrize("order", [("full", "empty"), ("empty", "full")])
 def test_empty_file_among_several_is_ignored(tmp_path: Path, order: tuple[str, str]) -> None:
     contents = {"full": kubeconfig("https://one"), "empty": None}
-    choice = choose(written(tmp_path, **{name: contents[name] for name in order}), None)
+    choice = choose(write_documents(tmp_path, **{name: contents[name] for name in order}), None)
     assert choice.cluster.get_text("server") == "https://one"
 
 
-def test_an_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
+def test_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
     self_signed(tmp_path)
     data = "# Zertifizierungsstelle Zürich\n".encode() + (tmp_path / "certificate.pem").read_bytes()
     cluster: dict[str, Any] = {"certificate-authority-data": b64encode(data).decode()}
-    assert build_tls_context(opened(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
+    assert build_tls_context(open_document(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
 
 
 @pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
@@ -174,7 +177,7 @@ def test_plugin_or_provider_needs_the_official_client(user: dict[str, Any]) -> N
     assert choose([Document(kubeconfig("https://k", user), Path())], None).needs_plugin
 
 
-def test_a_token_is_read_without_the_models_of_the_official_client(tmp_path: Path) -> None:
+def test_token_is_read_without_the_models_of_the_official_client(tmp_path: Path) -> None:
     (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig("https://k")))
     program = (
         "import asyncio, sys\n"
@@ -197,7 +200,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_a_pod_finds_its_server_and_reads_its_token_again(account: Path) -> None:
+async def test_pod_finds_its_server_and_reads_its_token_again(account: Path) -> None:
     access = open_service_account(account)
     assert (access.endpoint.server, access.endpoint.namespace) == ("https://[fd00::1]:443", "mine")
     assert access.endpoint.authority_file == str(account / "ca.crt")
@@ -208,7 +211,7 @@ async def test_a_pod_finds_its_server_and_reads_its_token_again(account: Path) -
 
 
 @pytest.mark.parametrize("name", ["token", "ca.crt"])
-def test_a_missing_file_of_the_account_is_named(account: Path, name: str) -> None:
+def test_missing_file_of_the_account_is_named(account: Path, name: str) -> None:
     (account / name).unlink()
     with pytest.raises(Unusable, match=name):
         open_service_account(account)

@@ -1,4 +1,4 @@
-"""A client reads its configuration again when the API server cannot be reached or rejects the credentials."""
+"""A client reads its configuration again when the API server is unreachable or rejects the credentials."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ def tokens(api: ScriptedApi) -> list[str]:
     return [seen.headers["Authorization"].removeprefix("Bearer ") for seen in api.requests]
 
 
-async def test_a_request_reaches_the_new_address_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
+async def test_request_reaches_the_new_address_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
     api.script(answer(POD), answer(POD))
     async with await open_client(write(file, nowhere())) as client:
         write(file, kubeconfig(api.url))
@@ -70,7 +70,7 @@ async def test_a_request_reaches_the_new_address_of_the_kubeconfig(api: Scripted
         assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_a_request_is_sent_again_with_the_new_token_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
+async def test_request_is_sent_again_with_the_new_token_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
     api.script(refuse(401), answer(POD))
     async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
         write(file, kubeconfig(api.url, {"token": "new"}))
@@ -78,7 +78,7 @@ async def test_a_request_is_sent_again_with_the_new_token_of_the_kubeconfig(api:
     assert tokens(api) == ["old", "new"]
 
 
-async def test_a_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path: Path, file: Path) -> None:
+async def test_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path: Path, file: Path) -> None:
     other_folder = tmp_path / "other"
     other_folder.mkdir()
     self_signed(other_folder)
@@ -104,7 +104,7 @@ async def test_unchanged_configuration_does_not_replace_the_link(api: ScriptedAp
     assert len(api.requests) == 1
 
 
-async def test_a_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_old_one(
+async def test_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_old_one(
     api: ScriptedApi, file: Path
 ) -> None:
     api.script(refuse(401), refuse(401), refuse(401), answer(POD))
@@ -120,7 +120,7 @@ async def test_a_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the
         assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_a_changed_connection_is_read_again_from_its_origin(api: ScriptedApi) -> None:
+async def test_changed_connection_is_read_again_from_its_origin(api: ScriptedApi) -> None:
     async def reread() -> ClusterAccess:
         return ClusterAccess(kubeconfig_document=kubeconfig(api.url, {"token": "new"}), origin="connection 'spark'")
 
@@ -132,7 +132,7 @@ async def test_a_changed_connection_is_read_again_from_its_origin(api: ScriptedA
     assert tokens(api) == ["old", "new"]
 
 
-async def test_an_origin_that_fails_leaves_the_files_of_the_configuration(api: ScriptedApi, file: Path) -> None:
+async def test_origin_that_fails_leaves_the_files_of_the_configuration(api: ScriptedApi, file: Path) -> None:
     async def reread() -> ClusterAccess:
         raise LookupError("Airflow does not answer")
 
@@ -143,9 +143,7 @@ async def test_an_origin_that_fails_leaves_the_files_of_the_configuration(api: S
         assert await client.get(PODS, "a", "jobs") == POD
 
 
-async def test_the_token_and_the_authority_of_a_pod_are_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with scripted_api(self_signed(tmp_path)) as api:
         host, port = api.url.removeprefix("https://").split(":")
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
@@ -204,7 +202,7 @@ async def test_watch_does_not_use_the_old_version_at_another_server(
         async with aclosing(changes) as stream_of_changes, asyncio.timeout(30):
             assert await anext(stream_of_changes) == Listed([_pod("a")])
             write(file, kubeconfig(other.url))
-            # The old server answers 500 once its script is over.
+            # The old server answers 500 after the end of its script.
             assert await anext(stream_of_changes) == Listed([_pod("b")])
 
 
@@ -217,7 +215,7 @@ async def test_watch_does_not_use_the_old_version_at_another_server(
         ({}, "add credentials for user 'u'"),
     ],
 )
-async def test_a_401_names_what_to_renew_and_where(
+async def test_401_names_what_to_renew_and_where(
     api: ScriptedApi, file: Path, tmp_path: Path, user: dict[str, str], renewal: str
 ) -> None:
     (tmp_path / "token").write_text("secret")
@@ -289,7 +287,7 @@ async def test_many_failures_at_once_read_the_configuration_once(file: Path, mon
     assert len(readings) == 1
 
 
-async def test_a_plugin_is_run_again_when_its_client_certificate_is_rejected(tmp_path: Path, file: Path) -> None:
+async def test_plugin_is_run_again_when_its_client_certificate_is_rejected(tmp_path: Path, file: Path) -> None:
     calls = tmp_path / "calls"
     async with scripted_api(self_signed(tmp_path)) as api:
         pem = {name: (tmp_path / f"{name}.pem").read_text() for name in ("certificate", "key")}

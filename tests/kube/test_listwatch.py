@@ -26,17 +26,17 @@ def follow(client: KubeClient, errors: list[KubeError] | None = None) -> AsyncGe
 
 
 async def take(count: int, changes: AsyncGenerator[Change, None]) -> list[str]:
-    """The next changes in short: `list a b`, `changed a`, `removed a`."""
+    """Return the next changes in short form: `list a b`, `changed a`, `removed a`."""
     taken: list[str] = []
     async with asyncio.timeout(30), aclosing(changes) as stream:
         async for change in stream:
-            taken.append(shown(change))
+            taken.append(describe(change))
             if len(taken) == count:
                 break
     return taken
 
 
-def shown(change: Change) -> str:
+def describe(change: Change) -> str:
     match change:
         case Listed(items):
             return " ".join(["list", *(item["metadata"]["name"] for item in items)])
@@ -46,7 +46,7 @@ def shown(change: Change) -> str:
             return f"removed {item['metadata']['name']}"
 
 
-def watched_from(api: ScriptedApi) -> list[str]:
+def list_watched_versions(api: ScriptedApi) -> list[str]:
     return [seen.query["resourceVersion"] for seen in api.requests if "watch" in seen.query]
 
 
@@ -54,7 +54,7 @@ async def test_list_comes_first_then_each_change(api: ScriptedApi, client: KubeC
     events = [event("ADDED", "b", "11"), event("MODIFIED", "a", "12"), event("DELETED", "a", "13")]
     api.script(page(POD), stream(*events, hold=True))
     assert await take(4, follow(client)) == ["list a", "changed b", "changed a", "removed a"]
-    assert watched_from(api) == ["10"]
+    assert list_watched_versions(api) == ["10"]
     assert {seen.query["labelSelector"] for seen in api.requests} == {"x=y"}
 
 
@@ -83,7 +83,7 @@ async def test_stream_resumes_where_it_stopped(api: ScriptedApi, client: KubeCli
         stream(event("MODIFIED", "a", "18"), hold=True),
     )
     assert await take(3, follow(client)) == ["list a", "changed a", "changed a"]
-    assert watched_from(api) == ["10", "17"]
+    assert list_watched_versions(api) == ["10", "17"]
 
 
 async def test_every_sign_of_life_is_reported(api: ScriptedApi, client: KubeClient) -> None:
@@ -101,7 +101,7 @@ async def test_every_sign_of_life_is_reported(api: ScriptedApi, client: KubeClie
 
 
 @pytest.mark.parametrize(("seconds", "sign"), [(0, []), (100, ["life"])], ids=["cut at once", "cut when idle"])
-async def test_a_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
+async def test_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
     api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch, seconds: int, sign: list[str]
 ) -> None:
     clock = itertools.count(step=seconds)
@@ -143,7 +143,7 @@ async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeCli
     errors: list[KubeError] = []
     api.script(page(POD), gone, page(OTHER, version="30"), stream(event("ADDED", "c", "31"), hold=True))  # type: ignore[arg-type]
     assert await take(3, follow(client, errors)) == ["list a", "list b", "changed c"]
-    assert watched_from(api) == ["10", "30"]
+    assert list_watched_versions(api) == ["10", "30"]
     assert errors == []
 
 
@@ -158,7 +158,7 @@ async def test_collection_is_listed_again_after_outage(api: ScriptedApi, client:
         stream(event("MODIFIED", "b", "4"), hold=True),
     )
     assert await take(4, follow(client, errors)) == ["list a", "changed a", "list b", "changed b"]
-    assert watched_from(api)[-1] == "3"
+    assert list_watched_versions(api)[-1] == "3"
     assert [type(error) for error in errors] == [Unreachable, Unreachable]
 
 
@@ -186,7 +186,7 @@ async def test_overloaded_server_resumes_at_the_same_version(api: ScriptedApi, c
     busy = refuse(429, "busy", "TooManyRequests", Retry_After="0")
     api.script(page(POD), busy, busy, stream(event("MODIFIED", "a", "12"), hold=True))
     assert await take(2, follow(client, errors)) == ["list a", "changed a"]
-    assert watched_from(api) == ["10", "10", "10"]
+    assert list_watched_versions(api) == ["10", "10", "10"]
     assert len(errors) == 2
 
 

@@ -47,7 +47,8 @@ async def test_observer_receives_every_request_and_its_answer(
 async def test_observer_receives_retries_and_requests_without_answer(
     api: ScriptedApi, observed: KubeClient, seen: Observed
 ) -> None:
-    # aiohttp itself asks a second time where a read is hung up on; that is not seen here.
+    # If the server closes the connection during a read, aiohttp itself sends a second request, which the observer does
+    # not see.
     api.script(hang_up(), hang_up(), refuse(503, "starting"), answer({}), hang_up())
     await observed.get(PODS, "a", "jobs")
     with pytest.raises(Unreachable):
