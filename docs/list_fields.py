@@ -20,9 +20,10 @@ After this page you can write a SparkApplication or SparkCluster, and you know i
 versions.
 
 `spark-operator crds` prints the CustomResourceDefinitions, which are generated from the models of the package. They
-accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have
-`spec.suspend`, the `reason` of a state, and `status.outcome`. They reject only numbers of workers with which no
-operator can run a SparkCluster: `initWorkers` below 0, and `minWorkers` below 0 and below `maxWorkers`.
+accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have the
+`reason` of a state, `status.outcome`, and `spec.suspend`, which the Apache operator has since release 1.1.0. They
+reject only numbers of workers with which no operator can run a SparkCluster: `initWorkers` below 0, and `minWorkers`
+below 0 and below `maxWorkers`.
 
 `kubectl explain sparkapp.spec` describes every field. `kubectl get sparkapp` shows how an application ended:
 
