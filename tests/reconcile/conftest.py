@@ -1,4 +1,4 @@
-"""A cluster for the controller: the local API server without a kubelet; tests play that."""
+"""Fixtures: the local API server without a kubelet. The tests simulate the kubelet."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""A stage for the controller: its API, a stand-in for scheduler, kubelet and driver, and clients that fail."""
+"""An API for the controller, a simulation of scheduler, kubelet and driver, and clients that fail."""
 
 import asyncio
 import secrets
@@ -54,14 +54,14 @@ IMAGE = {"spark.kubernetes.container.image": "spark:4.3.0"}
 
 
 def build_application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **modifiers: Any) -> JsonObject:
-    """An application as a user submits it."""
+    """Build an application as a user submits it."""
     document = builders.application_document(name=name, conf=conf, **modifiers)
     document["metadata"] = {"name": name}
     return document
 
 
 class NoLogs:
-    """No container ever runs here."""
+    """The logs of a cluster that runs no containers."""
 
     async def read(
         self,
@@ -82,7 +82,7 @@ class NoLogs:
 
 @asynccontextmanager
 async def serve_api() -> AsyncIterator[JsonObject]:
-    """A new and empty API server; its kubeconfig."""
+    """Serve a new, empty API; yield its kubeconfig."""
     store, token = Store(), secrets.token_hex()
     server = ApiServer(store, KindRegistry(store), token=token, tls=None, logs=NoLogs())
     try:
@@ -103,7 +103,7 @@ def build_kubeconfig(port: int, token: str) -> JsonObject:
 
 
 async def install_definitions(client: KubeClient) -> None:
-    """Install the definitions of Spark's kinds, and make the namespace."""
+    """Install the CRDs, and create the namespace."""
     for definition in custom_resource_definitions():
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
     document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
@@ -115,9 +115,9 @@ class Stage:
     """One namespace of an API server.
 
     Attributes:
-        client: one that does not fail.
-        namespace: for this test alone.
-        drivers: the uids of all driver pods that were ever seen, by name, in the order of their coming.
+        client: A client that does not fail.
+        namespace: The namespace, which only this test uses.
+        drivers: The uids of all driver pods that existed, by name, in the order of their creation.
     """
 
     client: KubeClient
@@ -134,7 +134,7 @@ class Stage:
         await self.client.patch(SPARK_APPLICATIONS, name, self.namespace, patch, subresource=subresource)
 
     async def wait_until(self, condition: Callable[[JsonObject | None], bool], name: str = "pi") -> JsonObject | None:
-        """Wait until the application is so; None stands for one that is gone."""
+        """Wait until the application fulfills a condition, which gets None if the application does not exist."""
         selector = f"metadata.name={name}"
         watched = list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace, field_selector=selector)
         async with asyncio.timeout(DEADLINE), aclosing(watched) as changes:
@@ -156,14 +156,14 @@ class Stage:
         return found
 
     async def wait_until_true(self, condition: Callable[[], Awaitable[bool]]) -> None:
-        """Wait for what no single watch can show."""
+        """Wait for a condition that no single watch shows."""
         async with asyncio.timeout(DEADLINE):
             while not await condition():  # noqa: ASYNC110 - the state of an API is no Event
                 await asyncio.sleep(0.01)
 
     async def list_objects(self, resource: ResourceType) -> list[JsonObject]:
         items = (await self.client.list(resource, self.namespace)).items
-        # A real cluster puts a config map of its own into every namespace.
+        # A real cluster creates this config map in every namespace.
         return [item for item in items if item["metadata"]["name"] != "kube-root-ca.crt"]
 
     async def list_names(self, resource: ResourceType) -> list[str]:
@@ -179,16 +179,16 @@ class Stage:
         return sorted(event["reason"] for event in await self.list_objects(EVENTS))
 
     async def set_pod(self, name: str, story: str) -> None:
-        """Have a driver pod appear as `builders.driver_pod` has it."""
+        """Write the status of `builders.driver_pod(story)` to a driver pod."""
         status = builders.driver_pod(story)["status"]
         await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
 
     async def play(self, *endings: str) -> None:
-        """Have every driver run as soon as it is there, and end when its application runs.
+        """Start every driver when it exists, and end it when its application is running.
 
         Args:
-            endings: of the first driver, the second, and so on; the last one is for all that follow.
-                `run` leaves the driver running.
+            endings: The end of each driver, in order. The last end also applies to all further drivers.
+                With `run`, the driver keeps running.
         """
         selector = f"{LABEL_ROLE}={ROLE_DRIVER}"
         async with asyncio.TaskGroup() as group:
@@ -216,7 +216,7 @@ class Stage:
 
 @asynccontextmanager
 async def play_drivers(stage: Stage, *endings: str) -> AsyncIterator[None]:
-    """`stage.play` beside the body."""
+    """Run `stage.play` while the body runs."""
     task = asyncio.create_task(stage.play(*endings))
     try:
         yield
@@ -237,7 +237,7 @@ async def run_controller(
     metrics: Metrics | None = None,
     leadership: Leadership | None = None,
 ) -> AsyncIterator["asyncio.Task[None]"]:
-    """A controller beside the body, which is entered when it is ready (or has died)."""
+    """Run a controller while the body runs. The body starts when the controller is ready or has failed."""
     scope = scope or NamedNamespaces((namespace,))
     async with run_in_background(Controller(client, scope, settings, metrics=metrics, leadership=leadership)) as task:
         yield task
@@ -245,7 +245,7 @@ async def run_controller(
 
 @asynccontextmanager
 async def run_in_background(controller: Controller) -> AsyncIterator["asyncio.Task[None]"]:
-    """A controller of the test's own making beside the body, which is entered when it is ready (or has died)."""
+    """Run a given controller while the body runs. The body starts when the controller is ready or has failed."""
     ready = asyncio.Event()
     task = asyncio.create_task(controller.run(ready.set))
     waiting = asyncio.create_task(ready.wait())
@@ -261,19 +261,19 @@ async def run_in_background(controller: Controller) -> AsyncIterator["asyncio.Ta
 
 
 class Killed(BaseException):
-    """The controller's process has ended at this very call."""
+    """The simulated end of the controller's process at a request."""
 
 
 class FaultyClient:
-    """A client whose n-th call of a kind goes wrong; all others are the real one's.
+    """A client whose n-th request with certain verbs fails.
 
     Args:
-        client: the real one.
-        verbs: the calls that count; Events never do, since nothing depends on them.
-        number: of the call that goes wrong, from 1.
-        fault: what that call raises.
-        after: whether the call has its effect all the same.
-        for_good: whether every call afterwards fails as well, as with a process that has died.
+        client: The real client.
+        verbs: The verbs of the requests that count. Requests for Events never count, because nothing depends on them.
+        number: The number of the failing request, from 1.
+        fault: The exception that the request raises.
+        after: Whether the request has its effect nevertheless.
+        for_good: Whether all later requests fail as well, as after the end of the process.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ class FaultyClient:
 
 
 def build_error(kind: type[KubeError], status: int | None) -> KubeError:
-    """An error as the client raises it."""
+    """Build an error as the client raises it."""
     return kind(status, kind.__name__, "injected by a test")
 
 
@@ -330,7 +330,7 @@ def state_of(document: JsonObject) -> str | None:
 
 
 def history_of(document: JsonObject) -> list[str]:
-    """The states since the beginning, those of the previous attempt included."""
+    """Return all states of the history, including those of the previous attempt."""
     status = document["status"]
     histories = [
         (status.get("previousAttemptSummary") or {}).get("stateTransitionHistory") or {},
@@ -344,7 +344,7 @@ def history_of(document: JsonObject) -> list[str]:
 
 
 def get_value(metrics: Metrics, name: str, **labels: str) -> float | None:
-    """The one sample of that name with these labels, None if there is none."""
+    """Return the value of the only sample with a name and labels; None if there is none."""
     found = [
         sample.value
         for metric in metrics.collect()

@@ -1,4 +1,4 @@
-"""An endpoint that holds one file, and speaks as much of three object stores as their clients need to read it."""
+"""An endpoint that serves one file with the protocols of three object stores, as far as their clients need them."""
 
 import json
 import re
@@ -23,7 +23,7 @@ AZURE_NOTHING = b'<?xml version="1.0"?><EnumerationResults><Blobs/><NextMarker/>
 
 
 def build_metadata(content: bytes) -> bytes:
-    """What Google's store says of the file."""
+    """Build the metadata of the file in Google's object store."""
     return json.dumps(
         {
             "kind": "storage#object",
@@ -37,7 +37,7 @@ def build_metadata(content: bytes) -> bytes:
 
 
 class Store(BaseHTTPRequestHandler):
-    """Answers for the file, whichever of the protocols asks."""
+    """Serves the file over each of the protocols."""
 
     protocol_version = "HTTP/1.1"
     content = b""
@@ -91,10 +91,10 @@ class Store(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_file(content: bytes) -> Iterator[str]:
-    """The file as `pod.yaml` of the bucket or container `bucket`; yields the address of the endpoint."""
+    """Serve a file as `pod.yaml` of the bucket or container `bucket`; yield the URL of the endpoint."""
     handler = type("Filled", (Store,), {"content": content})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True  # the clients keep their connections
+    server.daemon_threads = True  # the clients keep their connections open
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -39,7 +39,7 @@ def test_key_is_formatted_as_namespace_and_name() -> None:
     [
         pytest.param("6", "6", id="newer"),
         pytest.param("4", "5", id="older"),
-        pytest.param("10", "10", id="newer by number, not by letter"),
+        pytest.param("10", "10", id="newer by number"),
         pytest.param("opaque", "opaque", id="not a number"),
     ],
 )

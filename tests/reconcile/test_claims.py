@@ -1,4 +1,4 @@
-"""Two controllers for the same resources. The stand-in of the Apache operator drives as it does, under its name."""
+"""Two controllers for the same resources. One of them writes under the field manager of the Apache operator."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,7 +45,7 @@ TAKE_OVER = replace(QUICK, takeover=TakeoverSettings(take_over=True))
 
 @dataclass
 class Rival:
-    """One of the controllers, and what it has written, but for events."""
+    """One of the controllers, and its writes except Events."""
 
     controller: Controller
     metrics: Metrics
@@ -61,7 +61,7 @@ async def run_rival(
     *,
     manager: str = "",
 ) -> AsyncIterator[Rival]:
-    """A controller beside the body; without an identity it writes as `manager`, and takes whatever it finds."""
+    """Run a controller while the body runs. Without an identity, it writes as `manager` and claims all resources."""
     writes: list[str] = []
 
     async def gate(call: Call) -> None:
@@ -80,7 +80,7 @@ async def run_rival(
 
 @asynccontextmanager
 async def hold_lease(stage: Stage, lease: LeaseReference) -> AsyncIterator[None]:
-    """Somebody who holds a lease beside the body."""
+    """Hold a lease while the body runs."""
     async with elect(Elector(stage.client, lease, "pod-1", TERMS)) as leadership:
         await leadership.wait_until_gained()
         yield
@@ -91,12 +91,12 @@ async def list_messages(stage: Stage, reason: str) -> list[str]:
 
 
 async def wait_until_left_alone(stage: Stage, rival: Rival, kind: str = KIND) -> str:
-    """What is told of the resource that is left alone."""
+    """Wait until one resource is left alone; return the message of its Event."""
 
-    async def is_told() -> bool:
+    async def is_recorded() -> bool:
         return bool(await list_messages(stage, "DrivenByAnother"))
 
-    await stage.wait_until_true(is_told)
+    await stage.wait_until_true(is_recorded)
     assert get_value(rival.metrics, "left_alone", kind=kind) == 1
     assert rival.writes == []
     (message,) = await list_messages(stage, "DrivenByAnother")
@@ -105,7 +105,7 @@ async def wait_until_left_alone(stage: Stage, rival: Rival, kind: str = KIND) ->
 
 @asynccontextmanager
 async def leave_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> AsyncIterator[None]:
-    """An application that another controller has brought to run, beside whose driver the body is."""
+    """Run an application with another controller until it is running. The driver keeps running while the body runs."""
     async with play_drivers(stage, "run"):
         async with run_rival(kubeconfig, stage, None, manager=manager):
             await stage.submit(build_application())
@@ -145,7 +145,7 @@ async def test_new_application_runs_although_another_is_left_alone(kubeconfig: J
 
 
 async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObject, stage: Stage) -> None:
-    # Theirs has gone; ours takes over while the driver runs, and ends; theirs comes back and goes on.
+    # Our controller takes over while the drivers are running. Later, the other controller continues.
     async with play_drivers(stage, "run"):
         async with run_rival(kubeconfig, stage, None, manager=APACHE):
             await stage.submit(build_application("first"))
@@ -271,7 +271,7 @@ async def test_controller_releases_a_resource_that_another_has_taken_over(kubeco
         await stage.wait_for_state(State.RUNNING_HEALTHY)
         written = datetime.now(UTC).replace(microsecond=0)
 
-        async def another_second_has_begun() -> bool:  # managed fields know whole ones only
+        async def another_second_has_begun() -> bool:  # managed fields have times in whole seconds
             return datetime.now(UTC).replace(microsecond=0) > written
 
         await stage.wait_until_true(another_second_has_begun)
@@ -311,8 +311,8 @@ async def test_edit_of_a_cluster_of_another_controller_is_not_reported(kubeconfi
 
 
 async def test_unreadable_lease_is_reported_with_the_missing_permission(stage: Stage) -> None:
-    said = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
-    refused = Forbidden(403, "Forbidden", said, "get", "leases.coordination.k8s.io", "team", "theirs")
+    message = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
+    refused = Forbidden(403, "Forbidden", message, "get", "leases.coordination.k8s.io", "team", "theirs")
     client = FaultyClient(stage.client, ("get",), 1, refused, after=False)
     theirs = Identity("theirs", LeaseReference("team", "theirs")).field_manager
     arbiter = Arbiter(client, Identity("ours"), TakeoverSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]

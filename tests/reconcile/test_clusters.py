@@ -50,7 +50,7 @@ ALL_NAMES = [
 
 
 def build_cluster(name: str = "cl", **modifiers: Any) -> JsonObject:
-    """A cluster as a user submits it, by default with everything that a cluster can have."""
+    """Build a cluster as a user submits it, by default with all optional objects."""
     document = build_cluster_document(name=name, **{"init": 2, "maximum": 4, **modifiers})
     document["metadata"] = {"name": name}
     return document
@@ -77,21 +77,21 @@ async def wait_for_state(stage: Stage, state: ClusterState, name: str = "cl") ->
 
 
 async def wait_for_deletion(stage: Stage, name: str = "cl") -> None:
-    async def gone() -> bool:
+    async def is_deleted() -> bool:
         try:
             await get(stage, name)
         except NotFound:
             return True
         return False
 
-    await stage.wait_until_true(gone)
+    await stage.wait_until_true(is_deleted)
 
 
 async def wait_for_event(stage: Stage, reason: str) -> None:
-    async def told() -> bool:
+    async def is_recorded() -> bool:
         return reason in await stage.list_event_reasons()
 
-    await stage.wait_until_true(told)
+    await stage.wait_until_true(is_recorded)
 
 
 async def list_children(stage: Stage) -> list[JsonObject]:
@@ -108,7 +108,7 @@ def list_states(document: JsonObject) -> list[str]:
 
 
 def build_refusing_client(stage: Stage, number: int, error: KubeError, *, for_good: bool = False) -> Any:
-    """A client whose patch of that number fails; the first one sets the finalizer."""
+    """Build a client whose n-th patch fails. The first patch adds the finalizer."""
     return FaultyClient(stage.client, ("patch",), number, error, after=False, for_good=for_good)
 
 
@@ -153,7 +153,7 @@ async def test_two_clusters_in_a_namespace_select_different_pods(stage: Stage) -
 
 
 async def test_cluster_fails_once_with_the_message_of_the_api(stage: Stage) -> None:
-    # The finalizer, five objects, then the autoscaler.
+    # The seventh patch is the autoscaler, after the finalizer and five objects.
     error = Invalid(422, "Invalid", "spec.minReplicas: must be greater than 0", "patch", "horizontalpodautoscalers")
     async with run_controller(build_refusing_client(stage, 7, error), stage.namespace):
         await submit(stage, build_cluster(minimum=0))
@@ -210,13 +210,13 @@ async def test_cluster_runs_after_a_temporary_error_of_any_write(stage: Stage, e
 async def test_cluster_runs_after_the_controller_was_killed_at_any_write(stage: Stage, number: int) -> None:
     dying: Any = FaultyClient(stage.client, ("patch",), number, Killed(), for_good=True)
 
-    async def struck() -> bool:
+    async def has_struck() -> bool:
         return bool(dying.has_struck)
 
     await submit(stage, build_cluster())
     with pytest.raises(Killed):
         async with run_controller(dying, stage.namespace):
-            await stage.wait_until_true(struck)
+            await stage.wait_until_true(has_struck)
     async with run_controller(stage.client, stage.namespace):
         running = await wait_for_state(stage, State.RUNNING_HEALTHY)
     assert list_states(running) == ["Submitted", "RunningHealthy"]
@@ -281,10 +281,10 @@ async def test_cluster_waits_until_earlier_objects_are_deleted(stage: Stage) -> 
     async with run_controller(stage.client, stage.namespace):
         await submit(stage, build_cluster())
 
-        async def services_are_there() -> bool:
+        async def services_exist() -> bool:
             return len(await stage.list_names(SERVICES)) == 2
 
-        await stage.wait_until_true(services_are_there)
+        await stage.wait_until_true(services_exist)
         assert state_of(await get(stage)) is None
         release = {"metadata": {"finalizers": None}}
         await stage.client.patch(STATEFUL_SETS, "cl-master", stage.namespace, release)
@@ -343,7 +343,7 @@ async def test_cluster_with_an_invalid_status_is_reported_and_can_be_deleted(sta
 
 
 async def remove_required_fields_of_clusters(stage: Stage) -> None:
-    """Make the API accept clusters that this controller cannot read."""
+    """Change the CRD so that the API accepts clusters that this controller cannot parse."""
     path = "/schema/openAPIV3Schema/properties/spec/required"
     patch = [{"op": "remove", "path": f"/spec/versions/{each}{path}"} for each in range(3)]
     name = "sparkclusters.spark.apache.org"
@@ -389,10 +389,10 @@ async def test_failed_write_of_the_status_of_an_invalid_cluster_is_logged(
     async with run_controller(build_refusing_client(stage, 1, build_error(Invalid, 422)), stage.namespace):
         await submit(stage, build_invalid_cluster())
 
-        async def given_up() -> bool:
+        async def is_logged() -> bool:
             return "failed to write the status of the invalid" in caplog.text
 
-        await stage.wait_until_true(given_up)
+        await stage.wait_until_true(is_logged)
     assert state_of(await get(stage)) is None
 
 

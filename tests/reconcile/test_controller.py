@@ -91,7 +91,7 @@ async def test_deletion_of_the_driver_does_not_wait_for_its_children(stage: Stag
 async def test_driver_with_fixed_child_names_is_deleted_after_its_children(
     stage: Stage, modifiers: dict[str, Any]
 ) -> None:
-    """Of the next attempt, or of the next application, which may be another one."""
+    """The next attempt or the next application, which can be another one, uses the same names."""
     held, free = {"metadata": {"finalizers": ["test/held"]}}, {"metadata": {"finalizers": None}}
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
         await stage.submit(build_application(**modifiers))
@@ -101,10 +101,10 @@ async def test_driver_with_fixed_child_names_is_deleted_after_its_children(
         await stage.client.patch(CONFIG_MAPS, name, stage.namespace, held)
         await stage.set_pod(driver, "succeeded")
 
-        async def going_or_gone() -> bool:
+        async def are_terminating() -> bool:
             return all("deletionTimestamp" in pod["metadata"] for pod in await stage.list_objects(PODS))
 
-        await stage.wait_until_true(going_or_gone)
+        await stage.wait_until_true(are_terminating)
         assert await stage.list_names(PODS) == [driver]
         await stage.client.patch(CONFIG_MAPS, name, stage.namespace, free)
         await stage.wait_for_state(State.RESOURCE_RELEASED)
@@ -232,10 +232,10 @@ async def test_transitions_are_recorded_as_events(stage: Stage) -> None:
         await stage.wait_for_state(State.RESOURCE_RELEASED)
         expected = ["DriverFailed", "DriverRequested", "ExecutorsReady", "ResourcesReleased"]
 
-        async def all_told() -> bool:
+        async def are_recorded() -> bool:
             return await stage.list_event_reasons() == expected
 
-        await stage.wait_until_true(all_told)
+        await stage.wait_until_true(are_recorded)
     events = {event["reason"]: event for event in await stage.list_objects(EVENTS)}
     assert events["DriverFailed"]["type"] == "Warning"
     assert events["ExecutorsReady"]["type"] == "Normal"
@@ -267,10 +267,10 @@ async def test_tolerated_invalid_number_is_reported_in_an_event(stage: Stage) ->
         await stage.submit(build_application(applicationTolerations=restarts))
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
 
-        async def told() -> bool:
+        async def is_recorded() -> bool:
             return "SpecWarning" in await stage.list_event_reasons()
 
-        await stage.wait_until_true(told)
+        await stage.wait_until_true(is_recorded)
     assert ended["status"]["outcome"] == "Succeeded"
     (event,) = [event for event in await stage.list_objects(EVENTS) if event["reason"] == "SpecWarning"]
     path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
@@ -293,18 +293,18 @@ async def test_no_request_reads_an_object_that_a_watch_has_shown(kubeconfig: Jso
         requests.clear()
         await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
-    told = ("patch", "sparkapplications/status.spark.apache.org")
+    status_patch = ("patch", "sparkapplications/status.spark.apache.org")
     assert requests == [
-        ("patch", "sparkapplications.spark.apache.org"),  # the finalizer
+        ("patch", "sparkapplications.spark.apache.org"),  # finalizer
         ("create", "pods"),
         ("create", "services"),
         ("create", "networkpolicies.networking.k8s.io"),
         ("create", "configmaps"),
-        told,  # DriverRequested
-        told,  # RunningHealthy
-        told,  # Succeeded
+        status_patch,  # DriverRequested
+        status_patch,  # RunningHealthy
+        status_patch,  # Succeeded
         ("delete", "pods"),
-        told,  # ResourceReleased
+        status_patch,  # ResourceReleased
     ]
 
 
@@ -313,7 +313,7 @@ async def test_completed_application_is_not_written_again(stage: Stage) -> None:
         await stage.submit(build_application())
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
-        # A second application's whole life is time enough for anything to happen to the first.
+        # A write to the first application would occur during the lifecycle of a second one.
         await stage.submit(build_application("other"))
         await stage.wait_for_state(State.RUNNING_HEALTHY, name="other")
         later = await stage.wait_for_state(State.RESOURCE_RELEASED)
@@ -353,7 +353,7 @@ async def test_application_in_a_deselected_namespace_is_left_alone(stage: Stage)
         await other.wait_for_state(State.DRIVER_REQUESTED)
         left = await stage.wait_until(lambda seen: seen is not None)
     assert left is not None
-    # Whether the last change of its pod was still seen is a matter of chance; afterwards nothing is.
+    # The controller may or may not have seen the last change of the pod, and no later change.
     assert state_of(left) in {"DriverRequested", "DriverReady", "RunningHealthy"}
 
 
@@ -380,10 +380,10 @@ async def test_nothing_is_created_before_the_finalizer_is_added(stage: Stage) ->
     async with run_controller(refusing, stage.namespace):  # type: ignore[arg-type]
         await stage.submit(build_application())
 
-        async def tried() -> bool:
+        async def has_failed() -> bool:
             return refusing.has_struck
 
-        await stage.wait_until_true(tried)
+        await stage.wait_until_true(has_failed)
     assert await stage.list_names(PODS) == []
     (left,) = await stage.list_objects(SPARK_APPLICATIONS)
     assert "finalizers" not in left["metadata"]

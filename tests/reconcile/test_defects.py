@@ -1,4 +1,4 @@
-"""Defects of the controller itself: who waits for the resource that brings them to light is told."""
+"""Defects of the controller itself are reported on the affected resource."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ State = ApplicationState
 
 
 class Defect:
-    """A decision that fails for one application, in one of its states."""
+    """A decision that raises an exception for one application in one state."""
 
     def __init__(self, state: ApplicationState | None) -> None:
         self.state = state
-        self.is_mended = False
+        self.is_fixed = False
 
     def decide(self, application: Any, *others: Any) -> Any:
         status = application.status
         state = status.current_state.current_state_summary if status else None
-        # What is told of one that had no status gives it one.
-        if application.name == "poison" and state in (self.state, self.state or State.SUBMITTED) and not self.is_mended:
-            raise RuntimeError("a defect of a test")
+        # The report gives an application without a status the state Submitted.
+        if application.name == "poison" and state in (self.state, self.state or State.SUBMITTED) and not self.is_fixed:
+            raise RuntimeError("unexpected")
         return decide(application, *others)
 
 
@@ -43,24 +43,26 @@ async def test_defect_is_reported_in_the_status_and_others_run(
     monkeypatch.setattr(applications, "decide", defect.decide)
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "succeeded"):
         await stage.submit(build_application("poison"))
-        told = await stage.wait_until(lambda seen: has_message(seen, "could not reconcile this application"), "poison")
-        assert told is not None
-        assert state_of(told) == (state or State.SUBMITTED)
-        assert has_message(told, "RuntimeError: a defect of a test")
+        reported = await stage.wait_until(
+            lambda seen: has_message(seen, "could not reconcile this application"), "poison"
+        )
+        assert reported is not None
+        assert state_of(reported) == (state or State.SUBMITTED)
+        assert has_message(reported, "RuntimeError: unexpected")
         await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
 
-        async def is_told() -> bool:
+        async def is_recorded() -> bool:
             return "ControllerFailed" in await stage.list_event_reasons()
 
-        await stage.wait_until_true(is_told)
-        defect.is_mended = True
-        await stage.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # its turn would come, but late
+        await stage.wait_until_true(is_recorded)
+        defect.is_fixed = True
+        await stage.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # the backoff would be long
         gone_on = await stage.wait_until(
             lambda seen: not has_message(seen, "could not reconcile this application"), "poison"
         )
     assert gone_on is not None
-    assert len(history_of(gone_on)) > len(history_of(told))
+    assert len(history_of(gone_on)) > len(history_of(reported))
 
 
 def test_message_that_the_status_has_already_needs_no_patch() -> None:

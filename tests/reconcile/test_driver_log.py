@@ -1,4 +1,4 @@
-"""The last lines of a failed driver's log stay in the status when the pod is deleted."""
+"""The status keeps the last lines of a failed driver's log after the pod is deleted."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ KEPT = ("Traceback (most recent call last):", "ValueError: password=(redacted)")
 
 
 class Logging:
-    """A client of a cluster whose containers have all logged the same; a log without an end is not answered."""
+    """A client whose containers all have the same log. With None, the request for a log is never answered."""
 
     def __init__(self, client: KubeClient, lines: tuple[str, ...] | KubeError | None) -> None:
         self._client = client

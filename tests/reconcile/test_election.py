@@ -1,4 +1,4 @@
-"""Several who want to lead, on an API of their own."""
+"""Several candidates in an election, on a local API server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ async def read_lease(stage: Stage) -> Tenure:
 
 @asynccontextmanager
 async def lead(elector: Elector) -> AsyncIterator[Leadership]:
-    """The elector beside the body, which is entered when it leads."""
+    """Run an elector while the body runs. The body starts when the elector is the leader."""
     async with elect(elector) as leadership:
         async with asyncio.timeout(DEADLINE):
             await leadership.wait_until_gained()
@@ -38,7 +38,7 @@ async def lead(elector: Elector) -> AsyncIterator[Leadership]:
 
 
 class Cut:
-    """A client that can lose its connection for good."""
+    """A client that can lose its connection permanently."""
 
     def __init__(self, client: KubeClient, error: KubeError) -> None:
         self._client = client
@@ -57,7 +57,7 @@ class Cut:
 
 
 class Clock:
-    """Seconds that only go on when they are told to; `step` is what a write takes."""
+    """A clock that only the test advances. `step` is the duration of a write."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -68,7 +68,7 @@ class Clock:
 
 
 class Slow:
-    """A client for whose writes a clock goes on."""
+    """A client whose writes advance a clock."""
 
     def __init__(self, client: KubeClient, clock: Clock) -> None:
         self._client = client
@@ -125,7 +125,7 @@ async def test_leader_without_a_connection_stops_before_the_next_one_starts(stag
         async with asyncio.timeout(DEADLINE):
             await second.wait_until_gained()
         assert not first.is_held
-        client.is_cut = False  # it comes back, and finds another
+        client.is_cut = False  # the client connects again and finds another leader
 
 
 async def test_leader_steps_down_if_another_process_holds_the_lease(stage: Stage) -> None:
@@ -138,7 +138,7 @@ async def test_leader_steps_down_if_another_process_holds_the_lease(stage: Stage
 
 
 async def test_renewal_after_the_deadline_starts_a_new_term(stage: Stage) -> None:
-    # Writes were turned away meanwhile: what they were to do is only done by who begins anew.
+    # Writes were rejected in the meantime. Only a new leader repeats them.
     clock = Clock()
     client: Any = Slow(stage.client, clock)
     elector = Elector(client, LeaseReference(stage.namespace, "lease"), "one", HOURS, clock=clock)
@@ -172,7 +172,7 @@ async def test_only_writes_of_the_leader_pass_the_gate() -> None:
         await leadership.gate(write)
     leadership.extend(110.0)
     await leadership.gate(write)
-    seconds = 110.0  # nobody has told: the deadline itself forbids it
+    seconds = 110.0  # leadership ends at the deadline without a call of `end`
     with pytest.raises(NotLeading):
         await leadership.gate(write)
     assert leadership.has_lapsed

@@ -1,4 +1,4 @@
-"""A controller that dies, or whose API fails, at any call: the application's life goes on as if nothing had been."""
+"""An application completes although its controller is killed, or its API fails, at any request."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,13 +38,13 @@ AGAIN = ["ScheduledToRestart", *RUN[1:]]
 
 @dataclass(frozen=True)
 class Story:
-    """A life of an application.
+    """The expected lifecycle of an application.
 
     Attributes:
-        document: what is submitted.
-        endings: of its drivers.
-        history: the states that it goes through; None if it is gone at the end.
-        attempts: how many drivers it has.
+        document: The submitted document.
+        endings: The ends of its drivers.
+        history: The expected history; None if the application is deleted.
+        attempts: The expected number of drivers.
     """
 
     document: JsonObject
@@ -53,7 +53,7 @@ class Story:
     attempts: int
 
     async def tell(self, stage: Stage) -> None:
-        """See to it that it comes to its end, whoever controls it."""
+        """Wait for the end of the application, or delete it when it is running."""
         if self.history is not None:
             await stage.wait_for_state(State.RESOURCE_RELEASED)
             return
@@ -82,7 +82,7 @@ stories = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 
 async def check(stage: Stage, story: Story) -> None:
     await stage.wait_for_deleted_children()
-    # One driver for each attempt: every pod that ever was had a name of its own.
+    # Each attempt has one driver: all pods had different names.
     assert [len(uids) for uids in stage.drivers.values()] == [1] * story.attempts
     if story.history is not None:
         (ended,) = await stage.list_objects(SPARK_APPLICATIONS)
@@ -99,7 +99,7 @@ async def play_once(
     faulty: FaultyClient,
     control: Callable[[Stage, FaultyClient], Awaitable[None]],
 ) -> bool:
-    """Play the story once; whether the fault came into play."""
+    """Run the application once; return whether the fault has occurred."""
     stage = Stage(client, namespace)
     async with play_drivers(stage, *story.endings):
         await stage.submit(story.document)
@@ -141,7 +141,7 @@ async def test_next_controller_continues_after_a_kill_at_any_write(stage: Stage,
         restart_after_kill,
     ):
         number += 1
-    assert number > 5  # every write of the life has been the last one once
+    assert number > 5  # the controller was killed once after every write
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ async def test_next_controller_continues_after_a_kill_at_any_write(stage: Stage,
 async def test_application_completes_after_a_temporary_error_of_any_request(
     stage: Stage, error: KubeError, after: bool
 ) -> None:
-    story, number = STORIES["success"], 4  # the first three are the lists without which there is no start
+    story, number = STORIES["success"], 4  # the first three requests are the lists that the start needs
     while await play_once(
         stage.client,
         stage.namespace,
@@ -188,7 +188,7 @@ async def test_deletion_of_an_edited_application_deletes_its_earlier_driver(stag
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application())
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    # The same state as after a kill before the write of the status, and a later edit.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": edit}})
     await stage.delete()
@@ -201,7 +201,7 @@ async def test_creation_after_an_edit_of_the_pod_name_replaces_the_driver(stage:
     async with run_controller(stage.client, stage.namespace):
         submitted = await stage.submit(build_application())
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    # The same state as after a kill before the write of the status, and a later edit.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "another"}}})
     async with run_controller(stage.client, stage.namespace):
@@ -216,7 +216,7 @@ async def test_driver_that_stays_terminating_fails_the_application(stage: Stage)
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
         await stage.submit(document)
         await stage.wait_for_state(State.RUNNING_HEALTHY)
-        # As on a node that nobody hears of: the pod is to go, and stays.
+        # On an unreachable node, a deleted pod stays.
         await hold_driver(stage, ["example.com/lost-node"])
         await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
         failed = await stage.wait_for_state(State.FAILED)

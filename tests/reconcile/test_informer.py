@@ -1,4 +1,4 @@
-"""The watches of the controller, whose API is a script: what each list answers, one after the other."""
+"""The watches of the controller, with a scripted answer for each list."""
 
 import asyncio
 from collections import Counter
@@ -30,7 +30,7 @@ KINDS = pytest.mark.parametrize("kind", [SPARK_APPLICATIONS, PODS, SPARK_CLUSTER
 
 
 class ScriptedLists:
-    """Lists of one kind fail as scripted, and then show one cluster; all others are empty, and nothing changes."""
+    """Lists of one kind fail as scripted, then return one cluster. Other lists are empty, watches have no events."""
 
     def __init__(self, kind: ResourceType, failures: Sequence[KubeError]) -> None:
         self._kind = kind
@@ -50,14 +50,14 @@ class ScriptedLists:
 
 
 async def wait_for_first_cluster(client: ScriptedLists) -> ObjectKey:
-    """The first cluster that an informer tells of."""
-    told: asyncio.Queue[ObjectKey] = asyncio.Queue()
+    """Run an informer; return the first key that it reports."""
+    reported: asyncio.Queue[ObjectKey] = asyncio.Queue()
     scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
-    watches = Informer(client, scope, "spark", caches, told.put_nowait, told.put_nowait)  # type: ignore[arg-type]
+    watches = Informer(client, scope, "spark", caches, reported.put_nowait, reported.put_nowait)  # type: ignore[arg-type]
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         running = group.create_task(watches.run())
         await watches.wait_until_synced()
-        key = await told.get()
+        key = await reported.get()
         running.cancel()
     return key
 

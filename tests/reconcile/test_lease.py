@@ -22,7 +22,7 @@ PLACE = LeaseReference("operators", "spark")
 
 
 def store(document: JsonObject, version: str = "7") -> JsonObject:
-    """The Lease as the API has it."""
+    """Add the resource version of the API to a Lease."""
     return {**document, "metadata": {**document["metadata"], "resourceVersion": version}}
 
 
@@ -36,14 +36,14 @@ LEASE = store(build_lease(PLACE, "one", TERMS, NOW))
 @pytest.mark.parametrize(
     ("lease", "identity", "unchanged_for", "step"),
     [
-        pytest.param(None, "one", 0, Step.CREATE, id="there is none"),
-        pytest.param(LEASE, "one", 0, Step.RENEW, id="it is ours"),
-        pytest.param(LEASE, "one", 60, Step.RENEW, id="it is ours, and has ended"),
-        pytest.param(LEASE, "two", 14.9, Step.STAND_BY, id="another renews it"),
-        pytest.param(LEASE, "two", 15, Step.TAKE, id="another has not renewed it in time"),
+        pytest.param(None, "one", 0, Step.CREATE, id="no lease"),
+        pytest.param(LEASE, "one", 0, Step.RENEW, id="own lease"),
+        pytest.param(LEASE, "one", 60, Step.RENEW, id="own expired lease"),
+        pytest.param(LEASE, "two", 14.9, Step.STAND_BY, id="renewed by another"),
+        pytest.param(LEASE, "two", 15, Step.TAKE, id="expired lease of another"),
         pytest.param(apply_patch(LEASE, build_release_patch(LEASE, NOW)), "two", 0, Step.TAKE, id="released"),
-        pytest.param({"metadata": {}}, "two", 0, Step.TAKE, id="nobody has ever held it"),
-        pytest.param({"spec": {"holderIdentity": "one"}}, "two", 0, Step.TAKE, id="held for no time"),
+        pytest.param({"metadata": {}}, "two", 0, Step.TAKE, id="never held"),
+        pytest.param({"spec": {"holderIdentity": "one"}}, "two", 0, Step.TAKE, id="no duration"),
     ],
 )
 def test_find_next_step(lease: JsonObject | None, identity: str, unchanged_for: float, step: Step) -> None:

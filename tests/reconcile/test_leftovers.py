@@ -1,4 +1,4 @@
-"""What drivers that have gone leave behind for a while: nothing that follows ever takes it for its own."""
+"""Objects of deleted drivers that garbage collection has not deleted yet. Later drivers must not use them."""
 
 import pytest
 
@@ -24,7 +24,7 @@ LABELS = {LABEL_OPERATOR_NAME: QUICK.decisions.operator_name, LABEL_APPLICATION_
 
 
 async def create_leftover(client: KubeClient, namespace: str, name: str, **metadata: object) -> None:
-    """Have a config map be there, as if nobody had collected it yet."""
+    """Create a config map that garbage collection has not deleted yet."""
     document = {"metadata": {"name": name, **metadata}, "data": {"spark.properties": "spark.of=another"}}
     await client.create(CONFIG_MAPS, document, namespace)
 
@@ -34,7 +34,7 @@ async def wait_for_deletion(stage: Stage) -> None:
 
 
 async def run_to_the_end(stage: Stage) -> None:
-    """Have an application end."""
+    """Run an application until it has completed."""
     async with play_drivers(stage, "succeeded"):
         await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
@@ -61,10 +61,10 @@ async def test_application_stays_until_its_leftover_config_map_is_deleted(
         await create_leftover(stage.client, stage.namespace, FIRST, labels=LABELS, finalizers=["test/held"])
         await stage.delete()
 
-        async def waits() -> bool:
+        async def is_waiting() -> bool:
             return "is still being deleted" in caplog.text
 
-        await stage.wait_until_true(waits)
+        await stage.wait_until_true(is_waiting)
         assert await stage.wait_until(lambda seen: seen is not None)
         await stage.client.patch(CONFIG_MAPS, FIRST, stage.namespace, {"metadata": {"finalizers": None}})
         await wait_for_deletion(stage)
@@ -93,7 +93,7 @@ async def test_missing_permission_does_not_block_the_deletion(stage: Stage, capl
 async def test_attempt_waits_until_objects_of_the_same_names_are_deleted(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As of a driver that had the id which the user has fixed, and that the user has deleted."""
+    """The leftover is from a deleted driver with an application id that the user has set."""
     caplog.set_level("INFO")
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
     await create_leftover(
@@ -102,10 +102,10 @@ async def test_attempt_waits_until_objects_of_the_same_names_are_deleted(
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed", "run"):
         await stage.submit(build_application(restart=restart))
 
-        async def waits() -> bool:
+        async def is_waiting() -> bool:
             return f"ConfigMap {stage.namespace}/{SECOND} of an earlier attempt is still being deleted" in caplog.text
 
-        await stage.wait_until_true(waits)
+        await stage.wait_until_true(is_waiting)
         assert await stage.list_names(PODS) == []
         await stage.client.delete(CONFIG_MAPS, SECOND, stage.namespace)
         await stage.wait_for_state(State.RUNNING_HEALTHY)
@@ -113,7 +113,7 @@ async def test_attempt_waits_until_objects_of_the_same_names_are_deleted(
 
 
 async def create_other_owner(stage: Stage) -> JsonObject:
-    """A reference to an owner that is not the application."""
+    """Create another owner; return the reference to it."""
     document = {"metadata": {"name": "anybody"}, "data": {}}
     created = await stage.client.create(CONFIG_MAPS, document, stage.namespace)
     return {"apiVersion": "v1", "kind": "ConfigMap", "name": "anybody", "uid": created["metadata"]["uid"]}

@@ -12,7 +12,7 @@ PI, OTHER = ObjectKey("jobs", "pi"), ObjectKey("jobs", "other")
 
 
 class Clock:
-    """Seconds that a test moves."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""Drivers of which the cache knows nothing: no second one is ever created beside them."""
+"""Drivers that are missing in the cache. The controller must not create a second driver."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -23,7 +23,7 @@ EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
 
 
 class BlindClient:
-    """A client whose watch of pods shows none, as one that lags behind; whatever else is asked for is answered."""
+    """A client whose watch of pods shows no pods, like a watch that lags behind. All other requests are answered."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -56,18 +56,18 @@ def _is_of_the_watch(resource: ResourceType, options: dict[str, Any]) -> bool:
 
 
 async def wait_for_pod(stage: Stage, name: str) -> None:
-    async def there() -> bool:
+    async def exists() -> bool:
         return await stage.list_names(PODS) == [name]
 
-    await stage.wait_until_true(there)
+    await stage.wait_until_true(exists)
 
 
 async def wait_for_attempt(stage: Stage, number: int) -> None:
-    async def there() -> bool:
+    async def exists() -> bool:
         labels = [pod["metadata"]["labels"] for pod in await stage.list_objects(PODS)]
         return [each["spark-app-selector"] for each in labels] == [f"pi-{number}"]
 
-    await stage.wait_until_true(there)
+    await stage.wait_until_true(exists)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def test_uncached_driver_of_an_earlier_spec_is_replaced(stage: Stage, edit
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application())
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    # The same state as after a kill before the write of the status, and a later edit.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch({"spec": {"sparkConf": edit}})
     blind = BlindClient(stage.client)
@@ -97,9 +97,9 @@ async def test_uncached_driver_of_an_earlier_attempt_is_deleted_before_the_next_
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application(conf=conf, restart={"restartBackoffMillis": 0}))
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As the Apache operator leaves it that did not see the driver in its own cache.
+    # The same state as after the Apache operator missed the driver in its own cache.
     failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
-    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
+    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     await stage.patch({"status": again.to_document()}, subresource="status")
     blind = BlindClient(stage.client)
@@ -114,8 +114,8 @@ async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As the Apache operator does, which takes whatever has the name for the new attempt's driver.
-    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
+    # The Apache operator uses any pod with the name as the driver of the new attempt.
+    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
     failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     taken_over = move(again, State.DRIVER_REQUESTED, later, "")

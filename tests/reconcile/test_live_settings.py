@@ -1,4 +1,4 @@
-"""Settings that change while the controller works."""
+"""Changes of settings at run time."""
 
 import asyncio
 from dataclasses import replace
@@ -24,7 +24,7 @@ KIND = SPARK_APPLICATIONS.kind
 
 @pytest.fixture
 async def elsewhere(stage: Stage) -> Stage:
-    """Another namespace of the same API."""
+    """Create another namespace of the same API."""
     await stage.client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
     return Stage(stage.client, "elsewhere")
 
@@ -39,7 +39,7 @@ async def test_added_namespace_is_watched(stage: Stage, elsewhere: Stage, scope:
         controller.apply(QUICK, scope)
         await elsewhere.wait_for_state(State.DRIVER_REQUESTED)
         assert controller.is_ready
-        await stage.set_pod("here-0-driver", "succeeded")  # what was there before is still followed
+        await stage.set_pod("here-0-driver", "succeeded")  # the first namespace is still watched
         await stage.wait_for_state(State.RESOURCE_RELEASED, name="here")
 
 
@@ -66,11 +66,11 @@ async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -
 
 
 class HeldClient:
-    """A client whose writes of a status take their time; all else is the real one's.
+    """A client whose writes of a status return only on request.
 
     Attributes:
-        is_asked: set when one is on its way.
-        may_go: lets it come back.
+        is_asked: Set when a status was written.
+        may_go: Lets the write return.
     """
 
     def __init__(self, client: KubeClient) -> None:
@@ -133,7 +133,7 @@ async def test_reconcile_limit_applies_to_each_resource(stage: Stage) -> None:
         await stage.wait_for_state(State.DRIVER_REQUESTED)
         for number in range(5):
             await stage.patch({"metadata": {"labels": {"look": str(number)}}})
-        await stage.submit(build_application("other"))  # each has a count of its own
+        await stage.submit(build_application("other"))  # each resource has its own count
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")
         assert get_value(metrics, "reconciles_total", kind=KIND, result="done") in (2, 3, 4)
         controller.apply(QUICK, scope)

@@ -23,7 +23,7 @@ OTHER = "spark-operator:team/other"
 def build_entry(
     manager: str, time: str, subresource: str | None = "status", *, finalizer: str | None = None
 ) -> JsonObject:
-    """An entry of the managed fields."""
+    """Build an entry of the managed fields."""
     fields: JsonObject = {"f:status": {}}
     if finalizer:
         fields = {"f:metadata": {"f:finalizers": {".": {}, f'v:"{finalizer}"': {}}}}
@@ -42,26 +42,30 @@ def build_finalizer_entry(manager: str, time: str) -> JsonObject:
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        pytest.param([], None, id="nobody has written anything"),
-        pytest.param([build_entry("python-requests", "12:00:00", None)], None, id="only its author"),
-        pytest.param([build_entry(APACHE, "11:00:00"), build_entry(OWN, "12:00:00")], OWN, id="the last one counts"),
+        pytest.param([], None, id="no writer"),
+        pytest.param([build_entry("python-requests", "12:00:00", None)], None, id="only the author"),
         pytest.param(
-            [build_entry(OWN, "11:00:00"), build_entry(APACHE, "12:00:00")], APACHE, id="even if it is another"
+            [build_entry(APACHE, "11:00:00"), build_entry(OWN, "12:00:00")], OWN, id="last writer is this controller"
         ),
         pytest.param(
-            [build_entry("zzz", "12:00:00"), build_entry(OWN, "12:00:00")], OWN, id="in the same second it is ours"
+            [build_entry(OWN, "11:00:00"), build_entry(APACHE, "12:00:00")],
+            APACHE,
+            id="last writer is another controller",
         ),
+        pytest.param([build_entry("zzz", "12:00:00"), build_entry(OWN, "12:00:00")], OWN, id="same second"),
         pytest.param(
             [build_entry(APACHE, "11:00:00"), build_entry("kubectl-edit", "12:00:00")],
             APACHE,
-            id="a person drives none",
+            id="kubectl is no controller",
         ),
-        pytest.param([build_entry("airflow-provider-spark-operator", "12:00:00")], None, id="nor does our client"),
-        pytest.param([build_finalizer_entry(APACHE, "11:00:00")], APACHE, id="who has put the finalizer on it"),
+        pytest.param(
+            [build_entry("airflow-provider-spark-operator", "12:00:00")], None, id="our client is no controller"
+        ),
+        pytest.param([build_finalizer_entry(APACHE, "11:00:00")], APACHE, id="added the finalizer"),
         pytest.param(
             [build_finalizer_entry(APACHE, "12:00:00"), build_entry(OWN, "11:00:00")],
             OWN,
-            id="a status says more than that",
+            id="status precedes finalizer",
         ),
         pytest.param([build_entry("x", "12:00:00", None, finalizer="another/finalizer")], None, id="another finalizer"),
     ],
@@ -82,8 +86,8 @@ def test_find_last_manager(entries: list[JsonObject], expected: str | None) -> N
 )
 def test_find_lease(manager: str, lease: LeaseReference | None) -> None:
     assert find_lease(manager, None) == lease
-    told = LeaseReference("operators", "spark-operator-lease")
-    assert find_lease(manager, told) == (lease or told)
+    configured = LeaseReference("operators", "spark-operator-lease")
+    assert find_lease(manager, configured) == (lease or configured)
 
 
 def test_replicas_have_the_same_field_manager() -> None:
@@ -109,21 +113,23 @@ def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
             LEASE,
             None,
             f"{APACHE} managed it last, but its configured lease operators/spark does not exist. ",
-            id="there is no such lease",
+            id="lease does not exist",
         ),
         pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
-        pytest.param(LEASE, Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=40)), None, id="over"),
+        pytest.param(
+            LEASE, Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=40)), None, id="expired"
+        ),
         pytest.param(
             LEASE,
             Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=20)),
             f"{APACHE} manages it: pod-1 holds its lease operators/spark",
-            id="alive",
+            id="held",
         ),
     ],
 )
 def test_find_objection(lease: LeaseReference | None, tenure: Tenure | None, sentence: str | None) -> None:
-    said = find_objection(APACHE, lease, tenure, NOW)
-    assert said is None if sentence is None else said is not None and said.startswith(sentence)
+    objection = find_objection(APACHE, lease, tenure, NOW)
+    assert objection is None if sentence is None else objection is not None and objection.startswith(sentence)
 
 
 def build_resource(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:

@@ -28,7 +28,7 @@ KIND = SPARK_APPLICATIONS.kind
 
 
 def count_transition(before: ApplicationStatus | None, after: ApplicationStatus) -> Metrics:
-    """Metrics that have been told of one transition."""
+    """Return metrics that have counted one transition."""
     metrics = Metrics()
     metrics.count_transition(application(status=before), after)
     return metrics
@@ -60,7 +60,7 @@ def test_postponed_reconcile_is_not_an_error() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        # An admission webhook may say any word as its reason: it would be a label without bounds.
+        # An admission webhook can send any reason, so the reason must not be a label.
         (Forbidden(403, "PolicyOf-team-a", "no"), "Forbidden"),
         (build_error(ServerError, 500), "ServerError"),
         (KeyError("x"), "Defect"),
@@ -166,7 +166,7 @@ def test_controllers_in_one_process_have_separate_metrics() -> None:
 
 
 async def fetch(port: int, accept: str | None = None) -> tuple[str, str]:
-    """The page and its content type."""
+    """Fetch the metrics; return the page and its content type."""
     headers = {"Accept": accept} if accept else {}
     async with (
         aiohttp.ClientSession() as session,
@@ -210,10 +210,10 @@ async def test_metrics_of_an_application_with_a_restart(stage: Stage) -> None:
         await stage.submit(stages.build_application(restart=restart))
         await stage.wait_for_state(State.RESOURCE_RELEASED)
 
-        async def counted() -> bool:
+        async def is_counted() -> bool:
             return get_value(metrics, "attempts_total", outcome="Succeeded") == 1
 
-        await stage.wait_until_true(counted)
+        await stage.wait_until_true(is_counted)
         assert get_value(metrics, "attempts_total", outcome="Failed") == 1
         assert get_value(metrics, "restarts_total") == 1
         assert get_value(metrics, "driver_request_delay_seconds_count") == 1
@@ -237,14 +237,14 @@ async def test_invalid_resource_is_counted(stage: Stage) -> None:
     await stage.patch({"status": unreadable}, subresource="status")
     async with run_controller(stage.client, stage.namespace, metrics=metrics):
 
-        async def counted() -> bool:
+        async def is_counted() -> bool:
             return get_value(metrics, "reconcile_errors_total", kind=KIND, reason="InvalidResource") is not None
 
-        await stage.wait_until_true(counted)
+        await stage.wait_until_true(is_counted)
 
 
 def fill_metrics() -> Metrics:
-    """Metrics with at least one sample of everything."""
+    """Return metrics with at least one sample of each metric."""
     metrics = Metrics()
     metrics.watch_queue(KIND, WorkQueue())
     metrics.watch_states(list, list)

@@ -1,4 +1,4 @@
-"""Resources that the API server stores and that cannot run come to rest, and can be deleted."""
+"""Resources that the API server stores and that cannot run fail, and can be deleted."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ LONG_NAME = "n" * 64
 
 
 class StrictSelectors:
-    """The API as Kubernetes has it: a selector with a value that cannot be a label's is refused."""
+    """A client that rejects selectors with an invalid label value, as Kubernetes does."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -41,7 +41,7 @@ class StrictSelectors:
 
 
 class RefusingStatus:
-    """An API that takes no status of applications, as with a definition that does not know one of its fields."""
+    """A client that rejects every status of an application, as an incompatible CRD does."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
@@ -108,7 +108,7 @@ async def test_deleted_application_is_finalized_after_a_defect_of_the_controller
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        raise RecursionError("a defect of a test")
+        raise RecursionError("unexpected")
 
     await stage.submit(build_application())
     async with run_controller(stage.client, stage.namespace):

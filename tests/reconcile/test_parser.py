@@ -38,8 +38,8 @@ def test_metadata_and_status_are_parsed_each_time() -> None:
     "changed",
     [
         pytest.param(build_resource(generation=2, mainClass="Other"), id="edited"),
-        pytest.param(build_resource(uid="v", mainClass="Other"), id="created again under its name"),
-        pytest.param(build_resource(generation=None, mainClass="Other"), id="of an API that counts no generations"),
+        pytest.param(build_resource(uid="v", mainClass="Other"), id="new uid"),
+        pytest.param(build_resource(generation=None, mainClass="Other"), id="no generation"),
     ],
 )
 def test_changed_spec_is_parsed_again(changed: JsonObject) -> None:

@@ -34,7 +34,7 @@ def test_merge_patch_contains_only_changes(old: JsonObject, new: JsonObject, pat
 
 
 def apply(target: object, patch: object) -> object:
-    """RFC 7386's own pseudo-code."""
+    """Apply a merge patch with the pseudo-code of RFC 7386."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

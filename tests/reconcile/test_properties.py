@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.reconcile.properties import parse_propertie
         pytest.param("a\\=b=c", {"a=b": "c"}, id="escaped sign in the key"),
         pytest.param("a=\\u00e9\\t\\q", {"a": "é\tq"}, id="escapes"),
         pytest.param("a=1\r\nb=2\rc=3", {"a": "1", "b": "2", "c": "3"}, id="line ends of every kind"),
-        pytest.param("a=1\na=2", {"a": "2"}, id="the last one counts"),
+        pytest.param("a=1\na=2", {"a": "2"}, id="last writer is this controller"),
         pytest.param("a=1\\", {"a": "1"}, id="continued into nothing"),
         pytest.param("", {}, id="empty"),
     ],

@@ -73,7 +73,7 @@ async def test_key_of_a_worker_cancelled_after_its_wake_up_goes_to_another_worke
     first = asyncio.create_task(queue.get())
     second = asyncio.create_task(take(queue))
     await asyncio.sleep(0)
-    queue.add("a")  # wakes the first
+    queue.add("a")  # wakes the first worker
     first.cancel()
     assert await second == "a"
     with pytest.raises(asyncio.CancelledError):

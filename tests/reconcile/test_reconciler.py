@@ -1,4 +1,4 @@
-"""The reconciler itself, with an adapter that does nothing but what a test wants."""
+"""The generic reconciler, with an adapter that the tests define."""
 
 import itertools
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ NO_CLIENT: Any = None
 
 
 class CreatingAdapter:
-    """Decides again and again to create an attempt; `apply` is the test's."""
+    """An adapter that always decides to create an attempt. The test defines `apply`."""
 
     notices: frozenset[str] = frozenset()
 

@@ -1,4 +1,4 @@
-"""What the API refuses, for want of rights or for its form, never holds up the end of an application."""
+"""Requests that the API rejects, because of permissions or content, do not block the end of an application."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ INGRESS = {
 
 
 class WithoutRights:
-    """A client that may do nothing with one kind of object."""
+    """A client without permissions on one kind of object."""
 
     def __init__(self, client: KubeClient, withheld: ResourceType) -> None:
         self._client = client

@@ -17,7 +17,7 @@ BEFORE = "operatorName: ours\nreconcileIntervalSeconds: 60\n"
 
 @asynccontextmanager
 async def follow(path: Path) -> AsyncIterator[SettingsFile]:
-    """A file that is followed beside the body."""
+    """Follow a settings file while the body runs."""
 
     def read() -> ControllerSettings:
         return parse_yaml_settings(path.read_text())
@@ -53,7 +53,7 @@ async def test_change_of_the_file_is_applied(tmp_path: Path, caplog: pytest.LogC
 
 
 async def test_swapped_link_of_a_config_map_is_noticed(tmp_path: Path) -> None:
-    # As the kubelet does: the file is a link into ..data, which is a link to a folder of its own for each version.
+    # The kubelet mounts a file as a link to `..data`, which is a link to the folder of the present version.
     for version, seconds in (("1", 60), ("2", 5)):
         folder = tmp_path / f"..{version}"
         folder.mkdir()

@@ -128,15 +128,19 @@ def test_unsupported_properties_are_reported() -> None:
         pytest.param("watchedNamespaces: []", "watchedNamespaces: must name at least one namespace", id="none"),
         pytest.param("watchedNamespaces: [A_B]", "watchedNamespaces: must be names of namespaces", id="name"),
         pytest.param("leaseName: A_B", "leaseName: must be the name of an object", id="lease"),
-        pytest.param("leaseNamespace: A_B", "leaseNamespace: must be the name of a namespace", id="lease's place"),
+        pytest.param("leaseNamespace: A_B", "leaseNamespace: must be the name of a namespace", id="lease namespace"),
         pytest.param(
-            "otherControllerLease: A/B", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="rival"
+            "otherControllerLease: A/B",
+            "otherControllerLease: must be the NAMESPACE/NAME of a Lease",
+            id="invalid namespace",
         ),
         pytest.param("operatorName: a b", "operatorName: must be the value of a label", id="operator"),
         pytest.param("watchedNamespaces: [1]", "watchedNamespaces: must be a list of namespaces", id="a number"),
         pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: must be a number of seconds above 0", id="zero"),
-        pytest.param("reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: must be a number of", id="absurd"),
-        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: must be an integer, not 1.5", id="part of a look"),
+        pytest.param(
+            "reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: must be a number of", id="too large"
+        ),
+        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: must be an integer, not 1.5", id="fraction of a count"),
         pytest.param(
             "otherControllerLease: a", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="no namespace"
         ),

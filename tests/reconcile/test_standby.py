@@ -1,4 +1,4 @@
-"""Several controllers, of which one leads."""
+"""Several controllers with one leader."""
 
 import asyncio
 import itertools
@@ -36,7 +36,7 @@ State = ApplicationState
 
 
 class Replica:
-    """A controller whose leadership is in the test's hands, and all that it has sent to be written."""
+    """A controller whose leadership the test sets, and its writes."""
 
     def __init__(self) -> None:
         self.leadership = Leadership()
@@ -55,7 +55,7 @@ class Replica:
 
 @asynccontextmanager
 async def run_replica(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[Replica]:
-    """A controller that stands by, beside the body."""
+    """Run a standby while the body runs."""
     one = Replica()
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     async with await open_client(access, gate=one.gate) as client:
@@ -108,7 +108,7 @@ async def test_next_leader_continues_the_application(
         one.lead()
         async with play_drivers(stage, "succeeded"):
             await stage.submit(build_application())
-            # What comes after this state may have been written by the time.
+            # Later states may also be written by now.
             await stage.wait_until(lambda seen: seen is not None and changed_in in list_states(seen))
             one.leadership.end()
             written = len(one.writes)
@@ -155,7 +155,7 @@ async def test_changing_leaders_create_one_driver_per_attempt(kubeconfig: JsonOb
 
 
 class LaggingClient:
-    """A client whose watch of applications shows nothing more as long as `flows` is not set."""
+    """A client whose watch of applications waits until `flows` is set."""
 
     def __init__(self, client: KubeClient) -> None:
         self.flows = asyncio.Event()
@@ -209,7 +209,7 @@ async def test_returning_leader_keeps_the_driver_that_another_leader_created(
 
 
 async def take_turns(replicas: list[Replica]) -> None:
-    """Have one after the other lead, for one write or some more, or for a moment where there is nothing to do."""
+    """Make one replica after the other the leader, each for a few writes or 0.1 seconds."""
     for one, writes in zip(itertools.cycle(replicas), itertools.cycle(range(1, 15)), strict=True):
         before = len(one.writes)
         one.lead()
@@ -221,5 +221,5 @@ async def take_turns(replicas: list[Replica]) -> None:
 
 
 def list_states(document: JsonObject) -> list[str]:
-    """The states that an application has come through."""
+    """Return the history of an application; empty without a status."""
     return history_of(document) if document.get("status") else []

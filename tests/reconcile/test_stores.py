@@ -1,4 +1,4 @@
-"""Templates in object stores, read by the packages of the extra `files` over their stores' own protocols."""
+"""Templates in object stores. The packages of the extra `files` read them over the protocols of the stores."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ BUCKETS = ("s3a://bucket", "s3://bucket", "gs://bucket", "abfss://bucket@account
 
 @pytest.fixture(autouse=True)
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A store on this machine in the place of the real ones, as users of fsspec configure one."""
-    # It would ask for the kind of the bucket by gRPC first, and go on asking.
+    """Serve a local store instead of the real ones, with the configuration of fsspec."""
+    # Otherwise gcsfs repeatedly requests the type of the bucket over gRPC.
     monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     with serve_file(TEMPLATE) as address:
         azure = f"DefaultEndpointsProtocol=http;{AZURE_ACCOUNT};BlobEndpoint={address}/account"

@@ -1,4 +1,4 @@
-"""Suspension with a controller on the local API server, whose definition of the resource keeps reasons."""
+"""Suspension with a controller on the local API server, whose CRD keeps the reasons of states."""
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.dialects.apache import read_progress

@@ -1,4 +1,4 @@
-"""Taking over everything at once, so that the claim outlives the controller that made it."""
+"""The takeover of all resources at once. The claims outlive the controller that made them."""
 
 import logging
 

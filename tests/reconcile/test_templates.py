@@ -14,7 +14,7 @@ async def test_driver_is_built_from_the_configured_template(stage: Stage, tmp_pa
         await stage.submit(build_application(conf={**IMAGE, KEY: str(template)}))
         await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
         (driver,) = await stage.list_objects(PODS)
-        # Whatever has become of the file, what was made from it goes with the application.
+        # The objects are deleted with the application even if the file does not exist any more.
         template.unlink()
         await stage.delete()
         await stage.wait_for_deleted_children()

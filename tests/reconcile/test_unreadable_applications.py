@@ -39,10 +39,10 @@ async def test_invalid_application_does_not_stop_other_applications(
         await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
 
-        async def told() -> bool:
+        async def is_recorded() -> bool:
             return "InvalidResource" in await stage.list_event_reasons()
 
-        await stage.wait_until_true(told)
+        await stage.wait_until_true(is_recorded)
         assert "invalid application: status.currentState" in caplog.text
         await stage.delete("poison")
         await stage.wait_until(lambda seen: seen is None, "poison")
@@ -52,7 +52,7 @@ UNKNOWN_MODE: dict[str, dict[str, Any]] = {"spec": {"deploymentMode": "EdgeMode"
 
 
 async def install_newer_definitions(stage: Stage) -> None:
-    """Make the API accept a word that this controller does not know."""
+    """Change the CRD so that the API accepts a value that this controller does not know."""
     path = "/schema/openAPIV3Schema/properties/spec/properties/deploymentMode/enum/-"
     name = "sparkapplications.spark.apache.org"
     patch = [{"op": "add", "path": f"/spec/versions/{each}{path}", "value": "EdgeMode"} for each in range(3)]
@@ -60,12 +60,12 @@ async def install_newer_definitions(stage: Stage) -> None:
 
 
 async def wait_for_reconcile(stage: Stage, metrics: Metrics) -> None:
-    """Wait until the controller has come to the end of a look."""
+    """Wait until a reconcile is complete."""
 
-    async def looked_at() -> bool:
+    async def is_reconciled() -> bool:
         return get_value(metrics, "reconciles_total", kind="SparkApplication", result="done") is not None
 
-    await stage.wait_until_true(looked_at)
+    await stage.wait_until_true(is_reconciled)
 
 
 async def test_invalid_application_ends_with_the_problem(stage: Stage) -> None:
@@ -87,10 +87,10 @@ async def test_invalid_edit_does_not_end_a_running_application(stage: Stage) -> 
         await stage.wait_for_state(State.DRIVER_REQUESTED)
         await stage.patch(UNKNOWN_MODE)
 
-        async def told() -> bool:
+        async def is_recorded() -> bool:
             return "InvalidResource" in await stage.list_event_reasons()
 
-        await stage.wait_until_true(told)
+        await stage.wait_until_true(is_recorded)
         await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
         await stage.set_pod("pi-0-driver", "ready")
         running = await stage.wait_for_state(State.RUNNING_HEALTHY)
@@ -102,7 +102,7 @@ async def test_invalid_application_with_an_unrecorded_driver_is_not_ended(stage:
     await stage.submit(build_application())
     async with run_controller(stage.client, stage.namespace):
         await stage.wait_for_state(State.DRIVER_REQUESTED)
-    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    # The same state as after a kill before the write of the status, and a later edit.
     await stage.patch({"status": None}, subresource="status")
     await stage.patch(UNKNOWN_MODE)
     metrics = Metrics()

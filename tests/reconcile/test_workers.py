@@ -8,15 +8,15 @@ from airflow_provider_spark_operator.reconcile.workers import Workers
 from tests.reconcile.stage import DEADLINE
 
 
-class Looks:
-    """Looks that last until the test lets them end."""
+class Reconciles:
+    """Reconciles that wait until the test lets them end."""
 
     def __init__(self) -> None:
         self.begun: list[ObjectKey] = []
         self.ended: list[ObjectKey] = []
         self.may_end = asyncio.Event()
 
-    async def look(self, key: ObjectKey) -> None:
+    async def reconcile(self, key: ObjectKey) -> None:
         self.begun.append(key)
         await self.may_end.wait()
         self.ended.append(key)
@@ -33,17 +33,17 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 
 async def let_tasks_run() -> None:
-    """Let every task go on until it waits for something."""
+    """Run all tasks until they wait."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 @asynccontextmanager
-async def run_workers(looks: Looks, count: int, keys: int) -> AsyncIterator[Workers]:
+async def run_workers(reconciles: Reconciles, count: int, keys: int) -> AsyncIterator[Workers]:
     queue = WorkQueue[ObjectKey]()
     for number in range(keys):
         queue.add(build_key(number))
-    workers = Workers(queue, looks.look, count)
+    workers = Workers(queue, reconciles.reconcile, count)
     task = asyncio.create_task(workers.run())
     try:
         yield workers
@@ -53,47 +53,47 @@ async def run_workers(looks: Looks, count: int, keys: int) -> AsyncIterator[Work
 
 
 async def test_number_of_concurrent_reconciles_is_limited() -> None:
-    looks = Looks()
-    async with run_workers(looks, 2, keys=5):
+    reconciles = Reconciles()
+    async with run_workers(reconciles, 2, keys=5):
         await let_tasks_run()
-        assert len(looks.begun) == 2
-        looks.may_end.set()
-        await wait_until(lambda: len(looks.ended) == 5)
+        assert len(reconciles.begun) == 2
+        reconciles.may_end.set()
+        await wait_until(lambda: len(reconciles.ended) == 5)
 
 
 async def test_additional_workers_start_immediately() -> None:
-    looks = Looks()
-    async with run_workers(looks, 1, keys=5) as workers:
-        await wait_until(lambda: len(looks.begun) == 1)
+    reconciles = Reconciles()
+    async with run_workers(reconciles, 1, keys=5) as workers:
+        await wait_until(lambda: len(reconciles.begun) == 1)
         workers.resize(3)
-        await wait_until(lambda: len(looks.begun) == 3)
+        await wait_until(lambda: len(reconciles.begun) == 3)
         await let_tasks_run()
-        assert len(looks.begun) == 3
+        assert len(reconciles.begun) == 3
 
 
 async def test_superfluous_workers_end_after_their_current_key() -> None:
-    looks = Looks()
-    async with run_workers(looks, 3, keys=4) as workers:
-        await wait_until(lambda: len(looks.begun) == 3)
+    reconciles = Reconciles()
+    async with run_workers(reconciles, 3, keys=4) as workers:
+        await wait_until(lambda: len(reconciles.begun) == 3)
         workers.resize(1)
         await let_tasks_run()
-        assert looks.ended == []
-        looks.may_end.set()
-        await wait_until(lambda: len(looks.ended) == 4)
-        looks.may_end.clear()
+        assert reconciles.ended == []
+        reconciles.may_end.set()
+        await wait_until(lambda: len(reconciles.ended) == 4)
+        reconciles.may_end.clear()
 
 
 async def test_idle_superfluous_workers_end_without_losing_a_key() -> None:
-    looks, queue = Looks(), WorkQueue[ObjectKey]()
-    workers = Workers(queue, looks.look, 5)
+    reconciles, queue = Reconciles(), WorkQueue[ObjectKey]()
+    workers = Workers(queue, reconciles.reconcile, 5)
     task = asyncio.create_task(workers.run())
     await let_tasks_run()
     workers.resize(1)
     for number in range(3):
         queue.add(build_key(number))
     await let_tasks_run()
-    assert len(looks.begun) == 1
-    looks.may_end.set()
-    await wait_until(lambda: len(looks.ended) == 3)
+    assert len(reconciles.begun) == 1
+    reconciles.may_end.set()
+    await wait_until(lambda: len(reconciles.ended) == 3)
     task.cancel()
     await asyncio.wait([task])
