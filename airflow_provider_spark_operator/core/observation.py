@@ -254,7 +254,7 @@ def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
 
 
 def _describe_interruption(pod: Mapping[str, object]) -> str | None:
-    """Return a sentence if a failed driver was taken away or deleted while it ran, else None."""
+    """Return a sentence if a failed driver was disrupted or deleted while it ran, else None."""
     status = pods.get_status(pod)
     if pods.is_taken_away(status):
         said = pods.describe_disruption(status)

@@ -92,7 +92,7 @@ def test_a_duration_that_is_long_or_off_is_no_problem(millis: int) -> None:
     assert validate_application(application_document(tolerations=all_durations(millis))) == []
 
 
-def test_the_message_about_a_duration_says_how_long_one_may_be() -> None:
+def test_message_about_long_duration_contains_maximum() -> None:
     (problem,) = validate_application(application_document(tolerations={"ttlAfterStopMillis": 10**18}))
     assert str(problem) == (
         "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than 100 years: "

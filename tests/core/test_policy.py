@@ -24,7 +24,7 @@ S = ApplicationState
     [(-5, 0), (0, 0), (1500, 1.5), (2**63 - 1, 100 * 365 * 24 * 3600)],
     ids=["negative", "zero", "plain", "absurd"],
 )
-def test_durations_are_bounded(millis: int, expected: float) -> None:
+def test_duration_is_limited_to_a_hundred_years(millis: int, expected: float) -> None:
     assert to_duration(millis) == timedelta(seconds=expected)
 
 
@@ -108,7 +108,7 @@ STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
         ),
     ],
 )
-def test_ready_executors_say_where_an_application_belongs(
+def test_executor_state_depends_on_ready_executors(
     state: ApplicationState,
     init: int,
     minimum: int,
@@ -260,24 +260,24 @@ BACKOFFS = {
     ],
     ids=["success", "failure", "scheduling failure", "only the general one", "next best", "zero"],
 )
-def test_the_backoff_depends_on_how_the_attempt_before_ended(
+def test_backoff_depends_on_end_of_previous_attempt(
     ended_in: ApplicationState, given: dict[str, Any], expected: int, trim: bool
 ) -> None:
     status = move_to_next_attempt(status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
     assert policy.get_backoff(RestartConfig(**given), status) == seconds(expected)
 
 
-def test_there_is_no_backoff_without_an_attempt_before() -> None:
+def test_backoff_is_zero_without_previous_attempt() -> None:
     assert policy.get_backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
 
 
-def test_where_nothing_is_known_of_the_attempt_before_the_backoff_is_that_of_any() -> None:
+def test_backoff_is_general_if_end_of_previous_attempt_is_unknown() -> None:
     status = status_at(S.SUBMITTED, previous=AttemptSummary())
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
     assert policy.get_backoff(config, status) == seconds(1)
 
 
-def test_the_last_stop_is_that_of_the_current_attempt() -> None:
+def test_last_stop_belongs_to_current_attempt() -> None:
     first = status_at(S.FAILED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     stop = policy.find_last_stop(first)
@@ -289,7 +289,7 @@ def test_the_last_stop_is_that_of_the_current_attempt() -> None:
 
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "Never"])
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
-def test_the_retain_policy_says_after_what_to_keep(word: str, ended_in: ApplicationState) -> None:
+def test_retain_policy_decides_which_drivers_are_retained(word: str, ended_in: ApplicationState) -> None:
     expected = {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
     assert policy.retains_driver(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
 
@@ -298,20 +298,18 @@ def test_the_retain_policy_says_after_what_to_keep(word: str, ended_in: Applicat
     ("retain", "ttl", "retention", "life"),
     [(-1, -1, None, None), (5_000, -1, 5, None), (-1, 7_000, 7, 7), (5_000, 3_000, 3, 3), (0, -1, 0, None)],
 )
-def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(
-    retain: int, ttl: int, retention: int | None, life: int | None
-) -> None:
+def test_retention_is_shorter_of_two_durations(retain: int, ttl: int, retention: int | None, life: int | None) -> None:
     tolerations = ApplicationTolerations(resource_retain_duration_millis=retain, ttl_after_stop_millis=ttl)
     assert policy.get_retention(tolerations) == (None if retention is None else seconds(retention))
     assert policy.get_time_to_live(tolerations) == (None if life is None else seconds(life))
 
 
-def test_a_time_to_live_of_nothing_ends_at_once() -> None:
+def test_time_to_live_of_zero_expires_immediately() -> None:
     assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=0)) == seconds(0)
     assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=-1)) is None
 
 
-def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_on() -> None:
+def test_third_attempt_is_measured_from_its_own_start() -> None:
     status = status_in(S.DRIVER_REQUESTED, S.FAILED)
     for number in (1, 2):
         after = NOW + seconds(100 * number)
@@ -320,7 +318,7 @@ def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_
     assert policy.measure_attempt(status) == seconds(2)
 
 
-def test_the_limit_of_scheduling_failures_is_none_of_other_failures() -> None:
+def test_limit_of_other_failures_ignores_scheduling_failures() -> None:
     config = RestartConfig(max_restart_attempts=9, max_restart_on_failure=1, max_restart_on_scheduling_failure=5)
     following = AttemptInfo(id=2, restart_counter=2, failure_restart_counter=2)
     said = "The maximum number of restarts on failure (1) has been exceeded."
@@ -328,7 +326,7 @@ def test_the_limit_of_scheduling_failures_is_none_of_other_failures() -> None:
     assert policy.describe_exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
 
 
-def test_untrimmed_the_attempt_before_ended_with_the_entry_before_the_last() -> None:
+def test_end_of_previous_attempt_is_read_from_untrimmed_history() -> None:
     ended = status_at(S.FAILED)
     again = move_to_next_attempt(ended, AttemptInfo(id=1), NOW, "", trim=False)
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)

@@ -84,15 +84,15 @@ def test_task_and_controller_choose_same_backoff(state: ApplicationState, kind: 
 
 
 @pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])
-def test_side_that_restarts_is_checked(restarts: str | None, valid: bool) -> None:
+def test_restarts_parameter_is_checked(restarts: str | None, valid: bool) -> None:
     assert (find_restarts_problem(restarts) is None) is valid
 
 
-def test_retries_replace_the_restarts() -> None:
+def test_retries_replace_restarts() -> None:
     assert build_retries(restarting(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
 
 
-def test_fields_that_are_left_out_have_the_defaults_of_the_resource() -> None:
+def test_missing_restart_fields_have_defaults_of_resource() -> None:
     model = RestartConfig()
     found = build_retries(restarting(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
     delay = timedelta(milliseconds=model.restart_backoff_millis)
@@ -103,11 +103,11 @@ def test_fields_that_are_left_out_have_the_defaults_of_the_resource() -> None:
     "document",
     ["app.yaml", None, {}, restarting(), restarting(restartPolicy="Never"), restarting(restartPolicy="{{ x }}")],
 )
-def test_application_that_is_never_restarted_needs_no_retries(document: dict[str, Any] | str | None) -> None:
+def test_application_without_restarts_has_no_retries(document: dict[str, Any] | str | None) -> None:
     assert build_retries(document) is None
 
 
-def test_restarts_after_a_success_cannot_be_replaced() -> None:
+def test_restart_policy_always_cannot_become_retries() -> None:
     with pytest.raises(InvalidResource, match="restartPolicy Always is not supported"):
         build_retries(restarting(restartPolicy="Always"))
 
@@ -117,17 +117,17 @@ def test_restarts_are_disabled() -> None:
     assert tolerations == {"restartConfig": {**ON_FAILURE, "restartPolicy": "Never"}, "ttlAfterStopMillis": 5}
 
 
-def test_document_without_restarts_stays() -> None:
+def test_document_without_restarts_is_unchanged() -> None:
     document: dict[str, Any] = {"spec": {}}
     assert APACHE.disable_restarts(document) is document
 
 
-def test_restarts_on_both_sides_are_a_warning() -> None:
+def test_restarts_and_retries_together_are_a_warning() -> None:
     warning = describe_double_restarts(restarting(**ON_FAILURE), retries=4)
     assert warning
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in warning
 
 
 @pytest.mark.parametrize(("config", "retries"), [(ON_FAILURE, 0), ({"restartPolicy": "Never"}, 4), ({}, 4)])
-def test_restarts_on_one_side_are_no_warning(config: dict[str, Any], retries: int) -> None:
+def test_restarts_or_retries_alone_are_no_warning(config: dict[str, Any], retries: int) -> None:
     assert describe_double_restarts(restarting(**config), retries) is None

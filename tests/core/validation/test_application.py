@@ -25,16 +25,16 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return document
 
 
-def test_a_plain_document_has_no_problems() -> None:
+def test_valid_application_has_no_problems() -> None:
     assert validate_application(application_document()) == []
 
 
 @pytest.mark.parametrize("version", API_VERSIONS)
-def test_every_served_version_is_accepted(version: str) -> None:
+def test_every_served_version_is_valid(version: str) -> None:
     assert validate_application(changed("apiVersion", version)) == []
 
 
-def test_a_minimal_document_has_the_defaults_of_the_apache_operator() -> None:
+def test_minimal_document_has_defaults_of_apache_operator() -> None:
     tolerations = parse_application(application_document()).spec.application_tolerations
     timeouts, restart = tolerations.application_timeout_config, tolerations.restart_config
     assert timeouts.driver_start_timeout_millis == 300_000
@@ -52,12 +52,12 @@ def test_unknown_fields_survive_a_round_trip() -> None:
     assert again["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["novelty"][0] == 1
 
 
-def test_a_round_trip_adds_nothing() -> None:
+def test_round_trip_adds_no_fields() -> None:
     document = application_document()
     assert parse_application(document).to_document() == document
 
 
-def test_null_means_not_given() -> None:
+def test_null_is_read_as_missing_field() -> None:
     document = changed("spec/applicationTolerations", {"restartConfig": None, "ttlAfterStopMillis": None})
     document["spec"]["suspend"] = None
     spec = parse_application(document).spec
@@ -67,7 +67,7 @@ def test_null_means_not_given() -> None:
 
 
 @pytest.mark.parametrize("status", [{}, {"currentState": None}, {"currentAttemptSummary": {}}], ids=repr)
-def test_a_status_without_a_state_is_none(status: dict[str, Any]) -> None:
+def test_status_without_state_is_none(status: dict[str, Any]) -> None:
     assert parse_application(changed("status", status)).status is None
 
 
@@ -142,18 +142,18 @@ TOLERATIONS = "spec/applicationTolerations"
         ),
     ],
 )
-def test_a_problem_names_its_field_and_what_to_do(path: str, value: object, problem: str, says: str) -> None:
+def test_problem_contains_path_and_advice(path: str, value: object, problem: str, says: str) -> None:
     problems = validate_application(changed(path, value))
     assert [each.path for each in problems] == [problem]
     assert says in problems[0].message
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3], ids=repr)
-def test_what_is_no_object_is_one_problem(document: int | list[Any] | str | None) -> None:
+def test_document_that_is_not_an_object_has_one_problem(document: int | list[Any] | str | None) -> None:
     assert len(validate_application(document)) == 1
 
 
-def test_something_must_be_run() -> None:
+def test_application_without_program_is_invalid() -> None:
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     assert validate_application(document) == [
@@ -196,7 +196,7 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
         pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "give the script", id="R, no script"),
     ],
 )
-def test_one_thing_is_run(resources: dict[str, str], problem: str | None, says: str) -> None:
+def test_application_has_one_main_resource(resources: dict[str, str], problem: str | None, says: str) -> None:
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     document["spec"] |= resources
@@ -205,7 +205,7 @@ def test_one_thing_is_run(resources: dict[str, str], problem: str | None, says: 
     assert all(says in each.message for each in problems)
 
 
-def test_what_ways_to_the_driver_lack_is_named_field_by_field() -> None:
+def test_missing_route_fields_are_reported() -> None:
     document = application_document(
         driverServiceIngressList=[{"serviceSpec": {"ports": []}}],
         driverHttpRouteList=[
@@ -228,20 +228,20 @@ def test_what_ways_to_the_driver_lack_is_named_field_by_field() -> None:
     ]
 
 
-def test_a_config_map_that_is_given_twice_is_named() -> None:
+def test_duplicate_config_map_name_is_an_error() -> None:
     twice = application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
     (problem,) = validate_application(twice)
     assert problem.path == "spec.configMapSpecs[2].name"
     assert problem.message == "repeats 'a': use a different name for each ConfigMap"
 
 
-def test_a_generated_name_is_a_name() -> None:
+def test_generate_name_replaces_name() -> None:
     document = changed("metadata/name", ...)
     document["metadata"]["generateName"] = "pi-"
     assert validate_application(document) == []
 
 
-def test_the_error_says_one_sentence_a_line() -> None:
+def test_invalid_resource_error_has_one_line_per_problem() -> None:
     document = changed("spec/runtimeVersions", ...)
     document["spec"]["suspend"] = 1
     with pytest.raises(InvalidResource) as raised:
@@ -251,18 +251,18 @@ def test_the_error_says_one_sentence_a_line() -> None:
     assert lines[0].startswith("spec.runtimeVersions: is required: ")
 
 
-def test_a_value_that_may_be_secret_is_not_repeated() -> None:
+def test_message_does_not_contain_configuration_value() -> None:
     problems = validate_application(application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
     assert "987654321" not in "".join(map(str, problems))
 
 
-def test_an_unknown_state_is_a_problem_of_the_status() -> None:
+def test_unknown_state_is_a_problem() -> None:
     record = {"currentStateSummary": "Dreaming", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     with pytest.raises(InvalidResource, match=r"currentState\.currentStateSummary: 'Dreaming' is not supported"):
         parse_application(changed("status", {"currentState": record}))
 
 
-def test_a_time_that_is_none_is_a_problem() -> None:
+def test_malformed_time_is_a_problem() -> None:
     record = {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}
     with pytest.raises(InvalidResource, match="lastTransitionTime: must be a time in RFC 3339"):
         parse_application(changed("status", {"currentState": record}))

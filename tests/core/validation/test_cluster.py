@@ -17,11 +17,11 @@ def problems(**modifiers: Any) -> list[str]:
     return [str(problem) for problem in validate_cluster(build_cluster_document(**modifiers))]
 
 
-def test_a_plain_cluster_has_no_problem() -> None:
+def test_valid_cluster_has_no_problems() -> None:
     assert problems() == []
 
 
-def test_a_cluster_survives_a_round_trip_with_what_nobody_knows() -> None:
+def test_cluster_keeps_unknown_fields_in_round_trip() -> None:
     document = build_cluster_document(master={"serviceSpec": {"type": "ClusterIP"}}, future={"field": 1})
     assert parse_cluster(document).to_document() == document
 
@@ -32,7 +32,7 @@ def test_templates_are_empty_unless_given() -> None:
     assert spec.worker_spec.horizontal_pod_autoscaler_spec is None
 
 
-def test_a_status_without_a_state_is_none() -> None:
+def test_status_without_state_is_none() -> None:
     assert parse_cluster(build_cluster_document() | {"status": {"stateTransitionHistory": {}}}).status is None
 
 
@@ -49,7 +49,7 @@ def test_a_status_without_a_state_is_none() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_missing_is_named(remove: tuple[str, ...], path: str) -> None:
+def test_missing_field_is_reported_with_path(remove: tuple[str, ...], path: str) -> None:
     document = build_cluster_document()
     parent = document
     for name in remove[:-1]:
@@ -103,38 +103,38 @@ def test_what_is_missing_is_named(remove: tuple[str, ...], path: str) -> None:
         "template of a wrong form",
     ],
 )
-def test_what_is_wrong_is_said_at_its_place(modifiers: dict[str, Any], expected: str) -> None:
+def test_problem_of_cluster_is_reported_with_path(modifiers: dict[str, Any], expected: str) -> None:
     (problem,) = problems(**modifiers)
     assert problem.startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["c" * 45, "a", "a-1"])
-def test_names_that_children_can_bear_are_good(name: str) -> None:
+def test_valid_cluster_name_has_no_problem(name: str) -> None:
     assert problems(name=name) == []
 
 
 @pytest.mark.parametrize(("minimum", "maximum"), [(0, 0), (3, 0), (3, 3), (1, 9)])
-def test_bounds_that_an_autoscaler_can_keep_or_that_need_none_are_good(minimum: int, maximum: int) -> None:
+def test_valid_worker_bounds_have_no_problem(minimum: int, maximum: int) -> None:
     assert problems(minimum=minimum, maximum=maximum) == []
 
 
-def test_without_an_autoscaler_any_number_of_workers_is_good() -> None:
+def test_initial_workers_are_unlimited_without_autoscaler() -> None:
     assert problems(init=4, minimum=2, maximum=2) == []
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])
-def test_what_is_no_object_is_no_cluster(document: int | list[Any] | str | None) -> None:
+def test_cluster_that_is_not_an_object_has_one_problem(document: int | list[Any] | str | None) -> None:
     (problem,) = validate_cluster(document)
     assert str(problem).startswith("a SparkCluster must be an object")
     assert validate(document)
 
 
-def test_another_kind_and_version_are_refused() -> None:
+def test_wrong_kind_and_version_of_cluster_are_errors() -> None:
     document = build_cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
     assert [problem.path for problem in validate_cluster(document)] == ["apiVersion", "kind"]
 
 
-def test_reading_raises_with_every_problem() -> None:
+def test_parse_cluster_raises_with_every_problem() -> None:
     wrong: dict[str, Any] = {"init": "a", "minimum": "b"}
     document = build_cluster_document(**wrong)
     with pytest.raises(InvalidResource) as caught:
@@ -142,24 +142,24 @@ def test_reading_raises_with_every_problem() -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_what_no_rule_foresees_is_said_at_its_place_all_the_same() -> None:
+def test_unexpected_value_is_reported_with_path() -> None:
     conf: dict[str, Any] = {"spark.x": b"\xff"}
     with pytest.raises(InvalidResource, match=r"^spec\.sparkConf\['spark\.x'\]: is not valid: "):
         parse_cluster(build_cluster_document(conf=conf))
 
 
-def test_only_an_object_can_be_a_model() -> None:
+def test_model_rejects_value_that_is_not_an_object() -> None:
     with pytest.raises(ValidationError, match="valid dictionary"):
         SparkCluster.model_validate([])
 
 
-def test_a_document_is_checked_as_what_it_says_it_is() -> None:
+def test_document_is_validated_by_its_kind() -> None:
     assert validate(build_cluster_document()) == []
     assert validate({**build_cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
 
 
 @pytest.mark.parametrize("kind", ["Pod", None, ["SparkCluster"]])
-def test_a_document_of_another_kind_has_that_one_problem(kind: list[str] | str | None) -> None:
+def test_unsupported_kind_is_the_only_problem(kind: list[str] | str | None) -> None:
     (problem,) = validate({"kind": kind})
     assert isinstance(problem, Problem)
     assert problem.path == "kind"

@@ -67,7 +67,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
         ({"spark.network.timeout": "1.5h"}, "spark.network.timeout", "must be an integer with a unit"),
     ],
 )
-def test_a_value_that_spark_refuses_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
+def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
     ((path, message),) = problems(conf)
     assert path == format_conf_path(key) == f"spec.sparkConf['{key}']"
     assert says in message
@@ -87,5 +87,5 @@ def test_a_value_that_spark_refuses_is_an_error(conf: dict[str, str], key: str, 
         {"spark.dynamicAllocation.minExecutors": "0", "spark.dynamicAllocation.maxExecutors": "2147483647"} | DYNAMIC,
     ],
 )
-def test_a_value_that_spark_accepts_is_no_problem(conf: dict[str, str]) -> None:
+def test_value_that_spark_accepts_has_no_problem(conf: dict[str, str]) -> None:
     assert problems(conf) == []

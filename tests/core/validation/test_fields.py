@@ -139,7 +139,7 @@ def test_fields_of_the_gateway_api_are_not_checked() -> None:
     assert warnings(driverHttpRouteList=[route]) == []
 
 
-def test_an_unknown_field_of_the_status_is_an_error_unless_the_caller_drops_the_status() -> None:
+def test_unknown_status_field_is_an_error_unless_status_is_dropped() -> None:
     document = application_document(status={"novelty": 1})
     assert [str(problem) for problem in validate(document)] == ["status.novelty: is not a field of status: remove it"]
     assert validate_without_status(document) == []
@@ -179,7 +179,7 @@ def test_unknown_field_of_a_cluster_is_an_error() -> None:
     )
 
 
-def test_the_fields_of_kubernetes_are_those_of_the_local_api() -> None:
+def test_kubernetes_fields_match_local_api() -> None:
     # If this fails: python -m tests.core.validation.kubernetes_types, then ruff format
     assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == find_types()
     assert KUBERNETES_VERSION == VERSION

@@ -15,14 +15,14 @@ from tests.builders import application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 
-def test_what_json_can_say_is_no_problem() -> None:
+def test_json_values_have_no_problem() -> None:
     document = {"a": [1, -1.5, True, None, "2026-01-01", (1, 2)], "b": {"c": {}}, "d": 2**80}
     assert find_json_problems(document) == []
     assert find_json_problems(MappingProxyType(document)) == []
 
 
 @pytest.mark.parametrize("key", [1, 1.5, True, None], ids=str)
-def test_plain_keys_become_strings(key: float | None) -> None:
+def test_scalar_keys_become_strings(key: float | None) -> None:
     assert find_json_problems({"a": {key: 1}}) == []
     json.dumps({"a": {key: 1}})
 
@@ -40,11 +40,11 @@ def test_plain_keys_become_strings(key: float | None) -> None:
     ],
     ids=["date", "time", "binary", "set", "nan", "infinity", "key"],
 )
-def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value: object, message: str) -> None:
+def test_value_that_json_cannot_represent_is_reported_with_path(value: object, message: str) -> None:
     assert find_json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
 
 
-def test_every_such_value_is_named() -> None:
+def test_every_value_that_json_cannot_represent_is_reported() -> None:
     day = date(2026, 1, 1)
     assert [problem.path for problem in find_json_problems({"a": day, "b": [day, {"c": day}]})] == [
         "a",
@@ -53,7 +53,7 @@ def test_every_such_value_is_named() -> None:
     ]
 
 
-def test_a_value_that_contains_itself_is_named() -> None:
+def test_value_that_contains_itself_is_reported() -> None:
     document: dict[str, Any] = {"spec": {"a": [1]}}
     document["spec"]["a"].append(document["spec"])
     assert find_json_problems(document) == [
@@ -64,14 +64,14 @@ def test_a_value_that_contains_itself_is_named() -> None:
     assert [problem.path for problem in find_json_problems(document)] == ["self"]
 
 
-def test_a_value_that_is_shared_is_looked_at_once() -> None:
+def test_shared_value_is_checked_once() -> None:
     shared: Any = [date(2026, 1, 1)]
     for _ in range(50):  # written out, this would be 2 ** 50 dates
         shared = [shared, shared]
     assert len(find_json_problems({"a": shared})) == 1
 
 
-def test_nesting_has_a_limit() -> None:
+def test_deeply_nested_document_is_a_problem() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -84,7 +84,7 @@ def test_nesting_has_a_limit() -> None:
     [(validate_application, application_document()), (validate_cluster, build_cluster_document())],
     ids=["application", "cluster"],
 )
-def test_resources_are_refused_for_what_json_cannot_say(
+def test_resource_with_value_that_json_cannot_represent_is_invalid(
     validate: Callable[[object], Sequence[Problem]], document: dict[str, Any]
 ) -> None:
     document["spec"]["novelty"] = {"since": date(2026, 1, 1)}

@@ -40,7 +40,7 @@ def problems(build: Any, **metadata: Any) -> list[str]:
         ({"finalizers": "a"}, "metadata.finalizers: must be a list, not a string"),
     ],
 )
-def test_metadata_that_the_api_refuses_is_an_error(
+def test_metadata_that_api_server_rejects_is_an_error(
     build: Callable[..., object], metadata: dict[str, Any], expected: str
 ) -> None:
     (problem,) = problems(build, **metadata)
@@ -55,5 +55,5 @@ def test_metadata_that_the_api_refuses_is_an_error(
         {"annotations": {"Example.com/a": "any text, of any length " * 10}, "finalizers": ["example.com/a", "b"]},
     ],
 )
-def test_metadata_that_the_api_accepts_is_no_problem(build: Callable[..., object], metadata: dict[str, Any]) -> None:
+def test_metadata_that_api_server_accepts_is_valid(build: Callable[..., object], metadata: dict[str, Any]) -> None:
     assert problems(build, **metadata) == []

@@ -27,7 +27,7 @@ def problems(**modifiers: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", [*TIMEOUTS, *PERIODS])
-def test_negative_timeout_without_a_meaning_is_an_error_that_operators_run(name: str) -> None:
+def test_negative_timeout_is_an_admissible_error(name: str) -> None:
     (problem,) = problems(timeouts={name: -5})
     assert problem.path == f"{TOLERATIONS}.applicationTimeoutConfig.{name}"
     assert problem.message.startswith("must not be negative, but is -5")
@@ -70,9 +70,7 @@ def test_minus_one_for_the_counter_reset_means_never() -> None:
         ({"maxExecutors": MOST_EXECUTORS + 1}, "maxExecutors"),
     ],
 )
-def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(
-    instances: dict[str, Any], name: str
-) -> None:
+def test_invalid_executor_numbers_are_admissible_errors(instances: dict[str, Any], name: str) -> None:
     (problem,) = problems(instances=instances)
     assert problem.path == f"{TOLERATIONS}.instanceConfig.{name}"
     assert problem.is_error

@@ -28,7 +28,7 @@ def recorded() -> list[Any]:
 
 
 @pytest.mark.parametrize(("document", "is_invalid"), recorded())
-def test_what_the_apache_operator_ran_has_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
+def test_recorded_documents_of_apache_operator_have_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
     assert bool(filter_errors(validate(document))) is is_invalid
 
 
@@ -48,7 +48,7 @@ def kubeflow_document(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("document", [application_document(), build_cluster_document(), kubeflow_document()])
-def test_a_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -> None:
+def test_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -> None:
     assert validate(document) == []
 
 
@@ -64,9 +64,7 @@ def test_a_valid_document_of_each_kind_has_no_problems(document: dict[str, Any])
         (kubeflow_document(metadata={"name": "pi", "day": {1, 2}}), "metadata.day"),
     ],
 )
-def test_an_invalid_document_of_each_kind_has_a_problem_with_its_path(
-    document: dict[str, Any] | list[Any], path: str
-) -> None:
+def test_invalid_document_of_each_kind_has_problem_with_path(document: dict[str, Any] | list[Any], path: str) -> None:
     (problem,) = validate(document)
     assert problem.path == path
     assert problem.is_refused
@@ -74,7 +72,7 @@ def test_an_invalid_document_of_each_kind_has_a_problem_with_its_path(
 
 @pytest.mark.parametrize("namespace", ["A_B", "a.b", "-a", "x" * 64, 7])
 @pytest.mark.parametrize("build", [application_document, build_cluster_document])
-def test_an_impossible_namespace_is_an_error(build: Callable[..., dict[str, Any]], namespace: int | str) -> None:
+def test_invalid_namespace_is_an_error(build: Callable[..., dict[str, Any]], namespace: int | str) -> None:
     document = build()
     document["metadata"]["namespace"] = namespace
     (problem,) = validate(document)
@@ -99,7 +97,7 @@ def test_an_impossible_namespace_is_an_error(build: Callable[..., dict[str, Any]
         ),
     ],
 )
-def test_what_render_refuses_is_an_error(spec: dict[str, Any], path: str, says: str) -> None:
+def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, says: str) -> None:
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     image = document["spec"]["sparkConf"]
@@ -111,7 +109,7 @@ def test_what_render_refuses_is_an_error(spec: dict[str, Any], path: str, says: 
     assert problem.is_error
 
 
-def test_a_missing_image_is_a_warning_for_an_admission_policy_may_set_it() -> None:
+def test_missing_image_is_a_warning() -> None:
     document = application_document()
     document["spec"]["sparkConf"] = {"spark.kubernetes.driver.container.image": ""}
     (problem,) = validate(document)
@@ -120,7 +118,7 @@ def test_a_missing_image_is_a_warning_for_an_admission_policy_may_set_it() -> No
     assert validate(document) == []
 
 
-def test_what_the_driver_would_ignore_is_a_warning() -> None:
+def test_ignored_setting_of_driver_is_a_warning() -> None:
     template = {"spec": {"containers": [{"name": "main"}]}}
     document = application_document(
         conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
@@ -129,7 +127,7 @@ def test_what_the_driver_would_ignore_is_a_warning() -> None:
     assert "no container of the template is named 'other'" in str(problem)
 
 
-def test_a_document_without_name_and_namespace_is_built_all_the_same() -> None:
+def test_document_without_name_and_namespace_is_built() -> None:
     document = application_document(pyFiles="main.py", mainClass=None, jars=None)
     document["metadata"] = {"generateName": "pi-"}
     assert [problem.path for problem in validate(document)] == ["spec.pyFiles"]
@@ -162,13 +160,11 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
         ),
     ],
 )
-def test_a_dependency_that_a_property_hides_is_a_warning(
-    spec: dict[str, Any], conf: dict[str, str], message: str
-) -> None:
+def test_dependency_replaced_by_property_is_a_warning(spec: dict[str, Any], conf: dict[str, str], message: str) -> None:
     assert [str(problem) for problem in filter_warnings(validate(application_document(conf=conf, **spec)))] == [message]
 
 
-def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
+def test_property_with_all_dependencies_is_valid() -> None:
     document = application_document(
         conf={"spark.jars": "local:///y.jar, local:///x.jar"},
         mainClass=RUNNER,
@@ -179,7 +175,7 @@ def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
 
 
 @pytest.mark.parametrize("name", ["A_B", "", "a..b", "x" * 254])
-def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
+def test_invalid_config_map_name_is_an_error(name: str) -> None:
     (problem,) = validate(application_document(configMapSpecs=[{"name": "a.b-1"}, {"name": name}]))
     assert str(problem).startswith(f"spec.configMapSpecs[1].name: {name!r} is not a valid ConfigMap name")
     assert problem.is_refused
@@ -187,7 +183,7 @@ def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("build", [application_document, build_cluster_document])
 @pytest.mark.parametrize(("version", "is_odd"), [("abc", True), ("4", True), ("4.3", False), ("4.4.0-SNAPSHOT", False)])
-def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
+def test_malformed_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
     problems = validate(build(runtimeVersions={"sparkVersion": version}))
     assert [problem.path for problem in problems] == ["spec.runtimeVersions.sparkVersion"] * is_odd
     assert filter_errors(problems) == []
@@ -196,7 +192,7 @@ def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]],
 @pytest.mark.parametrize(
     ("part", "instead"), [("master", "a cluster has one master"), ("worker", "instanceConfig.initWorkers instead")]
 )
-def test_replicas_that_a_cluster_ignores_are_a_warning(part: str, instead: str) -> None:
+def test_ignored_replicas_are_a_warning(part: str, instead: str) -> None:
     modifiers: dict[str, Any] = {part: {"statefulSetSpec": {"replicas": 1000000000}}}
     (problem,) = validate(build_cluster_document(**modifiers))
     assert problem.path == f"spec.{part}Spec.statefulSetSpec.replicas"
