@@ -168,9 +168,9 @@ WRONG = [
     ({"py_file": "gone.py"}, r"could not find file 'gone.py' in .*dags\. For a file in the image"),
     (
         {"py_file": "job.py", "py_files": ["lib.zip"]},
-        r"lib\.zip cannot travel .* \(it takes texts .*\): set upload",
+        r"lib\.zip cannot be stored .* \(it holds text files .*\): set upload",
     ),
-    ({"py_file": "my job.py"}, r"my job\.py cannot travel .* names have letters, digits, -, _ and \. alone"),
+    ({"py_file": "my job.py"}, r"my job\.py cannot be stored .* names contain only letters, digits, -, _ and \."),
     ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to: must be the URL of a folder"),
     ({"py_file": "lib.zip", "upload_to": "s4://bucket"}, "could not upload lib.zip to s4://bucket: Unsupported"),
     ({"py_file": "job.py", "files": ["sub/job.py"]}, r"job\.py and sub/job\.py have the same name"),
@@ -188,13 +188,13 @@ def test_file_that_cannot_be_shipped_is_reported(folder: Path, parameters: dict[
 
 def test_size_is_reported_if_files_do_not_fit_into_a_config_map(folder: Path) -> None:
     (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
-    with pytest.raises(InvalidResource, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
+    with pytest.raises(InvalidResource, match=r"job\.py, lib\.py cannot be stored .*together they have 9\d+ bytes"):
         ship(folder, py_file="job.py", py_files=["lib.py"])
 
 
 def test_file_that_is_too_large_after_escaping_is_uploaded(folder: Path, bucket: str) -> None:
     (folder / "page.xml").write_text("<a></a>" * 80_000)
-    with pytest.raises(InvalidResource, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
+    with pytest.raises(InvalidResource, match=r"page\.xml cannot be stored .*together they have 2\d+ bytes as JSON"):
         ship(folder, py_file="job.py", files=["page.xml"])
     assert "configMapSpecs" not in ship(folder, upload_to=bucket, py_file="job.py", files=["page.xml"])
 
