@@ -1,4 +1,4 @@
-"""The controller as a process of its own, which can be killed at any moment and started again."""
+"""The controller as a separate process, which can be killed and started again at any time."""
 
 import asyncio
 import os
@@ -12,12 +12,11 @@ START_SECONDS = 180
 
 @dataclass
 class ControllerProcess:
-    """`spark-operator reconcile`, started and ended as often as one likes.
+    """A process of `spark-operator reconcile`, which can be started and stopped repeatedly.
 
     Args:
-        folder: its home; `controller.log` there has what it says on stderr, of every run.
-        words: its options.
-        niceness: by how much it gives way to other processes.
+        folder: The home directory. Its file `controller.log` contains the stderr of all runs.
+        words: The command-line options.
     """
 
     folder: Path
@@ -26,26 +25,26 @@ class ControllerProcess:
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """The log of all runs."""
         path = self.folder / "controller.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     @property
     def pid(self) -> int:
-        """Of the run that is under way."""
+        """The process id of the current run."""
         assert self._process is not None, "it does not run"
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether the process is running."""
         return self._process is not None and self._process.returncode is None
 
     async def start(self) -> dict[str, str]:
-        """Start it, and wait until it is ready; what its line says of itself, by name.
+        """Start the process and wait until it is ready; return the fields of its `ready` line.
 
         Raises:
-            AssertionError: it has ended instead; with the end of its log.
+            AssertionError: The process has ended before it was ready.
         """
         with (self.folder / "controller.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -65,15 +64,15 @@ class ControllerProcess:
         raise AssertionError(f"the controller has ended before it was ready:\n{self.log[-2000:]}")
 
     async def kill(self) -> None:
-        """End it as a lost machine does; nothing happens where it does not run."""
+        """Kill the process with SIGKILL, if it is running."""
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """End it as a kubelet does; nothing happens where it does not run."""
+        """Stop the process with SIGTERM, if it is running."""
         await self._end(signal.SIGTERM)
 
     async def ended(self) -> int:
-        """Wait for an end that somebody else brings about; the exit code."""
+        """Wait until the process ends; return the exit code."""
         assert self._process is not None, "it does not run"
         await self._process.communicate()
         code, self._process = self._process.returncode, None

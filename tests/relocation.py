@@ -1,4 +1,4 @@
-"""A scripted cluster whose API server goes away, and comes back at another address with another token."""
+"""A scripted cluster whose API server stops and restarts at another address with another token."""
 
 import secrets
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ _SECONDS = 60.0
 
 
 def shut_down(cluster: Cluster) -> None:
-    """Stop the API server; the objects stay."""
+    """Stop the API server and keep its objects."""
     cluster._loop.run(cluster._server.stop(), timeout=_SECONDS)
 
 
 @contextmanager
 def relocated(cluster: Cluster, port: int = 0, identity: ServerIdentity | None = None) -> Iterator[dict[str, Any]]:
-    """Serve the same objects with another token, at another address unless `port` is given; the kubeconfig for it.
+    """Serve the same objects with another token; return the kubeconfig.
 
     Args:
-        cluster: Whose objects; its own server is shut down.
-        port: To listen on.
-        identity: Serve TLS, with a certificate authority that clients do not know yet.
+        cluster: The cluster with the objects. Its own server is stopped.
+        port: The port of the new server; a free port if it is not given.
+        identity: The TLS certificate, from a certificate authority that clients do not know yet.
     """
     token = secrets.token_hex()
     tls = identity.server_context() if identity else None

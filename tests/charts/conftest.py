@@ -21,16 +21,16 @@ _PLURALS = {"NetworkPolicy": "networkpolicies"}
 
 @dataclass(frozen=True)
 class Cluster:
-    """A real API server, and a kubeconfig that leads to it."""
+    """A real API server and its kubeconfig."""
 
     server: Server
     kubeconfig: Path
 
     def ask(self, method: str, path: str, document: object = None, *, content: str = "application/json") -> Json:
-        """What the server answers.
+        """Return the answer of the server.
 
         Raises:
-            AssertionError: it refuses; with its words.
+            AssertionError: The server rejects the request.
         """
         headers = {"Authorization": f"Bearer {self.server.token}", "Content-Type": content}
         body = None if document is None else json.dumps(document).encode()
@@ -45,7 +45,7 @@ class Cluster:
 
 
 def collection(document: Json) -> str:
-    """Where the API has objects of the document's kind."""
+    """Return the path of the API for objects of the document's kind."""
     group, kind = document["apiVersion"], document["kind"]
     root = f"/apis/{group}" if "/" in group else f"/api/{group}"
     namespace = document["metadata"].get("namespace")
@@ -55,7 +55,7 @@ def collection(document: Json) -> str:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A server of this module's own, since charts change what is there once for all namespaces."""
+    """A separate server for this module, because charts change cluster-scoped objects."""
     if ASSETS is None:
         pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
     with start_server(Path(ASSETS)) as server:

@@ -1,4 +1,4 @@
-"""Helm, where the environment names one: HELM."""
+"""Helm, if the environment variable HELM names its binary."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ RELEASE, NAMESPACE = "spark-operator", "operators"
 
 needs_helm = pytest.mark.skipif(HELM is None, reason="there is no helm: set HELM")
 
-# Every template, and every branch of them, is in one of these.
+# Together, these values cover every branch of every template.
 VARIANTS: Mapping[str, Json] = {
     "default": {},
     "namespaces": {
@@ -92,14 +92,14 @@ VARIANTS: Mapping[str, Json] = {
 
 
 class HelmFailed(Exception):
-    """Helm has refused; str() is what it said."""
+    """Helm has failed; str() is its output."""
 
 
 def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None) -> str:
-    """What Helm prints.
+    """Run Helm; return its output.
 
     Raises:
-        HelmFailed: it ended with an error.
+        HelmFailed: Helm ended with an error.
     """
     environment = {**os.environ, **({"KUBECONFIG": str(kubeconfig)} if kubeconfig else {})}
     if values is not None:
@@ -113,7 +113,7 @@ def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None
 
 
 def rendered(values: Json) -> list[Json]:
-    """The objects of the chart with these values."""
+    """Render the chart with values; return its objects."""
     words = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", KUBERNETES)
     return [document for document in yaml.safe_load_all(helm(*words, values=values)) if document]
 

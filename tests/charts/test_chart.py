@@ -1,4 +1,4 @@
-"""The chart by itself: Helm draws it, no cluster takes part."""
+"""The rendered chart, without a cluster."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def test_the_chart_is_of_the_package_s_version() -> None:
 
 
 def keys(values: Json, schema: Json, path: str = "") -> tuple[set[str], set[str]]:
-    """The keys of the values and of the schema, as far as both are objects with known keys."""
+    """Return the keys of the values or of the schema, as far as both are objects with known keys."""
     there, described = set(), set()
     for name in values.keys() | schema["properties"].keys():
         value, part = values.get(name), schema["properties"].get(name, {})
@@ -82,7 +82,7 @@ def test_the_webhook_of_the_page_is_that_of_the_chart() -> None:
     (drawn,) = of_kind(documents, "ValidatingWebhookConfiguration")
     (hook,) = drawn["webhooks"]
     hook["clientConfig"]["service"]["namespace"] = "spark-operator"
-    hook.pop("matchConditions")  # what these leave out, the webhook itself lets pass
+    hook.pop("matchConditions")  # the webhook itself admits what these conditions exclude
     assert configuration["webhooks"] == [hook]
     granted = rules_of(documents, f"{drawn['metadata']['name']}-webhook")
     assert rules_of([role], role["metadata"]["name"]) == granted
@@ -130,7 +130,7 @@ def test_replicas_share_a_lease_on_which_alone_they_have_rights(values: Json) ->
     (deployment,) = of_kind(documents, "Deployment")
     options = build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
     (lease,) = of_kind(documents, "Lease")
-    # With its namespace: the settings may name that of the Apache operator, where there is no right.
+    # The lease has its namespace: the settings may name the Apache operator's namespace, without permissions there.
     assert options.lease == f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
     rules = [rule for role in of_kind(documents, "Role") for rule in role["rules"] if rule["resources"] == ["leases"]]
     own = [rule for rule in rules if rule["resourceNames"] == [lease["metadata"]["name"]]]
@@ -196,7 +196,7 @@ def test_the_controller_reads_the_configuration_that_is_mounted(variant: str) ->
 
 
 def rules_of(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
-    """Group, resource and verb of all that a role grants."""
+    """Return the group, resource and verb of all permissions of a role."""
     (role,) = {json.dumps(each["rules"]) for each in documents if each["metadata"]["name"] == name and "rules" in each}
     return {
         (group, resource, verb)

@@ -40,7 +40,7 @@ pytestmark = [needs_helm, pytest.mark.timeout(600)]
 
 PREVIOUS = Path(__file__).parent / "previous"
 DEADLINE = 120
-# Of the Prometheus operator's kind, what a ServiceMonitor of the chart may say.
+# The part of the Prometheus operator's CRD that a ServiceMonitor of the chart uses.
 SERVICE_MONITORS = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -106,7 +106,7 @@ async def until_served(client: KubeClient, *, gone: bool = False) -> None:
 
 @pytest.fixture
 async def definitions(client: KubeClient) -> AsyncIterator[None]:
-    """No definitions of Spark's kinds before and after."""
+    """Run the test without the CRDs of Spark at its start and end."""
     yield
     for resource in (SPARK_APPLICATIONS, SPARK_CLUSTERS):
         name = resource.qualified_name
@@ -123,7 +123,7 @@ async def definitions(client: KubeClient) -> AsyncIterator[None]:
 
 @pytest.fixture
 def installed(cluster: Cluster, definitions: None) -> Iterator[Json]:
-    """The chart as a release that watches the namespace `jobs`; its values."""
+    """Install the chart as a release that watches the namespace `jobs`; yield its values."""
     values: Json = {"watch": {"namespaces": ["jobs"]}, "webhook": {"enabled": True}, "rbac": {"ingresses": True}}
     helm("install", RELEASE, str(CHART), "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig, values=values)
     yield values
@@ -142,7 +142,7 @@ async def test_the_api_server_takes_every_object(
 
 @pytest.fixture
 async def service_monitors(client: KubeClient) -> None:
-    """The Prometheus operator's kind is there."""
+    """Install the CRD of the Prometheus operator."""
     kind = ResourceType("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")
     with suppress(AlreadyExists):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, SERVICE_MONITORS, None)
@@ -150,7 +150,7 @@ async def service_monitors(client: KubeClient) -> None:
         while True:
             try:
                 await client.list(kind, None)
-            except (NotFound, TooManyRequests, ServerError):  # not yet served, or just about to be
+            except (NotFound, TooManyRequests, ServerError):  # not served yet
                 await asyncio.sleep(0.05)
             else:
                 return
@@ -158,7 +158,7 @@ async def service_monitors(client: KubeClient) -> None:
 
 @asynccontextmanager
 async def controller_of_the_chart(cluster: Cluster, used: set[tuple[str, str, str]]) -> AsyncIterator[KubeClient]:
-    """A client with the rights of the chart's service account; `used` gets what it asks for."""
+    """Run a controller with the permissions of the chart's service account; `used` collects its requests."""
 
     def note(call: Call, status: int | None, _: float) -> None:
         if call.address is None:
@@ -195,7 +195,7 @@ async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client
 
 
 async def lives_of_applications(stage: Stage) -> None:
-    """What leads to every call that applications lead to."""
+    """Run applications that cause every request of the controller for applications."""
     maps = [{"name": "settings", "data": {"a": "b"}}]
     again = {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}
     await stage.submit(build_application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
@@ -214,7 +214,7 @@ async def lives_of_applications(stage: Stage) -> None:
 
 
 def attempt_of(document: Json) -> int:
-    """The number of the attempt, -1 before there is any."""
+    """Return the number of the attempt; -1 without an attempt."""
     summary = (document.get("status") or {}).get("currentAttemptSummary") or {}
     return int((summary.get("attemptInfo") or {}).get("id", -1))
 
@@ -224,16 +224,16 @@ def service(name: str) -> Json:
 
 
 def route(name: str) -> Json:
-    """A service of a driver, and the way to it from outside."""
+    """Build a service of a driver and its ingress."""
     spec = service(name)["spec"]
     return {"serviceMetadata": {"name": name}, "serviceSpec": spec, "ingressMetadata": {"name": name}}
 
 
 async def lives_of_clusters(stage: Stage) -> None:
-    """What leads to every call that clusters lead to.
+    """Run clusters that cause every request of the controller for clusters.
 
-    The second cluster has its finalizer already, as after a crash of the controller. Then nothing has confirmed its
-    state before its resources are created, so that the controller reads it once more.
+    The second cluster already has its finalizer, as after a crash of the controller. No request has confirmed its state
+    before its resources are created, so the controller reads the cluster once more.
     """
     new, interrupted = spark_cluster(), spark_cluster()
     interrupted["metadata"] |= {"name": "interrupted", "finalizers": [CLUSTER_FINALIZER]}
@@ -259,12 +259,12 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
     path = f"{collection(hook)}/{hook['metadata']['name']}"
     old = build_application("old")
     del old["spec"]["mainClass"]
-    await client.create(SPARK_APPLICATIONS, old, "jobs")  # nobody answers yet, and the policy is Ignore
+    await client.create(SPARK_APPLICATIONS, old, "jobs")  # no webhook answers yet, and the policy is Ignore
     async with (
         controller_of_the_chart(cluster, set()) as limited,
         serve_webhook(0, limited, hook["metadata"]["name"], pause=0.1) as port,
     ):
-        # The service's pods are not there: the controller is reached at its address.
+        # The service has no pods: the API server calls the controller at its address.
         operations = [
             {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
             {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": f"https://127.0.0.1:{port}/validate"},
@@ -277,7 +277,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
         first = replace(SPARK_APPLICATIONS, version="v1alpha1")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.create(first, {**old, "apiVersion": first.api_version, "metadata": {"name": "new"}}, "jobs")
-        unscalable = spark_cluster(minimum=0)  # the rules of the definition do not know the autoscaler's metrics
+        unscalable = spark_cluster(minimum=0)  # the rules of the CRD do not check the metrics of the autoscaler
         with pytest.raises(Invalid, match="minWorkers: is 0, less than maxWorkers"):
             await client.create(SPARK_CLUSTERS, unscalable, "jobs")
         await client.create(SPARK_APPLICATIONS, build_application("good"), "jobs")
@@ -288,7 +288,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
 
 
 async def until_asked(client: KubeClient) -> None:
-    """The API server believes the certificate when it refuses what is invalid, not for want of an answer."""
+    """The API server trusts the certificate if it rejects an invalid resource because of the answer."""
     probe = build_application("probe")
     del probe["spec"]["mainClass"]
     async with asyncio.timeout(DEADLINE):
@@ -304,7 +304,7 @@ async def until_asked(client: KubeClient) -> None:
 
 
 def previous_chart(folder: Path) -> Path:
-    """The chart with the definitions of an earlier state, as its release before this one."""
+    """Build the chart of the previous release, with earlier CRDs."""
     chart = Path(shutil.copytree(CHART, folder / "spark-operator"))
     shutil.rmtree(chart / "files" / "crds")
     shutil.copytree(PREVIOUS, chart / "files" / "crds")
@@ -314,7 +314,7 @@ def previous_chart(folder: Path) -> Path:
 
 
 def has_reasons(definition: Json) -> bool:
-    """Whether a definition knows the reason of a state, as the earlier one does not."""
+    """Whether a CRD has the reason of a state. The earlier CRD does not."""
     return "'reason':" in str(definition["spec"])
 
 

@@ -1,4 +1,4 @@
-"""The definitions beside those of the Apache operator: what these accept and do, ours do."""
+"""Our CRDs accept every document that the CRDs of the Apache operator accept."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The first example of the Apache operator's documentation, in v1alpha1, as it was printed there."""
+"""The first example of the Apache operator's documentation, in v1alpha1."""
 
 import asyncio
 import importlib.util
@@ -30,7 +30,7 @@ DEADLINE = 150
 
 @pytest.fixture(scope="session")
 def spark_with_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a package `pyspark` that has, as Spark's images do, the jar of examples beside the rest."""
+    """A folder with a package `pyspark` that also contains the jar of examples, as Spark's images do."""
     package = importlib.util.find_spec("pyspark")
     assert package is not None
     assert package.origin is not None
@@ -52,7 +52,7 @@ def spark_with_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def first(client: KubeClient, resource: ResourceType, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The first object for which a condition holds, as soon as it does."""
+    """Wait for the first object that fulfills a condition; return the object."""
     async with aclosing(list_and_watch(client, resource, "default")) as changes:
         async for change in changes:
             present = change.items if isinstance(change, Listed) else [change.object]
@@ -63,7 +63,7 @@ async def first(client: KubeClient, resource: ResourceType, holds: Callable[[dic
 
 
 async def log_of_driver(client: KubeClient) -> str:
-    """The log of the driver, followed from its start, since the pod goes with its success."""
+    """Follow the log of the driver from its start, because the pod is deleted after its success."""
     driver = await first(client, PODS, lambda pod: role_and_phase(pod) == ("driver", "Running"))
     return "\n".join([line async for line in client.logs("default", driver["metadata"]["name"], follow=True)])
 

@@ -1,4 +1,4 @@
-"""Running the trace harness: it plays scheduler, kubelet and driver, and writes down what the controller did."""
+"""The trace harness, which simulates scheduler, kubelet and driver, and records the actions of the controller."""
 
 import asyncio
 import importlib.util
@@ -23,20 +23,20 @@ DEFAULT_PROFILE = "fast"
 _PARALLEL = os.environ.get("TRACES_PARALLEL", "12")
 
 Difference: TypeAlias = tuple[str, Any, Any]
-"""The path of what differs, with theirs and ours."""
+"""The path of a difference, their value and our value."""
 
 
 @cache
 def scenarios() -> dict[str, dict[str, Any]]:
-    """What is played, by name."""
+    """Return all scenarios, by name."""
     files = sorted((TRACES / "scenarios").glob("*.yaml"))
     return {path.stem: yaml.safe_load(path.read_text()) for path in files}
 
 
 def rounds() -> Iterator[tuple[str, bool, list[str]]]:
-    """What can be played at once: a profile, whether the Gateway API is there by then, the scenarios.
+    """Yield scenarios that can run together: the profile, whether the Gateway API is installed, and the names.
 
-    Those that want a cluster without some kind come first, since definitions are only ever added.
+    Scenarios that need a cluster without a certain kind come first, because definitions are never removed.
     """
     for furnished in (False, True):
         for profile in sorted({_profile(each) for each in scenarios().values()}):
@@ -50,10 +50,10 @@ def rounds() -> Iterator[tuple[str, bool, list[str]]]:
 
 
 async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Path) -> Path:
-    """Play scenarios under one profile, with a controller that looks after all namespaces; the traces' folder.
+    """Run scenarios with one profile and a controller of all namespaces; return the folder of the traces.
 
     Raises:
-        AssertionError: the harness itself has failed; with what it says.
+        AssertionError: The harness has failed.
     """
     words = ("--kubeconfig", str(kubeconfig), "--all-namespaces", "--config", str(_settings(profile)))
     controller = ControllerProcess(folder, words)
@@ -78,7 +78,9 @@ async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Pat
 
 
 def differences(theirs: Path, ours: Path) -> list[Difference]:
-    """What differs between two traces of one scenario, less what also differs between runs of the same controller."""
+    """Return the differences between two traces of a scenario, except values that also differ between runs of one
+    controller.
+    """
     one, other = (json.loads(path.read_text()) for path in (theirs, ours))
     seen = one.get("unstable", {})
     return [
@@ -98,7 +100,7 @@ def _settings(profile: str) -> Path:
 
 @asynccontextmanager
 async def _obeying(controller: ControllerProcess, address: Path) -> AsyncIterator[str]:
-    """A command that, with `stop`, `start` or `restart` behind it, does so to the controller and waits for it."""
+    """Yield a command that accepts `stop`, `start` or `restart`, and applies it to the controller."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         word = (await reader.readline()).decode().strip()
@@ -117,7 +119,7 @@ async def _obeying(controller: ControllerProcess, address: Path) -> AsyncIterato
 
 @cache
 def _comparison() -> Any:
-    """The module `compare.py` of the harness."""
+    """Import the module `compare.py` of the harness."""
     specification = importlib.util.spec_from_file_location("compare", TRACES / "compare.py")
     assert specification is not None
     assert specification.loader is not None
@@ -127,13 +129,13 @@ def _comparison() -> Any:
 
 
 def _shortened_pair(category: str, mine: Any, yours: Any) -> tuple[Any, Any]:
-    """Both values, short unless their difference would be lost, as in the containers of drivers of the same phase."""
+    """Shorten both values unless this hides their difference, as in the containers of drivers of the same phase."""
     short = _shortened(category, mine), _shortened(category, yours)
     return (mine, yours) if short[0] == short[1] else short
 
 
 def _shortened(category: str, value: Any) -> Any:
-    """A value as docs/differences.yaml has it: states as a list, of observed drivers only their phase."""
+    """Convert a value to the form in docs/differences.yaml: states as a list, observed drivers as their phases."""
     shorten: dict[str, Callable[[Any], Any]] = {"states": lambda text: text.split(" > "), "driver_status": _phases}
     return shorten[category](value) if category in shorten and value != "absent" else value
 

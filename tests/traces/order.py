@@ -1,11 +1,11 @@
-"""`order.py SOCKET WORD`: hand a word to whoever listens at a Unix socket, and wait until it is done."""
+"""`order.py SOCKET WORD`: send a word to the listener at a Unix socket, and wait until it has completed the order."""
 
 import socket
 import sys
 
 
 def main() -> int:
-    """Exit code 1 where nobody says that it is done."""
+    """Return exit code 1 if the listener does not confirm the order."""
     address, word = sys.argv[1:]
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)

@@ -1,6 +1,6 @@
-"""The recorded scenarios of the Apache operator, played to the controller on a real API server.
+"""The recorded scenarios of the Apache operator, replayed with the controller on a real API server.
 
-What comes of them is what came of them there, or docs/differences.yaml says why not.
+The traces are equal, except for the differences in docs/differences.yaml.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ GARBAGE_COLLECTION_DEADLINE = 120
 Traces: TypeAlias = Mapping[str, Path]
 
 pytestmark = [
-    pytest.mark.timeout(1800),  # the first one plays all of them
+    pytest.mark.timeout(1800),  # the first test runs all scenarios
     pytest.mark.skipif(not scenarios(), reason="there is no harness: set TRACES"),
     pytest.mark.skipif(not (ASSETS or KUBECONFIG), reason="there is no API server: set KUBEBUILDER_ASSETS"),
 ]
@@ -44,12 +44,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
-    """What the controller did in every scenario, by the scenario's name."""
+    """The traces of the controller, by the name of the scenario."""
     folder = tmp_path_factory.mktemp("traces")
     if KUBECONFIG:
         yield asyncio.run(_play_all(Path(KUBECONFIG), folder))
         return
-    # All controllers of Kubernetes take part, but no scheduler: the harness places pods itself.
+    # All Kubernetes controllers run, but no scheduler: the harness binds the pods.
     with run_control_plane(Path(str(ASSETS)), controllers="*") as plane:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.server)))
@@ -78,9 +78,9 @@ async def _define(client: KubeClient, definition: dict[str, Any]) -> None:
 
 
 async def _wait_for_garbage_collection(client: KubeClient, types: Sequence[ResourceType]) -> None:
-    """Wait until the garbage collector deletes objects of new types: it looks for new types only every 30 s.
+    """Wait until the garbage collector deletes objects of new types, which it discovers only every 30 s.
 
-    A scenario that ends before that would find the routes of its driver not deleted.
+    Otherwise the routes of a driver may still exist at the end of a scenario.
     """
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": str(uuid.uuid4())}
     for kind in types:
@@ -95,7 +95,7 @@ async def _create_when_served(client: KubeClient, kind: ResourceType, document: 
     while True:
         try:
             return await client.create(kind, document, "default")
-        except NotFound:  # a new definition is not served at once
+        except NotFound:  # a new CRD is not served immediately
             await asyncio.sleep(0.1)
 
 
