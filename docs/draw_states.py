@@ -122,14 +122,15 @@ _INTRODUCTION: Final = """\
 After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
 states are those of the Apache operator.
 
-An application starts in `Submitted`. Each new driver is an *attempt*. An attempt ends in one of the states of the
-frame *Stopping*. Then either another attempt is scheduled, or the application is terminated. An application has ended
-only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then a restart can follow. The
-last state of the frame *Stopping* in the history tells how it ended, and so does `status.outcome`.
+An application starts in `Submitted`. Each new driver is an *attempt*. An attempt ends in one of the states in the
+group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application is terminated. An
+application has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then a
+restart can follow. The last *Stopping* state in the history shows how the application ended. `status.outcome` shows
+the same.
 
-- **Quick transitions.** The controller writes transitions that happen at once together. For example, a driver that is
-  ready when the controller first sees it leads from `DriverRequested` to `RunningHealthy` in one write. The history
-  has all states between.
+- **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
+  example, a driver that is ready when the controller first sees it moves the application from `DriverRequested` to
+  `RunningHealthy` in one write. The history has all states between.
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
   services, config maps, network policy and executors shortly afterwards.
 - **Suspension.** An application that is created with `spec.suspend: true` has no status until you set the field to
@@ -137,7 +138,7 @@ last state of the frame *Stopping* in the history tells how it ended, and so doe
   suspended.
 - **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. Its state is
   `TerminatedWithoutReleaseResources` until the retention time has expired.
-- **Time to live.** `ttlAfterStopMillis` after its end, the operator deletes the application itself.
+- **Time to live.** The operator deletes the application when `ttlAfterStopMillis` have passed since its end.
 
 ## Diagram
 
