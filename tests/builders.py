@@ -1,4 +1,4 @@
-"""Small builders of the objects that tests are about; every argument is a deviation from the plainest case."""
+"""Builders of small objects for tests. Each argument is a deviation from the simplest case."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ def application_document(
     status: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    """A SparkApplication as the API returns it; `spec` adds and replaces fields by their camelCase names."""
+    """Return a SparkApplication as the API returns it. `spec` adds and replaces fields by their camelCase names."""
     metadata: dict[str, Any] = {
         "name": name,
         "namespace": namespace,
@@ -66,12 +66,12 @@ def application_document(
 
 
 def application(*, status: ApplicationStatus | None = None, **modifiers: Any) -> SparkApplication:
-    """The same as a model, with `status` as a model."""
+    """Return the same application as a model, with `status` as a model."""
     document = status.to_document() if status else None
     return parse_application(application_document(status=document, **modifiers))
 
 
-# One way to each state, to build a status that has a history.
+# One path to each state, for a status with a history.
 _PATHS: dict[ApplicationState, tuple[ApplicationState, ...]] = {ApplicationState.SUBMITTED: ()}
 for _state in ApplicationState:
     if _state in _PATHS:
@@ -86,7 +86,7 @@ def status_in(
     previous: AttemptSummary | None = None,
     message: str = "Built by a test.",
 ) -> ApplicationStatus:
-    """A status whose history took `path` after Submitted, all at `since`."""
+    """Return a status whose history contains Submitted and then `path`, all at the time `since`."""
     status = create_status(since)
     for state in path:
         status = move(status, state, since, message)
@@ -96,7 +96,7 @@ def status_in(
 
 
 def status_at(state: ApplicationState, **modifiers: Any) -> ApplicationStatus:
-    """A status in `state`, reached by some legal way."""
+    """Return a status in `state`, which was reached by a legal path."""
     return status_in(*_PATHS[state], **modifiers)
 
 
@@ -110,7 +110,7 @@ def container(
     ready: bool | None = None,
     restarts: int = 0,
 ) -> dict[str, Any]:
-    """A container status: terminated with an exit code, waiting with a reason, else running."""
+    """Return a container status: terminated with an exit code, waiting with a reason, or running."""
     detail = {key: value for key, value in (("reason", reason), ("message", message)) if value is not None}
     if exit_code is not None:
         state: dict[str, Any] = {"terminated": {"exitCode": exit_code, **detail}}
@@ -135,7 +135,7 @@ def pod(
     spec: Mapping[str, Any] | None = None,
     name: str = "pi-0-driver",
 ) -> dict[str, Any]:
-    """A pod whose containers are `containers`; ready where it runs and they all are, unless told."""
+    """Return a pod with `containers`. By default, it is ready if it runs and all of them are ready."""
     is_ready = (phase == "Running" and all(each["ready"] for each in containers)) if ready is None else ready
     metadata: dict[str, Any] = {"name": name, "namespace": "jobs", "uid": f"uid-of-{name}"}
     if deletion is not None:
@@ -153,7 +153,7 @@ def pod(
 
 
 def driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
-    """The driver pod in one of the situations that every driver knows."""
+    """Return the driver pod in a common situation."""
     stories: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
         "pending": ("Pending", ()),
         "pulling": ("Pending", (container(waiting="ContainerCreating"),)),
@@ -173,7 +173,7 @@ def driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
 def held_up_executor(
     name: str = "exec-1", *, waiting: str = "ImagePullBackOff", created: datetime = NOW
 ) -> dict[str, Any]:
-    """An executor pod that cannot start, created at `created`."""
+    """Return an executor pod that cannot start, created at `created`."""
     status = {**container("spark-kubernetes-executor", waiting=waiting), "image": "registry.example/spark:9"}
     held_up = pod("Pending", status, name=name)
     held_up["metadata"]["creationTimestamp"] = created.isoformat()
@@ -181,7 +181,7 @@ def held_up_executor(
 
 
 def executors(ready: int, pending: int = 0) -> list[dict[str, Any]]:
-    """Executor pods."""
+    """Return executor pods."""
     executor = container("spark-kubernetes-executor")
     return [
         *(pod("Running", executor, name=f"exec-{number}") for number in range(ready)),

@@ -1,4 +1,4 @@
-"""Fixtures that several folders share. Importing this module imports no Airflow: pure tests stay fast."""
+"""Fixtures that several folders share. This module does not import Airflow, so that pure tests start fast."""
 
 import os
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from tests.cluster import Cluster
 
-# How long an example takes says more about the machine than about the code; a failure tells how to repeat it.
-# Whoever works on the code draws anew each time; a gate draws the same each time, so that a rare find stops no
-# unrelated change.
+# The duration of an example depends on the machine, so there is no deadline. A failure prints how to repeat it.
+# Local runs draw new examples each time. Continuous integration draws the same examples each time, so that a rare
+# failure does not stop an unrelated change.
 settings.register_profile(
     "project",
     derandomize=os.environ.get("CI") == "true",
@@ -28,7 +28,7 @@ settings.load_profile("project")
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Cluster]":
-    """A cluster whose applications do what a test tells them; Airflow's connection `spark` leads to it."""
+    """A scripted cluster, to which the Airflow connection `spark` connects."""
     from tests.cluster import Cluster
 
     with Cluster().serve() as cluster:

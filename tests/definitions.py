@@ -1,12 +1,15 @@
-"""CustomResourceDefinitions as other operators, earlier and later ones, install them."""
+"""CustomResourceDefinitions of older and newer releases of the operator."""
 
 from typing import Any
 
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 
 
-def definitions_serving(*versions: str, kinds: tuple[str, ...] = ("SparkApplication", "SparkCluster")) -> list[Any]:
-    """Definitions that serve these versions only; the first is stored. A version that is not ours is as v1."""
+def build_definitions(*versions: str, kinds: tuple[str, ...] = ("SparkApplication", "SparkCluster")) -> list[Any]:
+    """Return definitions that serve only these versions. The first version is stored.
+
+    A version that this package does not know has the schema of v1.
+    """
     chosen = []
     for definition in custom_resource_definitions():
         spec = definition["spec"]

@@ -51,7 +51,7 @@ def differences() -> tuple[dict[str, Any], ...]:
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """Return the expected differences of all entries."""
+    """Return what the entries say about recorded scenarios."""
     return tuple(
         Explanation(entry["id"], trace["scenario"], trace["path"], trace["theirs"], trace["ours"])
         for entry in differences()
@@ -60,7 +60,7 @@ def explanations() -> tuple[Explanation, ...]:
 
 
 def traced_differences(scenario: str) -> dict[str, tuple[Any, Any]]:
-    """Return the expected differences of decisions in a scenario: their and our value, by path."""
+    """Return the differences in a scenario that decisions cause, from the path of the difference to both values."""
     return {
         each.path: (each.theirs, each.ours)
         for each in explanations()

@@ -18,7 +18,7 @@ def shut_down(cluster: Cluster) -> None:
 
 
 @contextmanager
-def relocated(cluster: Cluster, port: int = 0, identity: ServerIdentity | None = None) -> Iterator[dict[str, Any]]:
+def relocate(cluster: Cluster, port: int = 0, identity: ServerIdentity | None = None) -> Iterator[dict[str, Any]]:
     """Serve the same objects with another token; return the kubeconfig.
 
     Args:

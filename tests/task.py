@@ -1,4 +1,4 @@
-"""A task instance of Airflow without a database, and what these tests do with one."""
+"""A task instance without a database, and helpers for tests of tasks and triggers."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
 
 
 def create_cleared_try(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
-    """The next try of a task that a person has cleared, as Airflow makes it."""
+    """Return the next try of a task that a user has cleared, as Airflow creates it."""
     following = task_instance.next_try()
     following.max_tries = task_instance.try_number + retries
     return following

@@ -1,4 +1,4 @@
-"""The import graph as a whole; the directions between packages are contracts in pyproject.toml."""
+"""The import graph of both packages. Contracts in pyproject.toml check the directions between packages."""
 
 import ast
 import graphlib

@@ -1,4 +1,4 @@
-"""Which failures are tried again, how soon, and with how much memory."""
+"""SparkRetryPolicy: which failures are retried, after which delay, and with how much memory."""
 
 from datetime import timedelta
 from typing import Any, cast

@@ -141,8 +141,8 @@ def _find_file(given: str, folders: Sequence[str]) -> Path:
     for place in places:
         if place.is_file():
             return place
-    looked = ", ".join(str(place.parent) for place in places) or "any folder"
+    searched = ", ".join(str(place.parent) for place in places) or "any folder"
     raise AirflowFailException(
-        f"could not find file {given!r} in {looked}. For a file in the image, use a local:// URL; for a "
+        f"could not find file {given!r} in {searched}. For a file in the image, use a local:// URL; for a "
         "file elsewhere, use its URL"
     )

@@ -37,8 +37,8 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
             raise jinja2.TemplateNotFound(path)
         return environment.loader.get_source(environment, path)[0]
     except jinja2.TemplateNotFound as error:
-        looked = ", ".join(list_folders(environment)) or "any folder"
-        raise AirflowFailException(f"could not find {noun} file {path!r} in {looked}") from error
+        searched = ", ".join(list_folders(environment)) or "any folder"
+        raise AirflowFailException(f"could not find {noun} file {path!r} in {searched}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise AirflowFailException(f"could not read {noun} file {path!r}: {reason}") from error

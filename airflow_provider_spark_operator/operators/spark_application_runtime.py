@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, Sp
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.links.spark_application import push_links
-from airflow_provider_spark_operator.operators import earlier, requests, results, tries
+from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import fail_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
@@ -150,7 +150,7 @@ class ApplicationRun:
         trigger: SparkApplicationTrigger | None = None
         try:
             with LoopThread() as loop:
-                earlier.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
+                lost_failure.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
                 submission = self._submit(loop, engagement, self._compose(document, engagement.stamp))
                 if not task.wait_for_completion:
                     requests.acknowledge(loop, engagement, submission.reference)

@@ -1,4 +1,4 @@
-"""Run inside a test's Airflow: read the DAG files again and clear every task of the run, as a person does."""
+"""Read the DAG files again and clear all tasks of the run, as a user does. Runs in the Airflow of a test."""
 
 import sys
 
@@ -6,7 +6,7 @@ from demo.dag_run import RUN_ID, _register
 
 
 def main(dag_id: str) -> int:
-    """Clear the tasks, to run with the latest version of the DAG."""
+    """Clear the tasks, so that they run with the latest version of the DAG."""
     problems = _register()
     if problems:
         print("\n".join(problems), file=sys.stderr)

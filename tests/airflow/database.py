@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for a test's Airflow, as Debian packages it; without it Airflow has SQLite."""
+"""A separate PostgreSQL server for the Airflow of a test. Without PostgreSQL, Airflow uses SQLite."""
 
 import asyncio
 import os
@@ -14,18 +14,18 @@ from demo.processes import Components
 _DEBIAN = Path("/usr/lib/postgresql")
 _PROGRAMS = ("initdb", "pg_isready", "postgres")
 _ACCOUNT = "postgres"
-# Each of Airflow's processes keeps a pool of its own; every task's supervisor is one more for a moment.
+# Each process of Airflow has its own connection pool. The supervisor of each task opens another one briefly.
 _CONNECTIONS = 300
 
 
 @asynccontextmanager
 async def database() -> AsyncIterator["Database | None"]:
-    """A place for a server that is not started yet; None where PostgreSQL or its driver for Python is missing."""
-    programs = _programs()
+    """Return a server that has not started; None if PostgreSQL or its driver for Python is not installed."""
+    programs = _find_programs()
     if programs is None or find_spec("psycopg") is None:
         yield None
         return
-    # Not pytest's folder, whose parents nobody else may enter: PostgreSQL refuses to run as root.
+    # Not a folder of pytest, which only its user can enter: PostgreSQL does not run as root.
     folder = Path(tempfile.mkdtemp(prefix="airflow-database-"))
     try:
         if os.geteuid() == 0:
@@ -36,7 +36,7 @@ async def database() -> AsyncIterator["Database | None"]:
 
 
 class Database:
-    """A server that listens on a socket in its own folder, and nowhere else."""
+    """A server that listens only on a socket in its own folder."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self._programs = programs
@@ -44,19 +44,19 @@ class Database:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Airflow's settings for it."""
+        """The settings of Airflow for this server."""
         url = f"postgresql+psycopg://{_ACCOUNT}@/postgres?host={self._folder}"
         names = ("SQL_ALCHEMY_CONN", "SQL_ALCHEMY_CONN_ASYNC")
         return {f"AIRFLOW__DATABASE__{name}": url for name in names}
 
     async def start(self, components: Components) -> None:
-        """Make the database and start its server, which ends with `components`."""
+        """Create the database and start its server, which ends with `components`."""
         data = str(self._folder / "data")
         initdb = self._command("initdb", "--pgdata", data, "--username", _ACCOUNT, "--auth", "trust", "--no-sync")
         making = await components.start("initdb", initdb)
         if await making.process.wait():
             raise making.describe_failure()
-        # What a machine that fails would lose is of no interest here.
+        # The test does not need durability.
         options = {"listen_addresses": "", "max_connections": str(_CONNECTIONS), "fsync": "off"}
         settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         server = await components.start(
@@ -79,8 +79,8 @@ class Database:
         return (*become, str(self._programs / program), *arguments)
 
 
-def _programs() -> Path | None:
-    """The folder of PostgreSQL's programs: on the path, or the newest that Debian keeps beside it."""
+def _find_programs() -> Path | None:
+    """Return the folder of PostgreSQL's programs: from PATH, or the newest one of Debian."""
     found = shutil.which("postgres")
     versions = sorted(_DEBIAN.glob("*/bin"), key=lambda folder: float(folder.parent.name), reverse=True)
     folders = [*([Path(found).resolve().parent] if found else []), *versions]

@@ -1,4 +1,4 @@
-"""One run of a DAG in Airflow's own processes, which a test watches and acts on while it goes on."""
+"""One run of a DAG in real Airflow processes, which a test watches and influences."""
 
 import asyncio
 import subprocess
@@ -21,14 +21,14 @@ _POLL_SECONDS = 0.2
 
 
 class RealRun:
-    """The run, and its Airflow.
+    """A DAG run and its Airflow processes.
 
     Args:
-        folder: Of the test; Airflow's files go there.
-        environment: Of Airflow's processes.
+        folder: The folder of the test, for the files of Airflow.
+        environment: Environment variables of the Airflow processes.
 
     Attributes:
-        states: Of the tasks, by task id, as they are now.
+        states: The current states of the tasks, by task id.
     """
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
@@ -38,7 +38,7 @@ class RealRun:
         self._following: asyncio.Task[None] | None = None
 
     def follow(self, reports: AsyncIterator[dict[str, str | None]]) -> None:
-        """Keep the states up to date."""
+        """Update the states continuously."""
 
         async def follow() -> None:
             async for report in reports:
@@ -47,7 +47,7 @@ class RealRun:
         self._following = asyncio.create_task(follow())
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition; fail if the run ends before it comes true."""
+        """Wait until a condition is true. Fail if the run ends before."""
         assert self._following is not None
         while not await asyncio.to_thread(condition):
             if self._following.done():
@@ -56,7 +56,7 @@ class RealRun:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def ended(self) -> dict[str, str | None]:
-        """Wait for the end of the run; the states of its tasks."""
+        """Wait for the end of the run, and return the states of its tasks."""
         assert self._following is not None
         await self._following
         return self.states
@@ -70,24 +70,24 @@ class RealRun:
         return log.read_text().count("Received executor event with state success") >= number
 
     def write(self, dag_file: str) -> None:
-        """Write the DAG file; processes that are started later read it."""
+        """Write the DAG file, which processes that start later read."""
         folder = self._folder / "dags"
         folder.mkdir(exist_ok=True)
         (folder / "deferred.py").write_text(dag_file)
 
     def clear(self) -> None:
-        """Read the DAG file again and clear every task."""
+        """Read the DAG file again and clear all tasks."""
         command = (sys.executable, "-m", "tests.airflow.clear", DAG_ID)
         subprocess.run(command, env=self._environment, check=True, capture_output=True)
 
     def log(self, task_id: str) -> Path:
-        """The log of the latest try of a task."""
+        """Return the log of the latest try of a task."""
         return find_log(self._folder / "airflow", DAG_ID, task_id)
 
 
 @asynccontextmanager
 async def real_run(cluster: Cluster, folder: Path, dag_file: str) -> AsyncIterator[RealRun]:
-    """Run the DAG of the file once; everything ends with the block."""
+    """Run the DAG of the file once. All processes end with the block."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
     environment = build_airflow_environment(folder / "airflow", folder / "dags", kubeconfig)

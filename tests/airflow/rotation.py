@@ -1,4 +1,4 @@
-"""Credentials of a real API server that are rotated while clients use them."""
+"""Rotation of the credentials of a real API server while clients use them."""
 
 import asyncio
 import base64
@@ -94,7 +94,7 @@ class RotatingCredentials:
 async def rotating_credentials(
     client: KubeClient, namespace: str, template: Path, kubeconfig: Path
 ) -> AsyncIterator[RotatingCredentials]:
-    """Credentials with every permission, in `kubeconfig`, for service accounts of the namespace."""
+    """Yield credentials with all permissions, in `kubeconfig`, of service accounts of the namespace."""
     subject = {
         "kind": "Group",
         "name": f"system:serviceaccounts:{namespace}",

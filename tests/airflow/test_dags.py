@@ -1,4 +1,4 @@
-"""Whole DAG files, run by Airflow itself with its database; the cluster's applications act by a script."""
+"""Whole DAG files, run by Airflow with a database on a scripted cluster."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tests.cluster import Cluster, fail, succeed
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.usefixtures("airflow_database"),
-    # Airflow and what it runs on warn about each other; our own modules may not.
+    # Airflow and its dependencies emit warnings. Our own modules must not.
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 
@@ -26,7 +26,7 @@ RunDag: TypeAlias = Callable[..., DagRun]
 
 @pytest.fixture
 def run_dag(dags_folder: Path) -> RunDag:
-    """Run a DAG file and give back its run."""
+    """A function that runs a DAG file and returns the DAG run."""
 
     def run(source: Path | str, dag_id: str, **files: str) -> DagRun:
         path = dags_folder / f"{dag_id}.py"
@@ -42,11 +42,11 @@ def run_dag(dags_folder: Path) -> RunDag:
     return run
 
 
-def states(dag_run: DagRun) -> dict[str, str | None]:
+def read_states(dag_run: DagRun) -> dict[str, str | None]:
     return {task.task_id: task.state for task in dag_run.get_task_instances()}
 
 
-def xcom(dag_run: DagRun, task_id: str, key: str) -> Any:
+def read_xcom(dag_run: DagRun, task_id: str, key: str) -> Any:
     task_instance = dag_run.get_task_instance(task_id)
     assert task_instance is not None
     return task_instance.xcom_pull(task_ids=task_id, key=key)
@@ -72,9 +72,7 @@ spec:
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(
-    cluster: Cluster, run_dag: RunDag, deferrable: bool
-) -> None:
+def test_dag_runs_application_from_a_file(cluster: Cluster, run_dag: RunDag, deferrable: bool) -> None:
     body = (
         f"SparkApplicationOperator(task_id='pi', application='pi.yaml', name='pi', kubernetes_conn_id='spark',"
         f" deferrable={deferrable})"
@@ -83,14 +81,14 @@ def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(
     )
     dag_id = f"file_{deferrable}".lower()
     dag_run = run_dag(DAG_FILE.format(dag_id=dag_id, body=body), dag_id, pi__yaml=APPLICATION)
-    assert states(dag_run) == {"pi": "success", "seen": "success"}
+    assert read_states(dag_run) == {"pi": "success", "seen": "success"}
     assert cluster.application()["spec"]["driverArgs"] == [dag_run.run_id, "settings.yaml"]
-    assert xcom(dag_run, "pi", "return_value") == "pi"
-    assert xcom(dag_run, "pi", "uid") == cluster.application()["metadata"]["uid"]
-    assert xcom(dag_run, "pi", "state") == "Succeeded"
+    assert read_xcom(dag_run, "pi", "return_value") == "pi"
+    assert read_xcom(dag_run, "pi", "uid") == cluster.application()["metadata"]["uid"]
+    assert read_xcom(dag_run, "pi", "state") == "Succeeded"
 
 
-def test_a_mapped_task_has_an_application_for_each_element(cluster: Cluster, run_dag: RunDag) -> None:
+def test_mapped_task_has_one_application_per_element(cluster: Cluster, run_dag: RunDag) -> None:
     body = (
         "SparkApplicationOperator.partial(task_id='pi', application='pi.yaml', kubernetes_conn_id='spark',"
         " deferrable=True).expand(namespace=['jobs', 'default'])"
@@ -117,18 +115,18 @@ CLUSTER_BODY = """create = SparkClusterOperator(
 """
 
 
-def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster: Cluster, run_dag: RunDag) -> None:
+def test_teardown_deletes_cluster_of_setup_in_another_namespace(cluster: Cluster, run_dag: RunDag) -> None:
     imports = "from airflow_provider_spark_operator.operators.spark_cluster import *"
     source = DAG_FILE.format(dag_id="clusters", body=CLUSTER_BODY).replace("with DAG", f"{imports}\n\nwith DAG")
     dag_run = run_dag(source, "clusters")
-    assert states(dag_run) == {"create": "success", "delete": "success"}
-    assert xcom(dag_run, "create", "namespace") == "default"
+    assert read_states(dag_run) == {"create": "success", "delete": "success"}
+    assert read_xcom(dag_run, "create", "namespace") == "default"
     assert cluster.spark_clusters() == []
 
 
 @pytest.fixture
 def stored_connection(cluster: Cluster) -> Iterator[str]:
-    """A connection that only Airflow's database has, and no variable of the environment."""
+    """A connection that exists only in the database of Airflow, and not in an environment variable."""
     from airflow.models import Connection
     from airflow.utils.session import create_session
 
@@ -139,7 +137,7 @@ def stored_connection(cluster: Cluster) -> Iterator[str]:
         session.query(Connection).filter_by(conn_id="stored").delete()
 
 
-def test_a_deferred_task_finds_a_connection_of_the_database(
+def test_deferred_task_uses_connection_of_the_database(
     cluster: Cluster, run_dag: RunDag, stored_connection: str
 ) -> None:
     body = (
@@ -147,32 +145,32 @@ def test_a_deferred_task_finds_a_connection_of_the_database(
         " deferrable=True)"
     )
     dag_run = run_dag(DAG_FILE.format(dag_id="stored", body=body), "stored", pi__yaml=APPLICATION)
-    assert states(dag_run) == {"pi": "success"}
+    assert read_states(dag_run) == {"pi": "success"}
 
 
-def test_a_missing_file_fails_the_task(cluster: Cluster, run_dag: RunDag) -> None:
+def test_missing_file_fails_the_task(cluster: Cluster, run_dag: RunDag) -> None:
     body = "SparkApplicationOperator(task_id='pi', application='gone.yaml', kubernetes_conn_id='spark')"
     dag_run = run_dag(DAG_FILE.format(dag_id="gone", body=body), "gone")
-    assert states(dag_run) == {"pi": "failed"}
+    assert read_states(dag_run) == {"pi": "failed"}
     assert cluster.applications() == []
 
 
 @pytest.fixture
 def example(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the example needs around it: a connection of the default name."""
+    """The connection that the example needs, with the default id."""
     import os
 
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
 
 
-def test_the_example_ends_as_it_says(cluster: Cluster, run_dag: RunDag, example: None) -> None:
+def test_example_has_the_documented_states(cluster: Cluster, run_dag: RunDag, example: None) -> None:
     async def by_its_script(application: Application) -> None:
         document = cluster.store.get(cluster.kind, application.namespace, application.name)
         await (fail if document["spec"]["pyFiles"].endswith("fail.py") else succeed)(application)
 
     cluster.script = by_its_script
     dag_run = run_dag(EXAMPLES / "spark_pi.py", "spark_pi")
-    assert states(dag_run) == {"compute_pi": "success", "fail_on_purpose": "failed"}
+    assert read_states(dag_run) == {"compute_pi": "success", "fail_on_purpose": "failed"}
     (failing,) = [one for one in cluster.applications() if "configMapSpecs" in one["spec"]]
     (config_map,) = failing["spec"]["configMapSpecs"]
     volumes = failing["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["volumes"]

@@ -1,4 +1,4 @@
-"""Every example DAG, run by Airflow itself; the cluster's applications act by a script."""
+"""Each example DAG, run by Airflow on a scripted cluster."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.cluster import Cluster, fail, succeed
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.usefixtures("airflow_database"),
-    # Airflow and what it runs on warn about each other; our own modules may not.
+    # Airflow and its dependencies emit warnings. Our own modules must not.
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 
@@ -28,7 +28,7 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 @pytest.fixture
 def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DagRun]:
-    """Run an example where a user would put it, with the connection that it asks for."""
+    """A function that runs an example from the DAG folder, with the connection that the example needs."""
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
     shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
     return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
@@ -48,14 +48,14 @@ async def by_its_script(application: Application) -> None:
     await next(found, succeed)(application)
 
 
-def test_every_example_is_on_the_page() -> None:
+def test_each_example_is_documented() -> None:
     page = (EXAMPLES.parent / "docs" / "guides" / "examples.md").read_text()
     listed = re.findall(r"^\| `(spark_\w+)` \|", page, re.MULTILINE)
     assert set(NAMES) <= set(listed)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_ends_as_it_says(cluster: Cluster, run_example: Callable[[str], DagRun], name: str) -> None:
+def test_example_has_the_documented_states(cluster: Cluster, run_example: Callable[[str], DagRun], name: str) -> None:
     cluster.script = by_its_script
     dag_run = run_example(name)
     states = {task.task_id: task.state for task in dag_run.get_task_instances()}
@@ -65,28 +65,24 @@ def test_an_example_ends_as_it_says(cluster: Cluster, run_example: Callable[[str
         assert filter_errors(validate_application(application)) == []
 
 
-def test_the_example_of_a_script_ships_its_files(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:
+def test_script_example_ships_its_files(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:
     run_example("spark_script")
     spec = cluster.application()["spec"]
     (config_map,) = spec["configMapSpecs"]
     assert config_map["data"] == {
         name: (EXAMPLES / "jobs" / name).read_text() for name in ("word_count.py", "words.py", "word_count.toml")
     }
-    # Without this class the Apache operator takes the whole list for one file.
+    # Without this class, the Apache operator treats the whole list as one file.
     assert spec["mainClass"] == "org.apache.spark.deploy.PythonRunner"
     assert spec["pyFiles"] == "local:///opt/airflow-task/word_count.py,local:///opt/airflow-task/words.py"
 
 
-def test_the_example_of_a_mapped_task_has_an_application_for_each_table(
-    cluster: Cluster, run_example: Callable[[str], DagRun]
-) -> None:
+def test_mapped_example_has_one_application_per_table(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:
     run_example("spark_mapped")
     assert sorted(one["spec"]["driverArgs"] for one in cluster.applications()) == [["customers"], ["orders"]]
 
 
-def test_the_example_of_an_asset_tells_which_application_made_it(
-    cluster: Cluster, run_example: Callable[[str], DagRun]
-) -> None:
+def test_asset_example_names_its_application(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:
     from airflow.models.asset import AssetEvent
     from airflow.utils.session import create_session
 

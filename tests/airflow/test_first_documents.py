@@ -1,4 +1,4 @@
-"""A document in v1alpha1, as the Apache operator's documentation first had it, through a DAG that Airflow runs."""
+"""A document in v1alpha1, from the first documentation of the Apache operator, in a DAG that Airflow runs."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from runpy import run_path
 import pytest
 
 from tests.cluster import Cluster
-from tests.definitions import definitions_serving
+from tests.definitions import build_definitions
 
 pytestmark = [
     pytest.mark.airflow,
@@ -35,7 +35,7 @@ with DAG("DAG_ID", schedule=None) as dag:
     ],
     ids=["where it is served", "where v1 alone is", "where v1 and v1beta1 are"],
 )
-def test_it_runs_as_it_is_written(
+def test_first_documents_run_unchanged(
     monkeypatch: pytest.MonkeyPatch,
     dags_folder: Path,
     caplog: pytest.LogCaptureFixture,
@@ -45,7 +45,7 @@ def test_it_runs_as_it_is_written(
     dag_id = f"first_documents_{'_'.join(served)}"
     path = dags_folder / f"{dag_id}.py"
     path.write_text(DAG_FILE.replace("DAG_ID", dag_id))
-    with Cluster(definitions_serving(*served)).serve() as cluster, caplog.at_level(logging.INFO):
+    with Cluster(build_definitions(*served)).serve() as cluster, caplog.at_level(logging.INFO):
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         dag_run = run_path(str(path))["dag"].test()

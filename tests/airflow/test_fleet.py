@@ -1,10 +1,10 @@
-"""Many deferred tasks in a real Airflow, whose processes are killed: every task ends as its application did.
+"""Many deferred tasks in a real Airflow, whose processes are killed: each task ends as its application did.
 
-Meanwhile the credentials are rotated twice: each time the API server rejects the old ones before there are new ones.
+The credentials are rotated twice during the test. The API server rejects the old ones before new ones exist.
 
-Scheduler, triggerer, workers and execution API of Airflow with PostgreSQL (SQLite where it is missing), a real API
-server with a simulated node (`SIM_KUBECONFIG`; its drivers run for moments, then succeed), and the controller, which
-starts only when all tasks are deferred. `make airflow` runs it; `SIM_TASKS` says how many tasks there are.
+The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite), a real
+API server with a simulated node (`SIM_KUBECONFIG`; its drivers succeed after moments), and the controller, which starts
+when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from tests.airflow.worker_processes import kill_if_running_task, kill_tree
 KUBECONFIG = os.environ.get("SIM_KUBECONFIG", "")
 TASKS = int(os.environ.get("SIM_TASKS", "200"))
 ROTATIONS = 2
-# A triggerer that is started anew on a busy machine reports an outage within that time.
+# A restarted triggerer on a busy machine reports an outage within this time.
 _REPORT_SECONDS = 180
 # A worker process takes seconds of a busy machine to begin and to resume each task, and killed ones are tried again.
 DEADLINE_SECONDS = 600 + 15 * TASKS
@@ -99,7 +99,7 @@ async def client() -> AsyncIterator[KubeClient]:
 
 @pytest.fixture
 async def namespace(client: KubeClient) -> AsyncIterator[str]:
-    """A namespace of its own, with the definitions in the cluster; deleted after the test."""
+    """A new namespace in a cluster with the definitions. It is deleted after the test."""
     name = f"fleet-{uuid4().hex[:8]}"
     for definition in custom_resource_definitions():
         try:
@@ -147,7 +147,7 @@ class Fleet:
         return psutil.Process(self._present[name].process.pid).children(recursive=True)
 
 
-async def test_every_task_ends_as_its_application_did_whatever_is_killed(
+async def test_each_task_ends_as_its_application_although_processes_are_killed(
     client: KubeClient, namespace: str, tmp_path: Path
 ) -> None:
     dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
@@ -220,7 +220,7 @@ async def _run(
         arguments = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
         program = (sys.executable, "-m", "airflow_provider_spark_operator.cli", *arguments)
         started = await components.start("controller", program, pipe_output=True)
-        # It ends if the API server rejects its credentials before it is ready.
+        # The controller ends if the API server rejects its credentials before it is ready.
         if started.process.stdout is None or not await started.process.stdout.readline():
             await started.process.wait()
             raise started.describe_failure()
@@ -229,7 +229,7 @@ async def _run(
         await some.wait()
         await _kill_at_random(fleet, credentials, controller, most, count_deferred, kubeconfig.parent)
 
-    # A group, so that a failure of `kill` ends the test even if no task changes its state any more.
+    # A task group, so that a failure of `kill` ends the test even if no task changes its state.
     async with asyncio.TaskGroup() as group:
         killing = group.create_task(kill())
         async for report in reports:
@@ -250,9 +250,9 @@ async def _kill_at_random(
     count_deferred: Callable[[], int],
     folder: Path,
 ) -> None:
-    """Kill while tasks are submitted; let the applications run once `most` are; kill while tasks resume.
+    """Kill processes during submissions, start the applications after `most` of them, and kill during resumptions.
 
-    The credentials are rotated in both parts; the new triggerer begins with those that are rejected.
+    The credentials are rotated in both parts. The new triggerer starts with the rejected ones.
     """
     rejections = partial(_count_logs, folder, "the Kubernetes API is not available: ")
 
@@ -260,7 +260,7 @@ async def _kill_at_random(
         before = rejections()
         await fleet.kill("triggerer")
         async with asyncio.timeout(_REPORT_SECONDS):
-            # Without deferred tasks, as soon happens with few tasks, no trigger reports an outage.
+            # If no task is deferred, as happens with few tasks, no trigger reports an outage.
             while rejections() == before and count_deferred():  # noqa: ASYNC110 - files of another process
                 await asyncio.sleep(1)
 

@@ -1,6 +1,6 @@
-"""Defects that others' operators for Spark on Kubernetes have had, and hazards of Airflow itself; none of them here.
+"""Known defects of other Spark operators for Airflow, and hazards of Airflow itself, which this package must not have.
 
-Each test is named for what went wrong, and its docstring says where it was reported.
+The name of each test describes the correct behavior, and its docstring names the report of the defect.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, 
 
 @pytest.fixture
 def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Everything that was ever created, kind by kind."""
+    """All objects that were ever created, by kind."""
     kinds: list[str] = []
     create = cluster.store.create
 
@@ -51,7 +51,7 @@ def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
-    """Decide what Airflow says of the task."""
+    """A function that sets the state of the task in Airflow."""
 
     def decide(answer: Fate) -> None:
         monkeypatch.setattr(spark_application_runtime, "read_fate", lambda stamp: answer)
@@ -61,7 +61,7 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
     return decide
 
 
-async def following(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
+async def start_trigger(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
     with call_when_logged("RunningHealthy", ready.set):
@@ -70,31 +70,29 @@ async def following(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     return task
 
 
-async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
-    """End the trigger as the triggerer does after what it takes for a person's action."""
+async def stop_trigger(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
+    """Cancel the trigger as the triggerer does after an action of a user."""
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
 
 
-def test_a_task_that_resumes_creates_nothing_a_second_time(cluster: Cluster, created: list[str]) -> None:
+def test_resumed_task_creates_nothing(cluster: Cluster, created: list[str]) -> None:
     """apache/airflow#66437: deferrable mode created a second, empty pod."""
     assert run(operator(), TaskInstance()) == "pi"
     assert created.count("sparkapplications") == 1
-    assert created.count("pods") == 3  # the driver and two executors, which are the script's
+    assert created.count("pods") == 3  # the driver and two executors of the script
 
 
 @pytest.mark.parametrize("adopted", [False, True], ids=["after a deferral", "after a reattachment"])
-def test_an_operator_in_a_new_process_can_be_killed(
-    cluster: Cluster, fate: Callable[[Fate], None], adopted: bool
-) -> None:
+def test_operator_in_a_new_process_can_be_killed(cluster: Cluster, fate: Callable[[Fate], None], adopted: bool) -> None:
     """apache/airflow#56291 and #58228: no `launcher` in a process that has not submitted."""
     cluster.script = run_on
     fate(Fate.KILLED)
     first = TaskInstance()
     deferred = defer(operator(), first)
     another = operator()
-    another.on_kill()  # nothing is known yet: nothing happens
+    another.on_kill()  # no application is known yet, so nothing happens
     if adopted:
         defer(another, first.next_try())
         another.on_kill()
@@ -110,10 +108,10 @@ def test_an_operator_in_a_new_process_can_be_killed(
 
 
 @pytest.mark.parametrize(("script", "again"), [(succeed, False), (fail, True)], ids=["succeeded", "failed"])
-def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_asks_for(
+def test_retry_processes_application_that_ended_meanwhile(
     cluster: Cluster, script: Callable[[Application], Awaitable[None]], again: bool
 ) -> None:
-    """apache/airflow#57416: such a retry failed for good."""
+    """apache/airflow#57416: each further retry failed."""
     cluster.script = script
     first = TaskInstance()
     uid = defer(operator(), first).trigger.uid
@@ -123,8 +121,8 @@ def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_ask
     assert (cluster.application()["metadata"]["uid"] != uid) is again
 
 
-def test_what_a_retry_looks_for_is_on_every_application(cluster: Cluster, created: list[str]) -> None:
-    """apache/airflow#41211: the labels to reattach by were never set."""
+def test_each_application_has_the_labels_that_a_retry_uses(cluster: Cluster, created: list[str]) -> None:
+    """apache/airflow#41211: the labels for reattaching were never set."""
     cluster.script = run_on
     first = TaskInstance()
     defer(operator(name=None), first)
@@ -134,14 +132,14 @@ def test_what_a_retry_looks_for_is_on_every_application(cluster: Cluster, create
 
 
 async def run_unseen(application: Application) -> None:
-    """Run and end well without a pod that anybody could see."""
+    """Run and succeed without any pod."""
     application.enter(
         "Submitted", "DriverRequested", "DriverStarted", "RunningHealthy", "Succeeded", "ResourceReleased"
     )
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_driver_pod_that_is_not_there_is_no_failure(cluster: Cluster, deferrable: bool) -> None:
+def test_missing_driver_pod_is_no_failure(cluster: Cluster, deferrable: bool) -> None:
     """apache/airflow#42132: 404 for the driver's pod failed the task."""
     cluster.script = run_unseen
     assert run(operator(deferrable), TaskInstance()) == "pi"
@@ -165,14 +163,14 @@ async def be_released(application: Application) -> None:
 
 
 @pytest.mark.parametrize("script", [lose_its_driver, be_released])
-def test_a_deleted_driver_is_no_success(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> None:
+def test_deleted_driver_is_no_success(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> None:
     """apache/airflow#41212: a deleted driver was reported as success."""
     cluster.script = script
     with pytest.raises(SparkApplicationError):
         run(operator(), TaskInstance())
 
 
-async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None:
+async def test_task_waits_for_pending_application(cluster: Cluster) -> None:
     """apache/airflow#40495: the task failed while its application was still pending."""
     cluster.script = stay_submitted
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
@@ -184,72 +182,68 @@ async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
 
 
-async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(
-    cluster: Cluster, fate: Callable[[Fate], None]
-) -> None:
-    """apache/airflow#44014: it ran on."""
+async def test_marked_deferred_task_deletes_its_application(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
+    """apache/airflow#44014: the application continued to run."""
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    await stopped(trigger, await following(trigger))
+    await stop_trigger(trigger, await start_trigger(trigger))
     assert cluster.applications() == []
 
 
-def time_over(task: BaseOperator, task_instance: TaskInstance) -> Any:
-    """Resume as Airflow does a deferral that has lasted for too long."""
+def resume_after_timeout(task: BaseOperator, task_instance: TaskInstance) -> Any:
+    """Resume the task as Airflow does after a deferral that timed out."""
     return task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
-def sensor(**parameters: Any) -> SparkApplicationSensor:
+def create_sensor(**parameters: Any) -> SparkApplicationSensor:
     return SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", **parameters)
 
 
 @pytest.mark.parametrize(("given", "left"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"])
-async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_along(
+async def test_marked_sensor_deletes_application_of_its_run(
     cluster: Cluster, fate: Callable[[Fate], None], given: dict[str, Any], left: int
 ) -> None:
-    """apache/airflow#48643: a sensor failed, and Spark ran on."""
+    """apache/airflow#48643: a sensor failed, and the application continued to run."""
     cluster.script = run_on
     fate(Fate.KILLED)
     await asyncio.to_thread(run, operator(wait_for_completion=False), TaskInstance())
-    trigger = reload((await asyncio.to_thread(defer, sensor(deferrable=True, **given), TaskInstance("wait"))).trigger)
-    await stopped(trigger, await following(trigger))
+    trigger = reload(
+        (await asyncio.to_thread(defer, create_sensor(deferrable=True, **given), TaskInstance("wait"))).trigger
+    )
+    await stop_trigger(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == left
 
 
 @pytest.mark.parametrize("soft_fail", [False, True])
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(
-    cluster: Cluster, deferrable: bool, soft_fail: bool
-) -> None:
-    """apache/airflow#48643: a sensor failed, and Spark ran on."""
+def test_timed_out_sensor_deletes_application_of_its_run(cluster: Cluster, deferrable: bool, soft_fail: bool) -> None:
+    """apache/airflow#48643: a sensor failed, and the application continued to run."""
     cluster.script = run_on
     run(operator(wait_for_completion=False), TaskInstance())
     task, waiting = (
-        sensor(deferrable=deferrable, delete_on_kill=True, timeout=0.3, soft_fail=soft_fail),
+        create_sensor(deferrable=deferrable, delete_on_kill=True, timeout=0.3, soft_fail=soft_fail),
         TaskInstance("wait"),
     )
     if deferrable:
         defer(task, waiting)
     with pytest.raises(AirflowSkipException if soft_fail else AirflowSensorTimeout):
-        time_over(task, waiting) if deferrable else task.execute(context_of(waiting))
+        resume_after_timeout(task, waiting) if deferrable else task.execute(context_of(waiting))
     assert cluster.applications() == []
 
 
-async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
-    """Nobody deletes what somebody else still needs."""
+async def test_sensor_keeps_application_of_another_run(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
+    """A sensor must not delete an application that another run needs."""
     cluster.script = run_on
     fate(Fate.KILLED)
     await asyncio.to_thread(cluster.create, "pi")
-    task = sensor(deferrable=True, delete_on_kill=True)
+    task = create_sensor(deferrable=True, delete_on_kill=True)
     trigger = reload((await asyncio.to_thread(defer, task, TaskInstance("wait"))).trigger)
-    await stopped(trigger, await following(trigger))
+    await stop_trigger(trigger, await start_trigger(trigger))
     assert len(cluster.applications()) == 1
 
 
-def test_a_drained_worker_leaves_the_application_to_the_next_try(
-    cluster: Cluster, fate: Callable[[Fate], None]
-) -> None:
+def test_drained_worker_leaves_application_to_next_try(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
     """apache/airflow#39791 and #21900: the SIGTERM of a worker that is drained killed the job."""
     cluster.script = run_on
     fate(Fate.MOVED)
@@ -272,7 +266,7 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(
     assert defer(operator(), first.next_try()).trigger.uid == uid
 
 
-async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(
+async def test_same_trigger_in_two_triggerers_keeps_the_application(
     cluster: Cluster, fate: Callable[[Fate], None]
 ) -> None:
     """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
@@ -280,8 +274,8 @@ async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(
     fate(Fate.MOVED)
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
     one, other = reload(deferred.trigger), reload(deferred.trigger)
-    first, second = await following(one), await following(other)
-    await stopped(one, first)
+    first, second = await start_trigger(one), await start_trigger(other)
+    await stop_trigger(one, first)
 
     async def end(application: Application) -> None:
         application.enter("Succeeded", driver=application.end_driver(0))
@@ -291,7 +285,7 @@ async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(
     assert (await asyncio.wait_for(second, 60)).payload["outcome"] == "Succeeded"
 
 
-def test_a_file_of_an_application_is_found_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
+def test_application_file_is_found_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
     """apache/airflow#38537 and #37261: the path was not found, and a template was submitted unrendered."""
     (tmp_path / "app.yaml").write_text(
         "apiVersion: spark.apache.org/v1\nkind: SparkApplication\n"
@@ -305,14 +299,14 @@ def test_a_file_of_an_application_is_found_and_rendered(cluster: Cluster, tmp_pa
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster: Cluster, deferrable: bool) -> None:
-    """apache/airflow#37681: it was not."""
+def test_task_log_shows_driver_log_while_driver_runs(cluster: Cluster, deferrable: bool) -> None:
+    """apache/airflow#37681: the task log did not show the driver log."""
     told = asyncio.Event()
 
     async def end_once_it_is_told(application: Application) -> None:
         application.start()
         application.log.write("Pi is roughly 3.14")
-        with suppress(TimeoutError):  # the task ends in any case
+        with suppress(TimeoutError):  # the task ends, whatever the log contains
             await asyncio.wait_for(told.wait(), 20)
         in_time.append(told.is_set())
         application.succeed()
@@ -334,17 +328,17 @@ async def succeed_and_vanish(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-def test_a_driver_that_is_gone_before_its_end_is_read_has_succeeded_all_the_same(cluster: Cluster) -> None:
-    """kubeflow/spark-operator#2755: failed although it had succeeded."""
+def test_driver_deleted_after_success_is_a_success(cluster: Cluster) -> None:
+    """kubeflow/spark-operator#2755: a successful application was reported as failed."""
     cluster.script = succeed_and_vanish
     assert run(operator(), TaskInstance()) == "pi"
 
 
-async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_ever(cluster: Cluster) -> None:
-    """kubeflow/spark-operator#1566: delete and create again, and the watcher waits for ever."""
+async def test_task_does_not_wait_for_replaced_application(cluster: Cluster) -> None:
+    """kubeflow/spark-operator#1566: after a deletion and creation, the watcher waited indefinitely."""
     cluster.script = run_on
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
-    task = await following(reload(deferred.trigger))
+    task = await start_trigger(reload(deferred.trigger))
 
     def replace() -> None:
         cluster.store.delete(cluster.kind, "jobs", "pi")
@@ -354,30 +348,28 @@ async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_eve
     assert (await asyncio.wait_for(task, 60)).payload["kind"] == "deleted"
 
 
-async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(
-    cluster: Cluster, fate: Callable[[Fate], None]
-) -> None:
-    """Airflow starts the try after a clear before it tells the one before to stop."""
+async def test_late_kill_keeps_application_adopted_by_next_try(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
+    """After a clear, Airflow starts the next try before it stops the previous one."""
     cluster.script = run_on
     fate(Fate.KILLED)
     first = TaskInstance()
     trigger = reload((await asyncio.to_thread(defer, operator(), first)).trigger)
-    task = await following(trigger)
+    task = await start_trigger(trigger)
     await asyncio.to_thread(defer, operator(), first.next_try())
-    await stopped(trigger, task)
+    await stop_trigger(trigger, task)
     assert len(cluster.applications()) == 1
 
 
-async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(
+async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Airflow tells a trigger to kill that does not return within two seconds of its event, whatever runs on."""
+    """Airflow calls on_kill of a trigger that does not return within two seconds after its event."""
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
     monkeypatch.setattr(spark_application_runtime, "wait_for_end", unpermitted)
     events = trigger.run()
-    assert (await anext(events)).payload["kind"] == "lost"  # the next try takes the application over
+    assert (await anext(events)).payload["kind"] == "lost"  # the next try adopts the application
     await trigger.on_kill()
     assert len(cluster.applications()) == 1
     await events.aclose()
@@ -387,14 +379,14 @@ async def unpermitted(*arguments: Any, **options: Any) -> None:
     raise Forbidden(403, "Forbidden", "no right")
 
 
-async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_same(
+async def test_on_kill_that_airflow_cancels_deletes_the_application(
     cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Airflow cancels a trigger's `on_kill` once a second, as long as it runs."""
+    """Airflow cancels the `on_kill` of a trigger once a second while it runs."""
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    task = await following(trigger)
+    task = await start_trigger(trigger)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     asked, answer = asyncio.Event(), asyncio.Event()
@@ -414,8 +406,8 @@ async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_sam
     await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.list(cluster.kind, None)[0])
 
 
-def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster: Cluster) -> None:
-    """Airflow ends such a deferral without telling the trigger, and the application ran on."""
+def test_deferral_timeout_of_airflow_deletes_the_application(cluster: Cluster) -> None:
+    """Airflow ends such a deferral without a call of the trigger, so the application would continue to run."""
     cluster.script = run_on
     task_instance = TaskInstance()
     defer(operator(execution_timeout=timedelta(hours=1)), task_instance)
@@ -426,8 +418,8 @@ def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster: 
     assert cluster.applications() == []
 
 
-def test_an_application_deleted_by_hand_ends_its_task(cluster: Cluster) -> None:
-    """A watcher of pods alone waits on; the task of a deleted application must not."""
+def test_deleted_application_ends_its_task(cluster: Cluster) -> None:
+    """A watcher of pods would continue to wait; the task of a deleted application must not."""
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
     with call_when_logged("RunningHealthy", lambda: cluster.delete("pi")):

@@ -1,4 +1,4 @@
-"""The links of a task as Airflow's API server reads them from its database."""
+"""The links of a task as the API server of Airflow reads them from the database."""
 
 import asyncio
 import time
@@ -69,8 +69,8 @@ def run_dag(dags_folder: Path) -> Callable[[str, str], DagRun]:
     return run
 
 
-def links(dag_id: str) -> tuple[str, ...]:
-    """The links that the task's page shows for the newest run."""
+def read_links(dag_id: str) -> tuple[str, ...]:
+    """Return the links on the task page of the newest run."""
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
 
@@ -84,7 +84,7 @@ def links(dag_id: str) -> tuple[str, ...]:
 SHOWN = ("https://ui.example.com/jobs/pi", "https://logs.example.com/?pod=my-driver")
 
 
-def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_application_runs(
+def test_links_of_task_on_worker_are_shown_while_application_runs(
     cluster: Cluster, run_dag: Callable[[str, str], DagRun], configured: None
 ) -> None:
     seen: list[tuple[str, ...]] = []
@@ -93,7 +93,7 @@ def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_applic
         application.start()
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline and seen[-1:] != [SHOWN]:
-            seen.append(await asyncio.to_thread(links, "links_while_running"))
+            seen.append(await asyncio.to_thread(read_links, "links_while_running"))
             await asyncio.sleep(timedelta(milliseconds=50).total_seconds())
         application.succeed()
 
@@ -102,8 +102,8 @@ def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_applic
     assert seen[-1] == SHOWN
 
 
-def test_a_worker_that_does_not_know_the_application_leaves_the_links_as_they_are(
+def test_worker_that_does_not_know_the_application_keeps_the_links(
     cluster: Cluster, run_dag: Callable[[str, str], DagRun], configured: None
 ) -> None:
     assert run_dag("links_kept", "Forgetful").state == "success"
-    assert links("links_kept") == SHOWN
+    assert read_links("links_kept") == SHOWN

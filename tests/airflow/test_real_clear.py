@@ -1,4 +1,4 @@
-"""Tasks that a person clears while their applications run, in Airflow's own processes."""
+"""Tasks that a user clears while their applications run, in real Airflow processes."""
 
 import asyncio
 from collections import Counter
@@ -68,7 +68,7 @@ def state_of(application: dict[str, Any]) -> str | None:
     return current.get("currentStateSummary")
 
 
-async def test_a_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
+async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
     async with real_run(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
         await run.until(lambda: run.states == WAITING and applications.run("broken"))
@@ -99,26 +99,26 @@ with DAG("deferred", schedule=None):
 """
 
 
-def tries(cluster: Cluster) -> list[tuple[str, str]]:
-    """The try of each application that runs."""
+def read_tries(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return the try of each running application."""
     present = [one for one in cluster.applications() if state_of(one)]
     return sorted((task_of(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)
 
 
-async def test_a_cleared_task_leaves_no_application_where_the_next_try_does_not_look(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
     deferred = dict.fromkeys(("moved", "started", "broken"), "deferred")
     before = MOVED_FILE.replace("NAMESPACE", "jobs").replace("FILE", "local:///opt/job.py")
     after = MOVED_FILE.replace("NAMESPACE", "default").replace("FILE", "missing.py")
     async with real_run(cluster, tmp_path, before) as run:
-        await run.until(lambda: run.states == deferred and tries(cluster) == [(task, "1") for task in sorted(deferred)])
+        await run.until(
+            lambda: run.states == deferred and read_tries(cluster) == [(task, "1") for task in sorted(deferred)]
+        )
         await run.until(lambda: run.has_noted_deferrals(2))
         run.write(after)
         await asyncio.to_thread(run.clear)
         await run.until(lambda: run.states == deferred | {"broken": "failed"})
-        await run.until(lambda: tries(cluster) == [("moved", "2"), ("started", "2")])
+        await run.until(lambda: read_tries(cluster) == [("moved", "2"), ("started", "2")])
         # The scheduler may still defer "started" with the old namespace: it reads a changed DAG after some seconds.
         assert {one["metadata"]["namespace"] for one in cluster.applications() if task_of(one) == "moved"} == {
             "default"

@@ -1,4 +1,4 @@
-"""Applications that a person deletes while tasks wait for them, in Airflow's own processes."""
+"""Applications that a user deletes while tasks wait for them, in real Airflow processes."""
 
 import asyncio
 from collections import Counter
@@ -62,17 +62,15 @@ class Applications:
         for application in self.running:
             self.cluster.store.delete(self.cluster.kind, NAMESPACE, application.name)
             application.fail(exit_code=143)
-            self.cluster.store.update(self.cluster.kind, NAMESPACE, application.name, without_finalizers)
+            self.cluster.store.update(self.cluster.kind, NAMESPACE, application.name, remove_finalizers)
 
 
-def without_finalizers(document: dict[str, Any]) -> dict[str, Any]:
+def remove_finalizers(document: dict[str, Any]) -> dict[str, Any]:
     document["metadata"].pop("finalizers", None)
     return document
 
 
-async def test_a_deleted_application_is_submitted_again_only_if_the_policy_says_so(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_deleted_application_is_submitted_again_only_with_the_policy(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
     async with real_run(cluster, tmp_path, DAG_FILE) as run:
         await run.until(lambda: list(run.states.values()) == ["deferred"] * 4 and len(applications.running) == 4)

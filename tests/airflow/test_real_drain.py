@@ -11,7 +11,7 @@ import yaml
 from airflow_provider_spark_operator.core.names import ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import find_log
-from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _read_final_states
 from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -34,7 +34,7 @@ with DAG("deferred", schedule=None):
 """
 
 
-async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster: Cluster, tmp_path: Path) -> None:
+async def test_next_try_adopts_application_of_drained_worker(cluster: Cluster, tmp_path: Path) -> None:
     goes_on = asyncio.Event()
 
     async def told_first(words: str) -> None:
@@ -73,7 +73,7 @@ async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster: C
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, act, **IMPATIENCE)
+    states = await _read_final_states(tmp_path, tmp_path / "dags", kubeconfig, act, **IMPATIENCE)
     await asyncio.gather(*draining)
 
     assert states == {"run": "success"}

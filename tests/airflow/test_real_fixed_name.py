@@ -41,9 +41,7 @@ def create_for_earlier_run(cluster: Cluster, task: str) -> str:
     return str(created["metadata"]["uid"])
 
 
-async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_has_ended(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_fixed_name_is_reused_after_end_of_earlier_application(cluster: Cluster, tmp_path: Path) -> None:
     earlier = {task: await asyncio.to_thread(create_for_earlier_run, cluster, task) for task in ENDED}
     await asyncio.to_thread(cluster.wait_for_end)
     cluster.script = run_on

@@ -45,7 +45,7 @@ def messages(home: Path, task: str) -> list[str]:
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
-async def told(home: Path, task: str, message: str) -> None:
+async def list_told(home: Path, task: str, message: str) -> None:
     while message not in messages(home, task):  # noqa: ASYNC110 - a file of another process
         await asyncio.sleep(0.2)
 
@@ -89,7 +89,7 @@ async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp
             for name, arguments in AIRFLOW_COMMANDS.items()
         }
         for task in ("kept", "released"):
-            await told(home, task, f"driver | {LINES[BEFORE - 1]}")
+            await list_told(home, task, f"driver | {LINES[BEFORE - 1]}")
         await kill(processes["triggerer"])
         for task in ("kept", "released"):
             await asyncio.to_thread(cluster.play, end, task)

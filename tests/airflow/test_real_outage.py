@@ -13,9 +13,9 @@ import yaml
 
 from demo.task_log import find_log
 from local_kubernetes.api.tls import issue_identity
-from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _read_final_states
 from tests.cluster import Cluster
-from tests.relocation import relocated, shut_down
+from tests.relocation import relocate, shut_down
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -101,7 +101,7 @@ class Scene:
         acting = asyncio.create_task(plot())
         try:
             run = asyncio.create_task(
-                _final_states(self.folder, self.folder / "dags", self.kubeconfig, self.states.update)
+                _read_final_states(self.folder, self.folder / "dags", self.kubeconfig, self.states.update)
             )
             await asyncio.wait({acting, run}, return_when=asyncio.FIRST_COMPLETED)
             if acting.done():
@@ -127,9 +127,7 @@ async def _until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.2)
 
 
-async def test_tasks_are_finished_and_cancelled_after_address_authority_and_token_have_changed(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_tasks_end_after_address_authority_and_token_change(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster)
     cluster.script = _run_on
     early = ["early", "killed-then", "killed-later"]
@@ -146,7 +144,7 @@ async def test_tasks_are_finished_and_cancelled_after_address_authority_and_toke
         await _until(all_logged("the Kubernetes API is not available", *early))
         await scene.mark_failed("killed-then")
         await _until(lambda: scene.states.get("killed-then") == "failed")
-        with relocated(cluster, identity=identity) as kubeconfig:
+        with relocate(cluster, identity=identity) as kubeconfig:
             scene.configure(kubeconfig)
             await _until(lambda: "killed-then" not in _names(cluster))
             scene.open_gate()
@@ -168,9 +166,7 @@ async def test_tasks_are_finished_and_cancelled_after_address_authority_and_toke
     assert _names(cluster) == {"early", "late"}
 
 
-async def test_a_rotated_token_does_not_end_the_wait_in_the_triggerer_or_on_a_worker(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_rotated_token_does_not_end_the_wait_in_triggerer_or_on_worker(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster)
     cluster.script = _run_on
     tasks = ["one", "other", "on-worker"]
@@ -180,7 +176,7 @@ async def test_a_rotated_token_does_not_end_the_wait_in_the_triggerer_or_on_a_wo
     async def plot() -> None:
         await _until(lambda: all("RunningHealthy" in scene.logged(name) for name in tasks))
         await asyncio.to_thread(shut_down, cluster)
-        with relocated(cluster, port) as kubeconfig:
+        with relocate(cluster, port) as kubeconfig:
             rejected = "renew the token of user 'test' in kubeconfig"
             await _until(lambda: all(rejected in scene.logged(name) for name in tasks))
             scene.configure(kubeconfig)

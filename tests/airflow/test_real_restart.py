@@ -40,15 +40,13 @@ async def succeed(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-async def all_told(home: Path, words: str) -> None:
+async def is_logged_for_all(home: Path, words: str) -> None:
     """Wait until triggerers have logged the words for every task."""
     while not all(any(words in message for message in messages(home, task)) for task in TASKS):  # noqa: ASYNC110 - files of another process
         await asyncio.sleep(0.2)
 
 
-async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_kubeconfig(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_waiting_tasks_survive_triggerer_with_invalid_kubeconfig(cluster: Cluster, tmp_path: Path) -> None:
     home, kubeconfig = tmp_path / "airflow", tmp_path / "kubeconfig"
     cluster.script = run_on
     (tmp_path / "dags").mkdir()
@@ -63,12 +61,12 @@ async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_ku
             name: await components.start(name, (sys.executable, "-m", "airflow", *arguments))
             for name, arguments in AIRFLOW_COMMANDS.items()
         }
-        await all_told(home, "RunningHealthy")
+        await is_logged_for_all(home, "RunningHealthy")
         await kill(processes["triggerer"])
         kubeconfig.write_text("")
         again = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS["triggerer"])
         await components.start("triggerer again", again)
-        await all_told(home, "it has no current-context, and no context is given; retrying for up to 15 min")
+        await is_logged_for_all(home, "it has no current-context, and no context is given; retrying for up to 15 min")
         kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
         for task in TASKS:
             await asyncio.to_thread(cluster.play, succeed, task)

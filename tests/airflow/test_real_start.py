@@ -7,7 +7,7 @@ import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import find_log, read_failure
-from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _read_final_states
 from tests.cluster import Cluster, fail, succeed
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -31,7 +31,7 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 """
 
 
-async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(cluster: Cluster, tmp_path: Path) -> None:
+async def test_task_starts_in_triggerer_and_policy_judges_its_end(cluster: Cluster, tmp_path: Path) -> None:
     async def by_name(application: Application) -> None:
         await (fail if application.name == "bad" else succeed)(application)
 
@@ -41,7 +41,7 @@ async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(clus
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
 
-    states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, lambda states: None)
+    states = await _read_final_states(tmp_path, tmp_path / "dags", kubeconfig, lambda states: None)
 
     assert states == {"good": "success", "bad": "failed"}
     (good,) = [one for one in cluster.applications() if one["metadata"]["name"] == "good"]

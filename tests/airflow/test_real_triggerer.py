@@ -40,7 +40,7 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 """
 
 
-async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: Cluster, tmp_path: Path) -> None:
+async def test_real_triggerer_resumes_operators_and_sensor(cluster: Cluster, tmp_path: Path) -> None:
     deferred = asyncio.Event()
 
     async def by_name(application: Application) -> None:
@@ -57,7 +57,7 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: C
         if set(states.values()) == {"deferred"}:
             cluster.do(deferred.set)
 
-    states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, release)
+    states = await _read_final_states(tmp_path, tmp_path / "dags", kubeconfig, release)
 
     assert states == {"good": "success", "bad": "failed", "seen": "success"}
     assert "exit code 3" in read_failure(find_log(tmp_path / "airflow", "deferred", "bad"))
@@ -65,7 +65,7 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: C
     assert {_task_of(path) for path in triggers} == {"good", "bad", "seen"}
 
 
-async def _final_states(
+async def _read_final_states(
     folder: Path,
     dags: Path,
     kubeconfig: Path,

@@ -66,7 +66,7 @@ def test_kill_if_running_task_kills_worker_and_its_task() -> None:
         pytest.param("airflow scheduler", TASK, id="no worker"),
     ],
 )
-def test_kill_if_running_task_spares_what_airflow_could_not_recover_from(title: str, task: str) -> None:
+def test_kill_if_running_task_spares_processes_airflow_cannot_recover(title: str, task: str) -> None:
     with worker(title, task) as (process, _):
         assert not kill_if_running_task(process)
         assert process.status() != psutil.STATUS_STOPPED

@@ -47,17 +47,17 @@ def kill_if_running_task(worker: psutil.Process) -> bool:
 
 
 def _has_started_task(worker: psutil.Process) -> bool:
-    title = _title(worker)
+    title = _read_title(worker)
     if not title.startswith(_WORKER) or _IDLE in title:
         return False
     try:
-        titles = [_title(child) for child in worker.children()]
+        titles = [_read_title(child) for child in worker.children()]
     except psutil.NoSuchProcess:
         return False
     return any(title.startswith(_TASK) and not title.startswith(_WORKER) for title in titles)
 
 
-def _title(process: psutil.Process) -> str:
+def _read_title(process: psutil.Process) -> str:
     try:
         return " ".join(process.cmdline())
     except psutil.Error:

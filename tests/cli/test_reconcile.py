@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
 from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.definitions import definitions_serving
+from tests.definitions import build_definitions
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, serve_api
 
 
@@ -61,7 +61,7 @@ async def test_controller_runs_from_its_ready_line_until_a_signal(
     ("definitions", "problem"),
     [
         ([], "does not serve SparkApplication of spark.apache.org"),
-        (definitions_serving("v1beta1"), "serves SparkApplication of spark.apache.org only as v1beta1, not as v1"),
+        (build_definitions("v1beta1"), "serves SparkApplication of spark.apache.org only as v1beta1, not as v1"),
     ],
     ids=["none", "of an earlier operator"],
 )

@@ -1,4 +1,4 @@
-"""`@task.spark_application`: what is shipped, what the driver runs, and what comes back."""
+"""`@task.spark_application`: the shipped files, the run in the driver, and the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_spark_operator.testing.applications import Application
 
-# As much of PySpark as the script around the function uses; what it stores, it stores beside itself.
+# The part of PySpark that the shipped script uses. It stores files in its own folder.
 PYSPARK = """
 import pathlib
 
@@ -70,7 +70,7 @@ SparkSession.builder = type("Builder", (), {"getOrCreate": lambda self: SparkSes
 
 @pytest.fixture
 def driver(cluster: Cluster, tmp_path: Path) -> ScriptedCluster:
-    """Let the cluster's applications run what was shipped to them, with the message of their end."""
+    """A cluster that runs the shipped script and returns its termination message."""
 
     def run_driver(document: dict[str, Any]) -> tuple[int, str, str]:
         folder = tmp_path / "driver"
@@ -103,10 +103,10 @@ def driver(cluster: Cluster, tmp_path: Path) -> ScriptedCluster:
     return cluster
 
 
-def made(
+def create_operator(
     function: Callable[..., Any], deferrable: bool = True, **parameters: Any
 ) -> Callable[..., SparkDecoratedOperator]:
-    """The decorated function; call it as in a DAG file, for the operator."""
+    """Call the decorated function as in a DAG file, and return the operator."""
     given = {"image": "spark:4.3.0", "name": "pi", "kubernetes_conn_id": "spark", **parameters}
 
     def call(*positional: Any, **keywords: Any) -> SparkDecoratedOperator:
@@ -121,7 +121,7 @@ def made(
 
 
 def count(numbers: list[int], *, times: int = 1) -> dict[str, int]:
-    # Not shipped: comments are left out.
+    # This comment is not shipped.
     return {"sum": sum(numbers) * times}
 
 
@@ -160,7 +160,7 @@ def no_json() -> set[int]:
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
 def test_function_runs_as_driver_and_its_value_is_returned(driver: ScriptedCluster, deferrable: bool) -> None:
     task_instance = TaskInstance()
-    assert run(made(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
+    assert run(create_operator(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
     assert task_instance.xcoms["state"] == "Succeeded"
     spec = driver.application()["spec"]
     assert spec["pyFiles"] == f"local:///opt/airflow-task/{driver_script.SCRIPT}"
@@ -168,30 +168,32 @@ def test_function_runs_as_driver_and_its_value_is_returned(driver: ScriptedClust
 
 
 def test_parameter_named_spark_gets_the_session(driver: ScriptedCluster) -> None:
-    assert run(made(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
+    assert run(create_operator(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
 
 
 def test_exception_of_the_function_is_reported(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="ValueError: not today"):
-        run(made(refuse)(), TaskInstance())
+        run(create_operator(refuse)(), TaskInstance())
 
 
 def test_return_value_that_is_not_json_fails_the_driver(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="set is not JSON serializable"):
-        run(made(no_json)(), TaskInstance())
+        run(create_operator(no_json)(), TaskInstance())
 
 
 def test_large_return_value_needs_upload_to(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="without upload_to"):
-        run(made(squares)(number=2000), TaskInstance())
+        run(create_operator(squares)(number=2000), TaskInstance())
 
 
 def test_large_return_value_is_passed_by_its_path(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
-    path = run(made(squares, **stores)(number=2000), TaskInstance())
+    path = run(create_operator(squares, **stores)(number=2000), TaskInstance())
     assert isinstance(path, ObjectStoragePath)
     assert json.loads(path.read_text())[-1] == 1999**2
-    assert run(made(count, name="count")(path), TaskInstance("count")) == {"sum": sum(n * n for n in range(2000))}
+    assert run(create_operator(count, name="count")(path), TaskInstance("count")) == {
+        "sum": sum(n * n for n in range(2000))
+    }
 
 
 HANGING = "s3a:///hangs"
@@ -200,13 +202,13 @@ NOT_WRITABLE = "s3a:///proc/nobody-can-write-here"
 
 def test_small_value_is_returned_if_driver_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
-    assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
+    assert run(create_operator(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
 def test_large_value_fails_if_driver_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     with pytest.raises(SparkApplicationFailed, match="nobody-can-write-here"):
-        run(made(squares, **stores)(number=2000), TaskInstance())
+        run(create_operator(squares, **stores)(number=2000), TaskInstance())
 
 
 def test_small_value_is_returned_if_store_does_not_answer(
@@ -216,7 +218,7 @@ def test_small_value_is_returned_if_store_does_not_answer(
         driver_script, "_HARNESS", driver_script._HARNESS.replace(f"join({driver_script.COPY_SECONDS})", "join(0.1)")
     )
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"{HANGING}{tmp_path}"}
-    assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
+    assert run(create_operator(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
 def test_driver_without_a_message_fails_the_task(cluster: Cluster) -> None:
@@ -224,7 +226,7 @@ def test_driver_without_a_message_fails_the_task(cluster: Cluster) -> None:
     with pytest.raises(
         SparkApplicationError, match="the return value of the function is lost: the driver pod was deleted"
     ):
-        run(made(count)([1]), TaskInstance())
+        run(create_operator(count)([1]), TaskInstance())
 
 
 def test_value_is_read_from_the_store_if_message_is_lost(
@@ -232,11 +234,11 @@ def test_value_is_read_from_the_store_if_message_is_lost(
 ) -> None:
     monkeypatch.setattr(driver_script, "parse_report", lambda message: None)
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
-    assert json.loads(run(made(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
+    assert json.loads(run(create_operator(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
 
 
 def test_driver_pod_is_retained_for_its_message(driver: ScriptedCluster) -> None:
-    run(made(count)([1]), TaskInstance())
+    run(create_operator(count)([1]), TaskInstance())
     tolerations = driver.application()["spec"]["applicationTolerations"]
     assert tolerations["resourceRetainPolicy"] == "Always"
     assert tolerations["resourceRetainDurationMillis"] == 600_000
@@ -248,7 +250,7 @@ def test_function_runs_with_kubeflows_operator(monkeypatch: pytest.MonkeyPatch, 
     with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         connect(monkeypatch, "spark", cluster)
         with pytest.raises(SparkApplicationError, match="the return value of the function is lost"):
-            run(made(count, application=document, **stores)([1]), TaskInstance())
+            run(create_operator(count, application=document, **stores)([1]), TaskInstance())
         spec = cluster.application()["spec"]
     assert spec["mainApplicationFile"].startswith("s3a://jobs/")
     assert [file.rpartition("/")[2] for file in spec["deps"]["files"]] == [driver_script.ARGUMENTS]
@@ -257,18 +259,18 @@ def test_function_runs_with_kubeflows_operator(monkeypatch: pytest.MonkeyPatch, 
 
 def test_argument_that_is_not_json_is_reported(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"argument 1 of count must be a JSON value: .*set"):
-        run(made(count)({1}), TaskInstance())
+        run(create_operator(count)({1}), TaskInstance())
     with pytest.raises(AirflowFailException, match="argument ti of ask must be a JSON value"):
-        run(made(ask)(), TaskInstance())
+        run(create_operator(ask)(), TaskInstance())
     assert cluster.applications() == []
 
 
 def test_annotations_of_the_module_are_not_shipped(driver: ScriptedCluster) -> None:
-    assert run(made(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
+    assert run(create_operator(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
 
 
 def test_parameters_get_variables_of_the_context(driver: ScriptedCluster) -> None:
-    operator = made(dated)()
+    operator = create_operator(dated)()
     context = context_of(TaskInstance(), ds="2026-01-01", run_id="manual")
     with pytest.raises(TaskDeferred) as deferred:
         operator.execute(context)
@@ -277,19 +279,19 @@ def test_parameters_get_variables_of_the_context(driver: ScriptedCluster) -> Non
 
 
 def test_given_arguments_override_the_context(driver: ScriptedCluster) -> None:
-    operator = made(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
+    operator = create_operator(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
     assert operator.execute(context_of(TaskInstance(), ds="2026-01-01")) == ["1999-12-31", "mine", None]
 
 
 @pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
 def test_parameters_that_name_a_program_are_rejected(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(given))}: not supported by @task.spark_application"):
-        made(count, **given)([1])
+        create_operator(count, **given)([1])
 
 
 def test_wait_for_completion_false_is_rejected() -> None:
     with pytest.raises(ValueError, match="the return value of the function is known at its end"):
-        made(count, wait_for_completion=False)([1])
+        create_operator(count, wait_for_completion=False)([1])
 
 
 def test_mapped_function_has_one_application_per_element() -> None:

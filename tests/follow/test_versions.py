@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from tests.definitions import definitions_serving
+from tests.definitions import build_definitions
 from tests.follow.applications import SUCCEEDED, document, move, stamp
 from tests.kube.scripted import answer, client_of, hang_up, refuse, scripted_api
 
@@ -42,7 +42,7 @@ async def bare(access: ClusterAccess) -> AsyncIterator[KubeClient]:
 
 
 async def install(client: KubeClient, *versions: str, **which: tuple[str, ...]) -> None:
-    for definition in definitions_serving(*versions, **which):
+    for definition in build_definitions(*versions, **which):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
 
 
@@ -131,7 +131,7 @@ async def test_expired_answer_is_requested_again(bare: KubeClient) -> None:
     versions = ServedVersions(bare, fresh_seconds=0.0)
     await install(bare, "v1beta1")
     assert (await versions.choose(SPARK_APPLICATIONS)).version == "v1beta1"
-    (definition,) = definitions_serving("v1", "v1beta1", kinds=("SparkApplication",))
+    (definition,) = build_definitions("v1", "v1beta1", kinds=("SparkApplication",))
     await bare.patch(CUSTOM_RESOURCE_DEFINITIONS, definition["metadata"]["name"], None, {"spec": definition["spec"]})
     assert await versions.choose(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
 
@@ -187,7 +187,7 @@ async def test_without_definitions_nothing_is_submitted(bare: KubeClient) -> Non
 
 
 async def test_fields_dropped_by_the_cluster_are_logged(bare: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
-    for definition in definitions_serving("v1beta1", kinds=("SparkApplication",)):
+    for definition in build_definitions("v1beta1", kinds=("SparkApplication",)):
         drop(definition, "spec", "suspend")
         drop(definition, "spec", "applicationTolerations", "ttlAfterStopMillis")
         await bare.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)

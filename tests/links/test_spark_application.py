@@ -1,4 +1,4 @@
-"""Where the links on a task's page lead."""
+"""The links on a task page."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
@@ -39,8 +39,8 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x}")
 
 
-def links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
-    key = cast("TaskInstanceKey", task_instance)  # the links read what both have
+def read_links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
+    key = cast("TaskInstanceKey", task_instance)  # the links use only attributes that both have
     return (
         SparkUILink().get_link(task, ti_key=key),
         SparkHistoryServerLink().get_link(task, ti_key=key),
@@ -51,10 +51,10 @@ def links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[
 def test_links_exist_while_application_runs(cluster: Cluster, configured: None) -> None:
     cluster.script = run_on
     task, task_instance = operator(), TaskInstance()
-    assert links(task, task_instance) == ("", "", "")
+    assert read_links(task, task_instance) == ("", "", "")
     defer(task, task_instance)
     uid = cluster.application()["metadata"]["uid"]
-    assert links(task, task_instance) == (
+    assert read_links(task, task_instance) == (
         f"https://ui.example.com/jobs/pi/{uid}",
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
@@ -67,7 +67,7 @@ def test_links_exist_after_task_resumed_elsewhere(cluster: Cluster, configured: 
     event = fire(reload(defer(operator(), task_instance).trigger))
     resumed = operator()
     resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance))
-    assert links(resumed, task_instance)[1:] == (
+    assert read_links(resumed, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
     )
@@ -79,7 +79,7 @@ def test_timed_out_task_keeps_its_links(cluster: Cluster, configured: None, defe
     task_instance, task = TaskInstance(), operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(SparkApplicationTimedOut):
         run(task, task_instance)
-    assert links(task, task_instance)[1:] == (
+    assert read_links(task, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
     )
@@ -111,7 +111,7 @@ def test_log_link_has_the_driver_pod_name_of_the_controller(
     application = SparkApplication.model_validate(cluster.application())
     naming = build_attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
     assert naming.pod_name == pod
-    assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
+    assert read_links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
 
 
 def test_application_without_driver_has_no_log_link(cluster: Cluster, configured: None) -> None:
@@ -122,7 +122,7 @@ def test_application_without_driver_has_no_log_link(cluster: Cluster, configured
     task_instance, task = TaskInstance(), operator()
     with pytest.raises(SparkSchedulingFailed):
         run(task, task_instance)
-    assert links(task, task_instance)[1:] == ("https://history.example.com/pi-0/", "")
+    assert read_links(task, task_instance)[1:] == ("https://history.example.com/pi-0/", "")
 
 
 def test_invalid_driver_pod_name_makes_no_link(configured: None) -> None:
@@ -133,7 +133,7 @@ def test_invalid_driver_pod_name_makes_no_link(configured: None) -> None:
 def test_unknown_value_makes_no_link(configured: None) -> None:
     task = operator()
     task.link_target = LinkTarget("jobs", "pi", "u1", application_id="", driver_pod="pi-driver")
-    assert links(task, TaskInstance()) == (
+    assert read_links(task, TaskInstance()) == (
         "https://ui.example.com/jobs/pi/u1",
         "",
         "https://logs.example.com/?pod=pi-driver&q={x}",
@@ -144,7 +144,7 @@ def test_ui_link_uses_the_ingress_by_default(cluster: Cluster) -> None:
     document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
     task, task_instance = operator(False, application=document), TaskInstance()
     run(task, task_instance)
-    assert links(task, task_instance) == ("https://pi.example.com/", "", "")
+    assert read_links(task, task_instance) == ("https://pi.example.com/", "", "")
 
 
 def test_airflow_stores_the_links() -> None:

@@ -1,4 +1,4 @@
-"""The operator as these tests use it."""
+"""The operator with the arguments that most tests use."""
 
 from typing import Any
 

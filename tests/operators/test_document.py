@@ -61,7 +61,7 @@ def test_parse_rejects_invalid_document_with_one_problem(
 
 
 def test_yaml_error_does_not_show_the_text() -> None:
-    secret = "-".join(("hunter", "2"))  # so that no line of this test has it
+    secret = "-".join(("hunter", "2"))  # split, so that the test file does not contain the secret
     with pytest.raises(InvalidResource) as caught:
         parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))

@@ -1,4 +1,4 @@
-"""What a worker that is told to stop does with its application."""
+"""What a worker does with its application when the worker is stopped."""
 
 import logging
 import threading
@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.operators import kill
 from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
-from tests.relocation import relocated, shut_down
+from tests.relocation import relocate, shut_down
 from tests.task import call_when_logged
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1", max_tries=3)
@@ -41,14 +41,14 @@ def engagement() -> Engagement:
     return Engagement(ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
+def set_fate(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
     monkeypatch.setattr(kill, "read_fate", fate)
 
 
 def test_killed_task_cancels_its_application(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
 ) -> None:
-    answer(monkeypatch, lambda stamp: Fate.KILLED)
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.stop()
     assert cancelled == [STAMP]
     assert engagement.stop_requested
@@ -60,7 +60,7 @@ def test_drained_worker_leaves_application_to_next_try(
     cancelled: list[TaskStamp],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    answer(monkeypatch, lambda stamp: Fate.MOVED)
+    set_fate(monkeypatch, lambda stamp: Fate.MOVED)
     with caplog.at_level(logging.INFO):
         engagement.stop()
     assert cancelled == []
@@ -70,7 +70,7 @@ def test_drained_worker_leaves_application_to_next_try(
 def test_drained_worker_without_retry_logs_that_application_may_run(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer(monkeypatch, lambda stamp: Fate.MOVED)
+    set_fate(monkeypatch, lambda stamp: Fate.MOVED)
     assert STAMP.max_tries is not None
     engagement.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
     with caplog.at_level(logging.INFO):
@@ -87,7 +87,7 @@ def test_nothing_is_cancelled_if_airflow_reports_an_error(
     def refuse(stamp: TaskStamp) -> None:
         raise LookupError("no such route")
 
-    answer(monkeypatch, refuse)
+    set_fate(monkeypatch, refuse)
     engagement.stop()
     assert cancelled == []
     cause = "Airflow did not report the state of the task: no such"
@@ -102,7 +102,7 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
 ) -> None:
     release = threading.Event()
     monkeypatch.setattr(kill, "_FATE_SECONDS", 0.01)
-    answer(monkeypatch, lambda stamp: release.wait(60))
+    set_fate(monkeypatch, lambda stamp: release.wait(60))
     engagement.stop()
     release.set()
     assert cancelled == []
@@ -113,7 +113,7 @@ def test_unresponsive_cluster_is_logged(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kill, "_CANCEL_SECONDS", kill._GRACE_SECONDS)
-    answer(monkeypatch, lambda stamp: Fate.KILLED)
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
     engagement.stop()
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
@@ -131,10 +131,10 @@ def test_killed_task_cancels_its_application_after_outage(
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump(cluster.kubeconfig))
     engagement.access = ClusterAccess(kubeconfig=file)
-    answer(monkeypatch, lambda stamp: Fate.KILLED)
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     shut_down(cluster)
     with (
-        relocated(cluster) as kubeconfig,
+        relocate(cluster) as kubeconfig,
         call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
     ):
         engagement.stop()

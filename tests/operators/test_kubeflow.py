@@ -1,4 +1,4 @@
-"""The same operator for a SparkApplication of Kubeflow's operator."""
+"""SparkApplicationOperator with applications of Kubeflow's operator."""
 
 import json
 import logging
@@ -63,11 +63,11 @@ def deferrable(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def task(deferrable: bool = True, **parameters: Any) -> SparkApplicationOperator:
+def create_task(deferrable: bool = True, **parameters: Any) -> SparkApplicationOperator:
     return operator(deferrable, **{"application": DOCUMENT, **parameters})
 
 
-def with_spec(**changes: Any) -> dict[str, Any]:
+def build_document(**changes: Any) -> dict[str, Any]:
     return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
 
 
@@ -76,7 +76,7 @@ def test_task_succeeds_with_its_application(
 ) -> None:
     task_instance = TaskInstance()
     with caplog.at_level(logging.INFO):
-        assert run(task(deferrable), task_instance) == "pi"
+        assert run(create_task(deferrable), task_instance) == "pi"
     xcoms = task_instance.xcoms
     assert (xcoms["namespace"], xcoms["state"], xcoms["attempts"]) == (NAMESPACE, "COMPLETED", 1)
     assert xcoms["application_id"] == cluster.application()["status"]["sparkApplicationId"]
@@ -91,13 +91,13 @@ def test_states_and_executors_are_logged(cluster: ScriptedCluster, caplog: pytes
 
     cluster.script = end_when_it_is_told
     with caplog.at_level(logging.INFO):
-        assert run(task(False), TaskInstance()) == "pi"
+        assert run(create_task(False), TaskInstance()) == "pi"
 
 
 def test_failure_message_is_one_sentence_with_the_cause(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed) as caught:
-        run(task(deferrable), TaskInstance())
+        run(create_task(deferrable), TaskInstance())
     for part in (
         "SparkApplication jobs/pi failed in state FAILED: ",
         "exit code 3 (Error)",
@@ -110,7 +110,7 @@ def test_failure_message_is_one_sentence_with_the_cause(cluster: ScriptedCluster
 def test_out_of_memory_message_names_fields_of_kubeflow(cluster: ScriptedCluster) -> None:
     cluster.script = run_out_of_memory
     with pytest.raises(SparkApplicationFailed, match=r"raise spec\.driver\.memory or spec\.driver") as caught:
-        run(task(), TaskInstance())
+        run(create_task(), TaskInstance())
     assert (caught.value.retry_worthy, caught.value.out_of_memory) == (False, ("driver",))
 
 
@@ -124,7 +124,7 @@ async def be_evicted(application: Application) -> None:
 def test_eviction_is_read_from_retained_driver_pod(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_evicted
     with pytest.raises(SparkInfrastructureFailed, match="evicted from its node: the node was low on memory"):
-        run(task(deferrable), TaskInstance())
+        run(create_task(deferrable), TaskInstance())
 
 
 async def lose_the_driver(application: Application) -> None:
@@ -136,7 +136,7 @@ async def lose_the_driver(application: Application) -> None:
 def test_lost_driver_is_an_infrastructure_failure(cluster: ScriptedCluster) -> None:
     cluster.script = lose_the_driver
     with pytest.raises(SparkInfrastructureFailed, match="driver pod not found"):
-        run(task(), TaskInstance())
+        run(create_task(), TaskInstance())
 
 
 async def be_refused(application: Application) -> None:
@@ -148,7 +148,7 @@ async def be_refused(application: Application) -> None:
 def test_failed_submission_is_a_scheduling_failure(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="failed to run spark-submit: no such image"):
-        run(task(deferrable), TaskInstance())
+        run(create_task(deferrable), TaskInstance())
 
 
 async def fail_once(application: Application) -> None:
@@ -167,7 +167,7 @@ def test_task_waits_for_restart_by_the_operator(cluster: ScriptedCluster, deferr
     cluster.script = fail_once
     task_instance = TaskInstance()
     policy = {"type": "OnFailure", "onFailureRetries": 1, "onFailureRetryInterval": 5}
-    assert run(task(deferrable, application=with_spec(restartPolicy=policy)), task_instance) == "pi"
+    assert run(create_task(deferrable, application=build_document(restartPolicy=policy)), task_instance) == "pi"
     assert task_instance.xcoms["attempts"] == 2
 
 
@@ -178,14 +178,14 @@ def test_deletion_raises_its_own_exception(cluster: ScriptedCluster) -> None:
 
     cluster.script = vanish
     with pytest.raises(SparkApplicationDeleted):
-        run(task(), TaskInstance())
+        run(create_task(), TaskInstance())
 
 
 def test_next_try_adopts_running_application(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
-    defer(task(), first)
-    deferred = defer(task(), first.next_try())
+    defer(create_task(), first)
+    deferred = defer(create_task(), first.next_try())
     assert deferred.trigger.uid == cluster.application()["metadata"]["uid"]
     assert deferred.trigger.api_version == "sparkoperator.k8s.io/v1beta2"
 
@@ -194,25 +194,25 @@ def test_next_try_after_failure_submits_new_application(cluster: ScriptedCluster
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
-        run(task(), first)
+        run(create_task(), first)
     failed = cluster.application()["metadata"]["uid"]
     cluster.script = succeed
-    assert run(task(), first.next_try()) == "pi"
+    assert run(create_task(), first.next_try()) == "pi"
     assert cluster.application()["metadata"]["uid"] != failed
 
 
 def test_timed_out_application_is_cancelled(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
-        run(task(False, execution_timeout=SOON), TaskInstance())
+        run(create_task(False, execution_timeout=SOON), TaskInstance())
     assert cluster.applications() == []
 
 
 def test_resumed_task_knows_the_dialect(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
-    event = fire(reload(defer(task(), task_instance).trigger))
+    event = fire(reload(defer(create_task(), task_instance).trigger))
     assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
-    resumed = task()
+    resumed = create_task()
     assert resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
     notes = cluster.application()["metadata"]["annotations"]
     assert notes["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
@@ -222,7 +222,7 @@ def test_resumed_task_knows_the_dialect(cluster: ScriptedCluster) -> None:
 
 def test_invalid_kubeflow_document_is_not_submitted(cluster: ScriptedCluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.type: must be one of"):
-        run(task(application=with_spec(type="python")), TaskInstance())
+        run(create_task(application=build_document(type="python")), TaskInstance())
     assert cluster.applications() == []
 
 
@@ -232,7 +232,7 @@ def test_missing_kubeflow_operator_is_reported_with_installation(monkeypatch: py
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         cluster.script = stay_submitted
         with pytest.raises(SparkApplicationError, match=r"does not serve SparkApplication of .*helm install"):
-            run(task(), TaskInstance())
+            run(create_task(), TaskInstance())
 
 
 def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) -> None:
@@ -241,8 +241,11 @@ def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) ->
     with pytest.raises(
         AirflowFailException, match=r"this kind of SparkApplication cannot contain files.*set upload_to"
     ):
-        run(task(py_file=str(script)), TaskInstance())
-    run(task(py_file=str(script), upload_to=f"file://{tmp_path}/store", download_from="s3a://jobs"), TaskInstance())
+        run(create_task(py_file=str(script)), TaskInstance())
+    run(
+        create_task(py_file=str(script), upload_to=f"file://{tmp_path}/store", download_from="s3a://jobs"),
+        TaskInstance(),
+    )
     main = cluster.application()["spec"]["mainApplicationFile"]
     assert main.startswith("s3a://jobs/")
     assert main.endswith("/job.py")
@@ -250,7 +253,7 @@ def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) ->
 
 def test_retries_can_replace_restarts_of_kubeflow(cluster: ScriptedCluster) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
-    made = task(application=with_spec(restartPolicy=policy), restarts="airflow")
+    made = create_task(application=build_document(restartPolicy=policy), restarts="airflow")
     assert (made.retries, made.retry_delay.total_seconds()) == (3, 7)
     run(made, TaskInstance())
     assert cluster.application()["spec"]["restartPolicy"] == {"type": "Never"}
@@ -258,7 +261,7 @@ def test_retries_can_replace_restarts_of_kubeflow(cluster: ScriptedCluster) -> N
 
 def test_restarts_and_retries_log_a_warning(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2}
-    run(task(application=with_spec(restartPolicy=policy), retries=3), TaskInstance())
+    run(create_task(application=build_document(restartPolicy=policy), retries=3), TaskInstance())
     assert "together up to 12 attempts" in caplog.text
 
 
@@ -267,7 +270,9 @@ def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> Non
         def set(self, key: str, value: dict[str, Any]) -> None:
             self[key] = value
 
-    grown = task(application=with_spec(driver={"memory": "2g"}), retry_policy=SparkRetryPolicy(memory_growth=1.5))
+    grown = create_task(
+        application=build_document(driver={"memory": "2g"}), retry_policy=SparkRetryPolicy(memory_growth=1.5)
+    )
     context = context_of(TaskInstance(), task_state_store=Store({STORE_KEY: {"driver": 1.5}}))
     grown.wait_for_completion = False
     grown.execute(context)
@@ -277,7 +282,7 @@ def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> Non
 
 
 def test_time_to_live_does_not_change_after_success(cluster: ScriptedCluster, deferrable: bool) -> None:
-    run(task(deferrable), TaskInstance())
+    run(create_task(deferrable), TaskInstance())
     application = cluster.application()
     assert application["spec"]["timeToLiveSeconds"] == 604_800
     assert application["metadata"]["generation"] == 1

@@ -1,4 +1,4 @@
-"""What an operator checks and renders before any cluster is asked."""
+"""The checks and the rendering of the operator, without any cluster."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One side tries an application again: the operator in the cluster, or Airflow."""
+"""Restarts of an application: by the operator in the cluster, or by Airflow."""
 
 import copy
 from datetime import timedelta
@@ -15,7 +15,7 @@ from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, context_of, run
 
 
-def restarting(**config: Any) -> dict[str, Any]:
+def build_document(**config: Any) -> dict[str, Any]:
     document = copy.deepcopy(DOCUMENT)
     document["spec"]["applicationTolerations"] = {"restartConfig": config, "ttlAfterStopMillis": 5}
     return document
@@ -25,14 +25,14 @@ ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBac
 
 
 def test_restart_config_becomes_retries() -> None:
-    task = operator(application=restarting(**ON_FAILURE), restarts="airflow")
+    task = operator(application=build_document(**ON_FAILURE), restarts="airflow")
     assert (task.retries, task.retry_delay) == (2, timedelta(seconds=5))
     assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert task.retry_policy.application_failures
 
 
 def test_missing_restart_fields_have_the_defaults_of_the_cluster() -> None:
-    task = operator(application=restarting(restartPolicy="OnInfrastructureFailure"), restarts="airflow")
+    task = operator(application=build_document(restartPolicy="OnInfrastructureFailure"), restarts="airflow")
     assert (task.retries, task.retry_delay) == (3, timedelta(seconds=30))
     assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert not task.retry_policy.application_failures
@@ -41,11 +41,12 @@ def test_missing_restart_fields_have_the_defaults_of_the_cluster() -> None:
 def test_given_retry_policy_is_kept() -> None:
     policy = SparkRetryPolicy(memory_growth=2)
     assert (
-        operator(application=restarting(**ON_FAILURE), restarts="airflow", retry_policy=policy).retry_policy is policy
+        operator(application=build_document(**ON_FAILURE), restarts="airflow", retry_policy=policy).retry_policy
+        is policy
     )
 
 
-@pytest.mark.parametrize("application", [DOCUMENT, restarting(restartPolicy="Never"), "app.yaml"])
+@pytest.mark.parametrize("application", [DOCUMENT, build_document(restartPolicy="Never"), "app.yaml"])
 def test_retries_of_the_task_count_if_there_are_no_restarts(application: dict[str, Any] | str) -> None:
     task = operator(application=application, restarts="airflow", retries=7)
     assert (task.retries, task.retry_policy) == (7, None)
@@ -53,7 +54,7 @@ def test_retries_of_the_task_count_if_there_are_no_restarts(application: dict[st
 
 def test_mapped_retries_override_default_args() -> None:
     with DAG("defaults", schedule=None, default_args={"retries": 9}):
-        assert operator(application=restarting(**ON_FAILURE), restarts="airflow").retries == 2
+        assert operator(application=build_document(**ON_FAILURE), restarts="airflow").retries == 2
 
 
 @pytest.mark.parametrize(
@@ -65,26 +66,26 @@ def test_mapped_retries_override_default_args() -> None:
 )
 def test_unsupported_restarts_are_rejected_at_parse_time(restarts: str, policy: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        operator(application=restarting(restartPolicy=policy), restarts=restarts)
+        operator(application=build_document(restartPolicy=policy), restarts=restarts)
 
 
 def test_restarts_are_disabled_in_the_cluster_if_airflow_retries(cluster: Cluster) -> None:
     cluster.script = succeed
-    run(operator(False, application=restarting(**ON_FAILURE), restarts="airflow"), TaskInstance())
+    run(operator(False, application=build_document(**ON_FAILURE), restarts="airflow"), TaskInstance())
     tolerations = cluster.application()["spec"]["applicationTolerations"]
     assert tolerations["restartConfig"]["restartPolicy"] == "Never"
     assert tolerations["ttlAfterStopMillis"] == 5
 
 
 def test_warning_multiplies_restarts_and_retries(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
+    run(operator(False, application=build_document(**ON_FAILURE), retries=4), TaskInstance())
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in caplog.text
     assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
 
 
 def test_failure_has_the_backoff_of_the_restart_config(cluster: Cluster) -> None:
     cluster.script = fail
-    document = restarting(restartPolicy="Never", restartBackoffMillis=5000)
+    document = build_document(restartPolicy="Never", restartBackoffMillis=5000)
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(application=document), TaskInstance())
     assert caught.value.retry_delay == timedelta(seconds=5)
@@ -108,7 +109,7 @@ class Store(dict[str, Any]):
         self[key] = value
 
 
-async def starve(application: Application) -> None:
+async def run_out_of_memory_once(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver(executors=1)
     application.enter("DriverStarted", "DriverReady", "RunningHealthy")
@@ -118,7 +119,7 @@ async def starve(application: Application) -> None:
 
 
 def test_next_try_has_more_memory_after_out_of_memory(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    cluster.script = starve
+    cluster.script = run_out_of_memory_once
     policy, store, first = SparkRetryPolicy(memory_growth=4, memory_limit="2g"), Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(retry_policy=policy), first)

@@ -1,4 +1,4 @@
-"""What a task leaves behind beside its state: asset events, lineage, XComs."""
+"""The asset events and the OpenLineage properties of a task."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_asset_event_names_the_application(cluster: Cluster, deferrable: bool) -
 
 @pytest.fixture
 def lineage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Airflow's OpenLineage provider, which need not be installed."""
+    """Stands for Airflow's OpenLineage provider, which need not be installed."""
     from airflow.providers.common.compat.openlineage.utils import spark
 
     def parent(properties: dict[str, str], context: dict[str, TaskInstance]) -> dict[str, str]:

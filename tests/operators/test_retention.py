@@ -1,4 +1,4 @@
-"""How long an application that Airflow submits keeps the driver pod of a failure."""
+"""How long the cluster keeps the driver pod of a failed application."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,67 +17,67 @@ KUBEFLOW: dict[str, Any] = {
 }
 
 
-def application(**tolerations: Any) -> dict[str, Any]:
+def build_application(**tolerations: Any) -> dict[str, Any]:
     return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
 
 
-def kept(millis: int) -> dict[str, Any]:
+def build_retention(millis: int) -> dict[str, Any]:
     return {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": millis}
 
 
-def submitted(cluster: ScriptedCluster, **parameters: Any) -> dict[str, Any]:
-    """What the application that the task submits says about retention."""
+def read_submitted_tolerations(cluster: ScriptedCluster, **parameters: Any) -> dict[str, Any]:
+    """Return the retention fields of the application that the task submits."""
     defer(operator(**parameters), TaskInstance())
-    return retention(cluster.application()["spec"])
+    return read_retention(cluster.application()["spec"])
 
 
-def retention(spec: dict[str, Any]) -> dict[str, Any]:
-    """The fields about retention that are not the defaults of the definition."""
+def read_retention(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the retention fields that differ from the defaults of the definition."""
     tolerations = spec.get("applicationTolerations", {})
     return {field: value for field, value in tolerations.items() if field.startswith("resourceRetain") and value != -1}
 
 
 def test_failed_driver_is_kept_for_five_minutes_by_default(cluster: Cluster) -> None:
-    assert submitted(cluster) == kept(300_000)
+    assert read_submitted_tolerations(cluster) == build_retention(300_000)
 
 
 def test_retention_is_added_to_other_tolerations(cluster: Cluster) -> None:
-    given = application(restartConfig={"restartPolicy": "Never"})
-    assert submitted(cluster, application=given) == kept(300_000)
+    given = build_application(restartConfig={"restartPolicy": "Never"})
+    assert read_submitted_tolerations(cluster, application=given) == build_retention(300_000)
     config = cluster.application()["spec"]["applicationTolerations"]["restartConfig"]
     assert config["restartPolicy"] == "Never"
 
 
 @pytest.mark.parametrize("keep", [timedelta(hours=1), 3600])
 def test_duration_is_a_parameter(cluster: Cluster, keep: timedelta | int) -> None:
-    assert submitted(cluster, keep_failed_driver=keep) == kept(3_600_000)
+    assert read_submitted_tolerations(cluster, keep_failed_driver=keep) == build_retention(3_600_000)
 
 
 @pytest.mark.parametrize("keep", [None, timedelta(0), 0])
 def test_retention_can_be_left_to_the_cluster(cluster: Cluster, keep: timedelta | int | None) -> None:
-    assert submitted(cluster, keep_failed_driver=keep) == {}
+    assert read_submitted_tolerations(cluster, keep_failed_driver=keep) == {}
 
 
 def test_policy_of_the_document_is_kept(cluster: Cluster) -> None:
     given = {"resourceRetainPolicy": "Never"}
-    assert submitted(cluster, application=application(**given)) == given
+    assert read_submitted_tolerations(cluster, application=build_application(**given)) == given
 
 
 def test_duration_of_the_document_is_kept(cluster: Cluster) -> None:
     given = {"resourceRetainDurationMillis": 1000}
-    assert submitted(cluster, application=application(**given)) == given
+    assert read_submitted_tolerations(cluster, application=build_application(**given)) == given
 
 
 def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver() -> None:
     task = operator(start_from_trigger=True)
     document = arguments_of(task)["application"]
-    assert retention(document["spec"]) == kept(300_000)
+    assert read_retention(document["spec"]) == build_retention(300_000)
 
 
 @pytest.mark.parametrize("document", [KUBEFLOW, DOCUMENT | {"apiVersion": "spark.apache.org/v1beta1"}])
-def test_dialect_without_the_fields_is_not_changed(document: dict[str, Any]) -> None:
+def test_version_or_dialect_without_the_fields_is_not_changed(document: dict[str, Any]) -> None:
     task = operator(application=document, start_from_trigger=True)
-    assert retention(arguments_of(task)["application"]["spec"]) == {}
+    assert read_retention(arguments_of(task)["application"]["spec"]) == {}
 
 
 @pytest.mark.parametrize("keep", [timedelta(seconds=-1), -1, True, "5m"])

@@ -1,4 +1,4 @@
-"""Files beside the DAG on their way to the driver."""
+"""Shipping of local files to the driver."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ BINARY = b"PK\x03\x04\xff\xfe"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the DAG lies, with a job and what goes with it."""
+    """The folder of the DAG, with a job and its files."""
     (tmp_path / "dags").mkdir()
     for name, text in {"job.py": "import lib\n", "lib.py": "x = 1\n", "job.toml": "day = 3\n"}.items():
         (tmp_path / "dags" / name).write_text(text)
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bucket(tmp_path: Path) -> str:
-    """A store that needs no service: a folder, as fsspec sees it."""
+    """A store without a service: a folder that fsspec accesses."""
     return f"file://{tmp_path}/bucket"
 
 
@@ -53,8 +53,8 @@ def ship(
     return spec
 
 
-def mounts(spec: dict[str, Any], role: str) -> dict[str, str]:
-    """What the containers of a role mount of the config map, by the containers' names."""
+def list_mounts(spec: dict[str, Any], role: str) -> dict[str, str]:
+    """Return what the containers of a role mount from the config map, by container name."""
     pod = spec[f"{role}Spec"]["podTemplateSpec"]["spec"]
     (volume,) = [one for one in pod["volumes"] if "configMap" in one]
     assert volume["configMap"]["name"] == spec["configMapSpecs"][-1]["name"]
@@ -70,7 +70,7 @@ def test_script_is_mounted_into_the_driver(folder: Path) -> None:
     spec = ship(folder, py_file="job.py")
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py"
     assert spec["configMapSpecs"][0]["data"] == {"job.py": "import lib\n"}
-    assert mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
+    assert list_mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
     assert "executorSpec" not in spec
 
 
@@ -79,7 +79,7 @@ def test_other_files_are_mounted_into_the_executors_too(folder: Path) -> None:
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py,local:///opt/airflow-task/lib.py,s3a://lib/other.zip"
     assert spec["sparkConf"]["spark.files"] == "local:///opt/airflow-task/job.toml"
     assert set(spec["configMapSpecs"][0]["data"]) == {"job.py", "lib.py", "job.toml"}
-    assert mounts(spec, "executor") == {"spark-kubernetes-executor": "/opt/airflow-task"}
+    assert list_mounts(spec, "executor") == {"spark-kubernetes-executor": "/opt/airflow-task"}
 
 
 def test_pod_templates_of_the_document_are_kept(folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_pod_templates_of_the_document_are_kept(folder: Path) -> None:
         "spec": {"driverSpec": {"podTemplateSpec": template}, "configMapSpecs": [{"name": "own", "data": {}}]}
     }
     spec = ship(folder, document, py_file="job.py")
-    assert mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
+    assert list_mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
     made = spec["driverSpec"]["podTemplateSpec"]
     assert made["metadata"] == {"labels": {"a": "b"}}
     assert made["spec"]["volumes"][0] == {"name": "a"}
@@ -101,7 +101,7 @@ def test_pod_templates_of_the_document_are_kept(folder: Path) -> None:
 
 def test_configured_driver_container_gets_the_files(folder: Path) -> None:
     document = new_application() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
-    assert mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
+    assert list_mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
 
 
 def test_each_try_and_content_has_its_own_config_map(folder: Path) -> None:

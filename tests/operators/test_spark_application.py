@@ -1,4 +1,4 @@
-"""The operator against the API: submitted, followed, ended, in both modes."""
+"""SparkApplicationOperator with a scripted cluster, deferred and on a worker."""
 
 import asyncio
 import json
@@ -42,15 +42,15 @@ def deferrable(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def printed(error: BaseException) -> str:
-    """What the task log shows of a failure."""
+def format_traceback(error: BaseException) -> str:
+    """Return what the task log shows of a failure."""
     return "".join(traceback.format_exception(error))
 
 
 def test_invalid_document_is_reported_once(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"spec\.sparkConfs: is not a field") as caught:
         run(operator(application={**DOCUMENT, "spec": {**DOCUMENT["spec"], "sparkConfs": {}}}), TaskInstance())
-    assert printed(caught.value).count("sparkConfs: is not a field of spec: did you mean sparkConf?") == 1
+    assert format_traceback(caught.value).count("sparkConfs: is not a field of spec: did you mean sparkConf?") == 1
 
 
 def test_task_succeeds_with_its_application(
@@ -258,9 +258,9 @@ def test_unseen_success_counts_once(cluster: Cluster) -> None:
     deferred = defer(operator(), first)  # the worker is lost while the application ends
     cluster.wait_for_state("ResourceReleased")
     second = first.next_try()
-    assert operator().execute(context_of(second)) == "pi"  # without deferring: there is nothing to wait for
+    assert operator().execute(context_of(second)) == "pi"  # without deferring, because the application has ended
     assert cluster.application()["metadata"]["uid"] == deferred.trigger.uid
-    assert run(operator(), second.next_try()) == "pi"  # cleared: it runs anew
+    assert run(operator(), second.next_try()) == "pi"  # cleared, so it runs again
     assert cluster.application()["metadata"]["uid"] != deferred.trigger.uid
 
 
@@ -269,11 +269,11 @@ def test_application_of_another_owner_is_not_replaced(cluster: Cluster) -> None:
     theirs = cluster.create("pi")
     with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to") as caught:
         run(operator(), TaskInstance())
-    assert printed(caught.value).count("already exists") == 1
+    assert format_traceback(caught.value).count("already exists") == 1
     assert cluster.application()["metadata"]["uid"] == theirs["metadata"]["uid"]
 
 
-def another_run(run_id: str = "manual__2026-01-02T00:00:00+00:00") -> TaskInstance:
+def create_another_run(run_id: str = "manual__2026-01-02T00:00:00+00:00") -> TaskInstance:
     task_instance = TaskInstance()
     task_instance.run_id = run_id
     return task_instance
@@ -283,14 +283,14 @@ def test_fixed_name_works_in_each_run(cluster: Cluster, deferrable: bool) -> Non
     document = {**DOCUMENT, "metadata": {"name": "pi"}}
     run(operator(deferrable, document, name=None), TaskInstance())
     before = cluster.application()["metadata"]["uid"]
-    assert run(operator(deferrable, document, name=None), another_run()) == "pi"
+    assert run(operator(deferrable, document, name=None), create_another_run()) == "pi"
     assert cluster.application()["metadata"]["uid"] != before
 
 
 def test_if_exists_fail_keeps_ended_application_of_another_run(cluster: Cluster, deferrable: bool) -> None:
     run(operator(deferrable), TaskInstance())
     with pytest.raises(SparkApplicationError, match="or set if_exists='replace_ended'"):
-        run(operator(deferrable, if_exists="fail"), another_run())
+        run(operator(deferrable, if_exists="fail"), create_another_run())
     run(operator(deferrable, if_exists="fail"), TaskInstance().next_try())
 
 

@@ -1,4 +1,4 @@
-"""A SparkCluster for the length of a DAG run."""
+"""The operators that create and delete a SparkCluster."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.testing.spark_clusters import (
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.definitions import definitions_serving
+from tests.definitions import build_definitions
 from tests.operators.tasks import DOCUMENT as APPLICATION
 from tests.operators.tasks import operator as application_operator
 from tests.task import TaskInstance, context_of, create_cleared_try, defer, fire, reload, run
@@ -268,11 +268,11 @@ def test_cluster_deleted_by_earlier_try_succeeds(cluster: Cluster) -> None:
     context = context_of(TaskInstance("delete"), task_state_store=Store())
     with pytest.raises(SparkApplicationError, match=r"finalizers: .*example\.org/hold"):
         delete(gone_timeout=SHORT).execute(context)
-    cluster.do(lambda: cluster.store.update(cluster.cluster_kind, NAMESPACE, "shared", without_finalizers))
+    cluster.do(lambda: cluster.store.update(cluster.cluster_kind, NAMESPACE, "shared", remove_finalizers))
     delete().execute(context)
 
 
-def without_finalizers(document: dict[str, Any]) -> dict[str, Any]:
+def remove_finalizers(document: dict[str, Any]) -> dict[str, Any]:
     document["metadata"].pop("finalizers", None)
     return document
 
@@ -376,7 +376,7 @@ def test_document_that_is_no_cluster_is_not_submitted(
 def test_cluster_is_created_and_deleted_in_served_version(
     served: str, deferrable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Cluster(definitions_serving(served)).serve() as cluster:
+    with Cluster(build_definitions(served)).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         assert run(create(deferrable), TaskInstance()) == "shared"

@@ -1,4 +1,4 @@
-"""How long an application stays after its end."""
+"""The time to live of an application after its end."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -15,7 +15,7 @@ from tests.task import TaskInstance, run
 WEEK, DAY = 604_800_000, 86_400_000
 
 
-def millis(document: dict[str, Any]) -> int | None:
+def read_millis(document: dict[str, Any]) -> int | None:
     tolerations: dict[str, int] = document["spec"].get("applicationTolerations", {})
     return tolerations.get("ttlAfterStopMillis")
 
@@ -40,12 +40,12 @@ def test_default_ttl_is_shortened_only_after_success(
             run(task, TaskInstance())
     else:
         run(task, TaskInstance())
-    assert millis(cluster.application()) == expected
+    assert read_millis(cluster.application()) == expected
 
 
 def test_given_ttl_is_written_at_submission(cluster: Cluster) -> None:
     run(operator(ttl=timedelta(minutes=5)), TaskInstance())
-    assert millis(cluster.application()) == 300_000
+    assert read_millis(cluster.application()) == 300_000
 
 
 @pytest.mark.parametrize("ttl", [1e300, 9_223_372_036_854_776])

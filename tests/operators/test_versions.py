@@ -1,4 +1,4 @@
-"""Documents in a version that the cluster does not serve: of an earlier operator, or of a later one."""
+"""Documents in a version that the cluster does not serve, because its operator is older or newer."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, Sp
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
-from tests.definitions import definitions_serving
+from tests.definitions import build_definitions
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, context_of, defer, fire, reload, run
 
@@ -32,13 +32,13 @@ def served(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cluster(served: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    with Cluster(definitions_serving(served)).serve() as cluster:
+    with Cluster(build_definitions(served)).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
 
 
-def written_in(version: str) -> dict[str, Any]:
+def build_document(version: str) -> dict[str, Any]:
     return {**DOCUMENT, "apiVersion": f"spark.apache.org/{version}"}
 
 
@@ -47,7 +47,7 @@ def test_application_runs_in_served_version(
 ) -> None:
     first = TaskInstance()
     with caplog.at_level(logging.INFO):
-        assert run(operator(deferrable, written_in(OTHER[served])), first) == "pi"
+        assert run(operator(deferrable, build_document(OTHER[served])), first) == "pi"
     assert (
         f"this cluster does not serve SparkApplication as spark.apache.org/{OTHER[served]}; "
         f"using spark.apache.org/{served}"
@@ -60,7 +60,10 @@ def test_application_runs_in_served_version(
 def test_timeout_cancels_application_in_served_version(cluster: Cluster, served: str) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
-        run(operator(False, written_in(OTHER[served]), execution_timeout=timedelta(milliseconds=300)), TaskInstance())
+        run(
+            operator(False, build_document(OTHER[served]), execution_timeout=timedelta(milliseconds=300)),
+            TaskInstance(),
+        )
     assert cluster.applications() == []
 
 
@@ -81,9 +84,9 @@ def test_sensor_reads_served_version(cluster: Cluster, served: str, deferrable: 
 def test_deferred_task_survives_replaced_definitions(cluster: Cluster, served: str) -> None:
     cluster.script = stay_submitted
     task_instance = TaskInstance()
-    task = operator(True, written_in(served))
+    task = operator(True, build_document(served))
     deferred = defer(task, task_instance)
-    (later,) = definitions_serving("v1", served, kinds=("SparkApplication",))
+    (later,) = build_definitions("v1", served, kinds=("SparkApplication",))
     later["spec"]["versions"][1]["served"] = False
 
     def replace() -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugin, as somebody who tests DAGs of their own has it."""
+"""The pytest plugin in the project of a user."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def outcome(project: Path, ini: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(project: Path, ini: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (project / "pytest.ini").write_text(f"[pytest]\n{ini}")
     plugin = ("-p", "airflow_provider_spark_operator.testing.plugin")
     command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", "-q", *arguments]
@@ -66,14 +66,14 @@ def outcome(project: Path, ini: str, *arguments: str) -> subprocess.CompletedPro
 
 @pytest.mark.airflow
 def test_project_tests_its_dags_with_the_plugin(project: Path) -> None:
-    result = outcome(project, "spark_own_airflow = true\n")
+    result = run_pytest(project, "spark_own_airflow = true\n")
     assert result.returncode == 0, result.stdout
     assert "3 passed" in result.stdout
 
 
 @pytest.mark.airflow
 def test_database_needs_the_option_for_a_separate_airflow(project: Path) -> None:
-    result = outcome(project, "", "-k", "dag_succeeds")
+    result = run_pytest(project, "", "-k", "dag_succeeds")
     assert result.returncode == 1
     assert "Set spark_own_airflow = true in pytest's configuration" in result.stdout
 
@@ -87,7 +87,7 @@ def test_example_of_the_testing_page_runs(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
     (ini,) = re.findall(r"^```ini\n\[pytest\]\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    result = outcome(tmp_path, ini)
+    result = run_pytest(tmp_path, ini)
     assert "2 passed" in result.stdout, result.stdout
 
 

@@ -1,4 +1,4 @@
-"""The fixture `run_spark_dag`: which DAG it runs, and with what."""
+"""The fixture `run_spark_dag`: the selection of the DAG, and the run."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -49,7 +49,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
         yield cluster
 
 
-async def give_up_beside_a_driver(application: Application) -> None:
+async def give_up_with_live_driver(application: Application) -> None:
     application.start_driver()
     application.log.write("first line")
     application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
@@ -59,7 +59,7 @@ async def give_up(application: Application) -> None:
     application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
 
 
-def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
+def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), "api_version": API_VERSION, **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
@@ -79,10 +79,10 @@ async def test_end_of_live_driver_decides_the_result(
 
     caplog.set_level("INFO")
     application = await asyncio.to_thread(cluster.create, "pi")
-    await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
+    await asyncio.to_thread(cluster.play, give_up_with_live_driver)
     following = asyncio.Event()
     with call_when_logged("driver | first line", following.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     event = (await asyncio.wait_for(task, 60)).payload
@@ -95,23 +95,23 @@ async def test_end_of_live_driver_decides_the_result(
 def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster: ScriptedCluster) -> None:
     application = cluster.create("pi")
     cluster.play(give_up)
-    event = fire(trigger_for(application))
+    event = fire(build_trigger(application))
     assert (event["outcome"], event["failure_kind"]) == ("Failed", "scheduling")
     assert "no log" not in event["sentence"]
 
 
 def test_timeout_with_live_driver_is_a_timeout(cluster: ScriptedCluster) -> None:
     application = cluster.create("pi")
-    cluster.play(give_up_beside_a_driver)
+    cluster.play(give_up_with_live_driver)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    assert fire(trigger_for(application, deadline=deadline))["kind"] == "timed-out"
+    assert fire(build_trigger(application, deadline=deadline))["kind"] == "timed-out"
 
 
 def test_next_try_adopts_the_application_of_a_live_driver(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     task = operator(application=DOCUMENT)
     defer(task, task_instance)
-    cluster.play(give_up_beside_a_driver)
+    cluster.play(give_up_with_live_driver)
     defer(task, task_instance.next_try())
     assert len(cluster.applications()) == 1
 
@@ -130,7 +130,7 @@ def test_next_try_after_reported_failure_submits_again(cluster: ScriptedCluster)
 
 def test_sensor_sees_the_success_of_the_driver(cluster: ScriptedCluster) -> None:
     async def succeed(application: Application) -> None:
-        await give_up_beside_a_driver(application)
+        await give_up_with_live_driver(application)
         application.end_driver(0)
 
     cluster.create("pi")
@@ -139,13 +139,13 @@ def test_sensor_sees_the_success_of_the_driver(cluster: ScriptedCluster) -> None
     assert fire(trigger)["kind"] == "reached"
 
 
-async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **metadata: Any) -> dict[str, Any]:
-    """The event if `act` happens while the driver is followed."""
+async def read_event_after(cluster: ScriptedCluster, act: Callable[..., object], **metadata: Any) -> dict[str, Any]:
+    """Return the event of the trigger if `act` is called while the trigger follows the driver."""
     application = await asyncio.to_thread(cluster.create, "pi", **metadata)
-    await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
+    await asyncio.to_thread(cluster.play, give_up_with_live_driver)
     following = asyncio.Event()
     with call_when_logged("driver | first line", following.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(act)
     payload: dict[str, Any] = (await asyncio.wait_for(task, 60)).payload
@@ -154,7 +154,7 @@ async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **me
 
 @pytest.mark.parametrize("finalizers", [[], ["example.com/keep"]], ids=["deleted", "in progress"])
 async def test_deletion_with_live_driver_is_a_deletion(cluster: Cluster, finalizers: list[str]) -> None:
-    event = await event_after(cluster, lambda: cluster.delete("pi"), finalizers=finalizers)
+    event = await read_event_after(cluster, lambda: cluster.delete("pi"), finalizers=finalizers)
     assert event["kind"] == "deleted"
 
 
@@ -163,7 +163,7 @@ async def test_replacement_with_live_driver_is_a_deletion(cluster: Cluster) -> N
         cluster.delete("pi")
         cluster.create("pi")
 
-    assert (await event_after(cluster, replace))["kind"] == "deleted"
+    assert (await read_event_after(cluster, replace))["kind"] == "deleted"
 
 
 async def test_driver_log_of_a_replaced_application_ends_with_its_own_state(
@@ -179,7 +179,7 @@ async def test_driver_log_of_a_replaced_application_ends_with_its_own_state(
         cluster.create("pi")
 
     monkeypatch.setattr(Narrator, "finish", finish)
-    await event_after(cluster, replace)
+    await read_event_after(cluster, replace)
     assert states == ["FAILED"]
 
 
@@ -187,6 +187,6 @@ async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster: Cluster) -> 
     async def delete_driver(application: Application) -> None:
         application.delete_driver()
 
-    event = await event_after(cluster, lambda: cluster.play(delete_driver))
+    event = await read_event_after(cluster, lambda: cluster.play(delete_driver))
     assert (event["outcome"], event["failure_kind"], event["reason"]) == ("Failed", "infrastructure", "DriverLost")
     assert "already exist" not in event["sentence"]

@@ -1,4 +1,4 @@
-"""The driver's log in the task's log when the trigger first sees the application after the driver's end."""
+"""The driver log in the task log if the trigger first reads the application after the end of the driver."""
 
 import asyncio
 import json
@@ -51,21 +51,23 @@ async def log_and_lose_the_pod(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
+def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
-def ended(cluster: ScriptedCluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
-    """An application whose life is over before a trigger looks."""
+def create_ended_application(
+    cluster: ScriptedCluster, script: Callable[[Application], Awaitable[None]]
+) -> dict[str, Any]:
+    """Return an application that ended before a trigger reads it."""
     cluster.script = stay_submitted
     application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     cluster.play(script)
     return application
 
 
-def driver_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+def list_driver_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line.removeprefix("driver | ") for line in caplog.messages if line.startswith("driver | ")]
 
 
@@ -73,29 +75,29 @@ def test_whole_log_is_shown_once_when_the_driver_pod_outlives_the_application(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    fire(trigger_for(ended(cluster, log_and_fail)))
-    assert driver_lines(caplog) == LINES
+    fire(build_trigger(create_ended_application(cluster, log_and_fail)))
+    assert list_driver_lines(caplog) == LINES
 
 
 def test_log_continues_at_the_noted_position_when_the_application_has_ended(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    application = ended(cluster, log_and_fail)
+    application = create_ended_application(cluster, log_and_fail)
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
     stamp = log.lines[39].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
-    fire(trigger_for(application))
-    assert driver_lines(caplog) == LINES[40:]
+    fire(build_trigger(application))
+    assert list_driver_lines(caplog) == LINES[40:]
 
 
 def test_gap_is_logged_with_its_times_when_the_driver_pod_was_deleted(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    fire(trigger_for(ended(cluster, log_and_lose_the_pod)))
-    assert driver_lines(caplog) == []
+    fire(build_trigger(create_ended_application(cluster, log_and_lose_the_pod)))
+    assert list_driver_lines(caplog) == []
     clock = r"\d\d:\d\d:\d\d"
     gap = rf"the driver's log after {clock} until its end at {clock} UTC is not available: the driver pod was deleted"
     assert [line for line in caplog.messages if re.fullmatch(gap, line)] != []
@@ -113,10 +115,10 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
         application.enter("Failed", "ResourceReleased")
 
     caplog.set_level("INFO")
-    application = await asyncio.to_thread(ended, cluster, lose_the_pod)
+    application = await asyncio.to_thread(create_ended_application, cluster, lose_the_pod)
     running = asyncio.Event()
     with call_when_logged("RunningHealthy", running.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(running.wait(), 60)
     await asyncio.to_thread(cluster.play, notice)
     await asyncio.wait_for(task, 60)
@@ -125,9 +127,9 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
 
 def test_gap_begins_at_the_noted_position(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    application = ended(cluster, log_and_lose_the_pod)
+    application = create_ended_application(cluster, log_and_lose_the_pod)
     cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
-    fire(trigger_for(application))
+    fire(build_trigger(application))
     assert [line for line in caplog.messages if line.startswith("the driver's log after 01:02:03 until")] != []
 
 
@@ -135,9 +137,9 @@ def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    application = ended(cluster, log_and_lose_the_pod)
+    application = create_ended_application(cluster, log_and_lose_the_pod)
     cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
-    fire(trigger_for(application))
+    fire(build_trigger(application))
     end = "not available: the driver pod was deleted; lines after 01:02:03 may already be shown above"
     assert [line for line in caplog.messages if line.endswith(end)] != []
 
@@ -146,12 +148,12 @@ def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    application = ended(cluster, log_and_lose_the_pod)
+    application = create_ended_application(cluster, log_and_lose_the_pod)
     history = cluster.applications()[0]["status"]["stateTransitionHistory"].values()
     (end,) = [one["lastTransitionTime"] for one in history if one["currentStateSummary"] == "Failed"]
     second = end.partition(".")[0].removesuffix("Z")
     cluster.annotate("pi", log_position=f"id-1 some-pod {second}.000000000Z 1")
-    fire(trigger_for(application))
+    fire(build_trigger(application))
     assert [line for line in caplog.messages if "is not available" in line] == []
 
 
@@ -167,7 +169,7 @@ def test_failure_does_not_quote_error_of_a_node_in_place_of_the_log(
         yield
 
     monkeypatch.setattr(KubeClient, "logs", refuse)
-    event = fire(trigger_for(ended(cluster, log_and_fail)))
+    event = fire(build_trigger(create_ended_application(cluster, log_and_fail)))
     assert f"driver | … the driver's log could not be read: {removed}" in caplog.messages
     assert not event["log_lines"]
     assert "no log available: could not get pods/log" in event["sentence"]
@@ -183,10 +185,10 @@ async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
         application.log.write("line")
 
     caplog.set_level("INFO")
-    application = await asyncio.to_thread(ended, cluster, run_and_log)
+    application = await asyncio.to_thread(create_ended_application, cluster, run_and_log)
     shown = asyncio.Event()
     with call_when_logged("driver | line", shown.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(shown.wait(), 60)
     (log,) = cluster.logs.values()
     stamp = log.lines[0].partition(" ")[0]
@@ -208,13 +210,13 @@ def test_no_gap_is_logged_when_no_driver_existed(
     async def never_start(application: Application) -> None:
         application.enter(*states, message="client mode is not supported")
 
-    event = fire(trigger_for(ended(cluster, never_start)))
+    event = fire(build_trigger(create_ended_application(cluster, never_start)))
     assert [line for line in caplog.messages if "driver's log" in line] == []
     assert "no log" not in event["sentence"]
 
 
 def test_gap_is_not_logged_if_get_logs_is_off(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    fire(trigger_for(ended(cluster, log_and_lose_the_pod), driver_log=False))
+    fire(build_trigger(create_ended_application(cluster, log_and_lose_the_pod), driver_log=False))
     assert [line for line in caplog.messages if "driver's log" in line] == []
 
 
@@ -223,8 +225,8 @@ def test_log_is_shown_when_the_deadline_passed_while_no_trigger_ran(
 ) -> None:
     caplog.set_level("INFO")
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    assert fire(trigger_for(ended(cluster, log_and_fail), deadline=deadline))["kind"] == "ended"
-    assert driver_lines(caplog) == LINES
+    assert fire(build_trigger(create_ended_application(cluster, log_and_fail), deadline=deadline))["kind"] == "ended"
+    assert list_driver_lines(caplog) == LINES
 
 
 def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trigger_ran(
@@ -237,8 +239,8 @@ def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trig
 
     caplog.set_level("INFO")
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    assert fire(trigger_for(ended(cluster, run_and_log), deadline=deadline))["kind"] == "timed-out"
-    assert driver_lines(caplog) == LINES
+    assert fire(build_trigger(create_ended_application(cluster, run_and_log), deadline=deadline))["kind"] == "timed-out"
+    assert list_driver_lines(caplog) == LINES
 
 
 @pytest.mark.parametrize("states", [("SUCCEEDING", "COMPLETED"), ("FAILING", "FAILED")], ids=["success", "failure"])
@@ -255,8 +257,8 @@ def test_whole_log_is_shown_when_kubeflow_never_reports_running(
             application.enter(state, driver=driver)
 
     caplog.set_level("INFO")
-    fire(trigger_for(ended(kubeflow, skip_running), api_version="sparkoperator.k8s.io/v1beta2"))
-    assert driver_lines(caplog) == LINES
+    fire(build_trigger(create_ended_application(kubeflow, skip_running), api_version="sparkoperator.k8s.io/v1beta2"))
+    assert list_driver_lines(caplog) == LINES
 
 
 TRACE = [
@@ -277,7 +279,9 @@ async def log_a_trace_and_fail(application: Application) -> None:
 
 @pytest.mark.parametrize("driver_log", [True, False], ids=["shown", "not shown"])
 def test_failure_begins_with_cause_from_before_the_last_lines(cluster: Cluster, driver_log: bool) -> None:
-    sentence = fire(trigger_for(ended(cluster, log_a_trace_and_fail), driver_log=driver_log))["sentence"]
+    sentence = fire(build_trigger(create_ended_application(cluster, log_a_trace_and_fail), driver_log=driver_log))[
+        "sentence"
+    ]
     first, title, *lines = sentence.splitlines()
     assert first.endswith("exit code 1 (Error); cause: java.nio.file.NoSuchFileException: /opt/job/report.jar")
     assert title == "Last lines of the driver's log:"
@@ -304,27 +308,29 @@ def test_cause_is_read_from_log_end_if_stream_reached_its_limit(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
-    application = ended(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
-    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    application = create_ended_application(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
+    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
 def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster) -> None:
-    application = ended(cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown"))
+    application = create_ended_application(
+        cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown")
+    )
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
     stamp = log.lines[3].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
-    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
 def test_cause_is_read_from_stream_if_complete(cluster: Cluster) -> None:
-    application = ended(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
-    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    application = create_ended_application(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
+    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
 def test_driver_lines_keep_their_level(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    fire(trigger_for(ended(cluster, log_a_trace_and_fail)))
+    fire(build_trigger(create_ended_application(cluster, log_a_trace_and_fail)))
     levels = [record.levelname for record in caplog.records if record.getMessage().startswith("driver | ")]
     assert levels == ["WARNING", *["ERROR"] * 41, "WARNING", *["INFO"] * 40]
 
@@ -337,4 +343,7 @@ def test_cause_in_the_log_of_a_deleted_driver_is_not_quoted(cluster: Cluster) ->
         application.enter("DriverEvicted", driver=application.end_driver(137))
         application.enter("TerminatedWithoutReleaseResources")
 
-    assert "NoSuchFile" not in fire(trigger_for(ended(cluster, be_evicted)))["sentence"].splitlines()[0]
+    assert (
+        "NoSuchFile"
+        not in fire(build_trigger(create_ended_application(cluster, be_evicted)))["sentence"].splitlines()[0]
+    )

@@ -1,4 +1,4 @@
-"""What the task's log and the timeout's message say about an application that does not run."""
+"""What the task log and the timeout message report about an application that does not run."""
 
 import asyncio
 import logging
@@ -33,13 +33,15 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
 
 
-def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
+def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
-def pending(waiting: str | None = None, message: str = "", unscheduled: str | None = None) -> dict[str, Any]:
+def build_pending_status(
+    waiting: str | None = None, message: str = "", unscheduled: str | None = None
+) -> dict[str, Any]:
     container = {
         "name": "spark-kubernetes-driver",
         "ready": False,
@@ -56,8 +58,8 @@ def pending(waiting: str | None = None, message: str = "", unscheduled: str | No
     }
 
 
-def requested(cluster: Cluster, status: dict[str, Any]) -> dict[str, Any]:
-    """An application whose driver is requested and has this status."""
+def request_driver(cluster: Cluster, status: dict[str, Any]) -> dict[str, Any]:
+    """Return an application whose driver is requested and has this status."""
 
     async def request(application: Application) -> None:
         application.enter("Submitted", "DriverRequested")
@@ -71,7 +73,7 @@ def requested(cluster: Cluster, status: dict[str, Any]) -> dict[str, Any]:
 
 
 def warn(cluster: Cluster, reason: str, message: str) -> None:
-    """Put a warning about the driver pod into the cluster."""
+    """Create a warning event of the driver pod."""
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     event = {
         "apiVersion": "v1",
@@ -86,8 +88,8 @@ def warn(cluster: Cluster, reason: str, message: str) -> None:
     cluster.do(lambda: cluster.store.create(EVENTS, NAMESPACE, event))
 
 
-async def told(trigger: BaseTrigger, text: str, act: Callable[[], object] = lambda: None) -> None:
-    """Run the trigger until it logs `text`."""
+async def run_until_logged(trigger: BaseTrigger, text: str, act: Callable[[], object] = lambda: None) -> None:
+    """Run the trigger until its log contains `text`."""
     seen = asyncio.Event()
     with call_when_logged(text, seen.set):
         task = asyncio.create_task(first_event(trigger))
@@ -97,39 +99,42 @@ async def told(trigger: BaseTrigger, text: str, act: Callable[[], object] = lamb
     await asyncio.gather(task, return_exceptions=True)
 
 
-def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+def list_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (pending("ImagePullBackOff", PULL), "is waiting: the image spark:9 of the driver's container"),
-        (pending("CreateContainerConfigError", "secret not found"), "is waiting: the driver's container"),
-        (pending(unscheduled=FULL), f"is waiting: the driver pod could not be scheduled: {FULL.rstrip('.')}"),
+        (build_pending_status("ImagePullBackOff", PULL), "is waiting: the image spark:9 of the driver's container"),
+        (build_pending_status("CreateContainerConfigError", "secret not found"), "is waiting: the driver's container"),
+        (
+            build_pending_status(unscheduled=FULL),
+            f"is waiting: the driver pod could not be scheduled: {FULL.rstrip('.')}",
+        ),
     ],
     ids=["image", "container", "no node"],
 )
 async def test_obstacle_of_the_pod_is_logged_while_the_task_waits(
     cluster: Cluster, status: dict[str, Any], text: str
 ) -> None:
-    application = await asyncio.to_thread(requested, cluster, status)
-    await told(trigger_for(application), text)
+    application = await asyncio.to_thread(request_driver, cluster, status)
+    await run_until_logged(build_trigger(application), text)
 
 
 async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster: Cluster) -> None:
-    application = await asyncio.to_thread(requested, cluster, pending())
+    application = await asyncio.to_thread(request_driver, cluster, build_pending_status())
     await asyncio.to_thread(warn, cluster, "FailedMount", MOUNT)
-    await told(trigger_for(application), f"is waiting: the driver pod is pending: FailedMount: {MOUNT}")
+    await run_until_logged(build_trigger(application), f"is waiting: the driver pod is pending: FailedMount: {MOUNT}")
 
 
 async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+    application = await asyncio.to_thread(request_driver, cluster, build_pending_status(unscheduled=FULL))
 
     async def change(present: Application) -> None:
-        present.set_driver_status(pending("ImagePullBackOff", PULL))
+        present.set_driver_status(build_pending_status("ImagePullBackOff", PULL))
 
-    trigger, first = trigger_for(application), asyncio.Event()
+    trigger, first = build_trigger(application), asyncio.Event()
     with call_when_logged("could not be scheduled", first.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(first.wait(), 60)
@@ -139,14 +144,14 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
         await asyncio.wait_for(second.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    waits = [line for line in warnings_in(caplog) if " is waiting: " in line]
+    waits = [line for line in list_warnings(caplog) if " is waiting: " in line]
     assert ["be scheduled" in line for line in waits] == [True, False]
 
 
 def test_timeout_names_the_state_and_the_obstacle(cluster: Cluster) -> None:
-    application = requested(cluster, pending(unscheduled=FULL))
+    application = request_driver(cluster, build_pending_status(unscheduled=FULL))
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    sentence = fire(trigger_for(application, deadline=deadline))["sentence"]
+    sentence = fire(build_trigger(application, deadline=deadline))["sentence"]
     assert sentence.startswith(
         "SparkApplication jobs/pi had not ended (DriverRequested: the driver pod could not be scheduled: 0/3 nodes"
     )
@@ -155,8 +160,8 @@ def test_timeout_names_the_state_and_the_obstacle(cluster: Cluster) -> None:
 async def test_application_without_a_status_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
-    await told(trigger_for(application), "no operator seems to reconcile it")
-    (line,) = [line for line in warnings_in(caplog) if "no status" in line]
+    await run_until_logged(build_trigger(application), "no operator seems to reconcile it")
+    (line,) = [line for line in list_warnings(caplog) if "no status" in line]
     assert "Check that an operator for spark.apache.org/v1 runs, that it watches the namespace jobs" in line
 
 
@@ -164,7 +169,7 @@ async def test_application_without_a_status_is_named_in_the_timeout(cluster: Clu
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-    event = (await anext(trigger_for(application, deadline=deadline).run())).payload
+    event = (await anext(build_trigger(application, deadline=deadline).run())).payload
     assert event["sentence"] == (
         "SparkApplication jobs/pi had not ended (Submitted: no operator seems to reconcile it)"
     )
@@ -184,8 +189,10 @@ def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]
 
 async def test_suspended_application_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(suspended, cluster, stay_submitted)
-    await told(trigger_for(application), "is waiting: it is suspended; set spec.suspend to false to start it")
-    assert [line for line in warnings_in(caplog) if "no operator" in line] == []
+    await run_until_logged(
+        build_trigger(application), "is waiting: it is suspended; set spec.suspend to false to start it"
+    )
+    assert [line for line in list_warnings(caplog) if "no operator" in line] == []
 
 
 async def test_operator_that_ignores_a_suspension_is_reported(cluster: Cluster) -> None:
@@ -193,12 +200,14 @@ async def test_operator_that_ignores_a_suspension_is_reported(cluster: Cluster) 
         application.start()
 
     application = await asyncio.to_thread(suspended, cluster, run_all_the_same)
-    await told(trigger_for(application), "runs although spec.suspend is true: the operator of this cluster ignores")
+    await run_until_logged(
+        build_trigger(application), "runs although spec.suspend is true: the operator of this cluster ignores"
+    )
 
 
 async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
     def without_node(status: dict[str, Any]) -> dict[str, Any]:
-        return {**status, **pending(unscheduled=FULL)}
+        return {**status, **build_pending_status(unscheduled=FULL)}
 
     async def run_short(application: Application) -> None:
         application.start(executors=2)
@@ -209,16 +218,16 @@ async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
     await asyncio.to_thread(cluster.play, run_short)
-    await told(trigger_for(application), f"2 executors wait for a node: {FULL}")
+    await run_until_logged(build_trigger(application), f"2 executors wait for a node: {FULL}")
 
 
 async def test_timeout_does_not_wait_for_pauses_of_other_tasks(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 3600.0)
-    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+    application = await asyncio.to_thread(request_driver, cluster, build_pending_status(unscheduled=FULL))
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-    triggers = [trigger_for(application, deadline=deadline) for _ in range(5)]
+    triggers = [build_trigger(application, deadline=deadline) for _ in range(5)]
     events = await asyncio.wait_for(asyncio.gather(*(anext(trigger.run()) for trigger in triggers)), 60)
     assert all(FULL.rstrip(".") in event.payload["sentence"] for event in events)
 
@@ -229,13 +238,13 @@ async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
     async def hang(*_: Any) -> None:
         await asyncio.Event().wait()
 
-    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+    application = await asyncio.to_thread(request_driver, cluster, build_pending_status(unscheduled=FULL))
     monkeypatch.setattr(obstacles, "read_driver_pod", hang)
     monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 0.05)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    event = (await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)).payload
+    event = (await asyncio.wait_for(anext(build_trigger(application, deadline=deadline).run()), 60)).payload
     assert "had not ended (DriverRequested)" in event["sentence"]
-    assert warnings_in(caplog) == []
+    assert list_warnings(caplog) == []
 
 
 async def test_silent_api_at_the_timeout_is_named_as_the_cause(
@@ -244,10 +253,10 @@ async def test_silent_api_at_the_timeout_is_named_as_the_cause(
     async def hang(*_: Any, **__: Any) -> None:
         await asyncio.Event().wait()
 
-    application = await asyncio.to_thread(requested, cluster, pending())
+    application = await asyncio.to_thread(request_driver, cluster, build_pending_status())
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime.read_end", hang)
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime._LAST_READ_SECONDS", 0.1)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)
+    await asyncio.wait_for(anext(build_trigger(application, deadline=deadline).run()), 60)
     expected = "could not read SparkApplication jobs/pi again: the Kubernetes API did not answer within 0 s"
-    assert warnings_in(caplog) == [expected]
+    assert list_warnings(caplog) == [expected]

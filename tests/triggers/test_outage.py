@@ -36,7 +36,7 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.operators.tasks import DOCUMENT
-from tests.relocation import relocated, shut_down
+from tests.relocation import relocate, shut_down
 from tests.task import TaskInstance, call_when_logged, first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -53,7 +53,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def point_at(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: Cluster
 ) -> Callable[[dict[str, Any]], None]:
-    """Have the connection `spark` lead to a kubeconfig: in a file that is rewritten, or in the connection itself."""
+    """A function that sets the kubeconfig of the connection `spark`: in a file, or in the connection itself."""
 
     def connect(extra: dict[str, Any]) -> None:
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
@@ -71,12 +71,12 @@ def point_at(
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Airflow says that a person has killed the task."""
+    """Airflow reports that a user has killed the task."""
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
     monkeypatch.setattr(spark_application_runtime, "read_fate", lambda stamp: Fate.KILLED)
 
 
-def running(cluster: Cluster, name: str = "pi") -> dict[str, Any]:
+def create_running_application(cluster: Cluster, name: str = "pi") -> dict[str, Any]:
     cluster.script = run_on
     return cluster.create(name, labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
 
@@ -87,15 +87,15 @@ async def end(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
+def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     return SparkApplicationTrigger(
         NAMESPACE, metadata["name"], metadata["uid"], kubernetes_conn_id="spark", stamp=asdict(STAMP), **parameters
     )
 
 
-async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as a task, as the triggerer does, until its log has the text."""
+async def start_until_logged(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio.Task[TriggerEvent]:
+    """Run the trigger as the triggerer does, until its log contains the text."""
     seen = asyncio.Event()
     with call_when_logged(text, seen.set):
         task = asyncio.create_task(first_event(trigger))
@@ -103,8 +103,10 @@ async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio
     return task
 
 
-async def told(text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger) -> None:
-    """Call `act`, and wait until the log has the text."""
+async def act_until_logged(
+    text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger
+) -> None:
+    """Call `act`, and wait until the log contains the text."""
     seen = asyncio.Event()
     with call_when_logged(text, seen.set, logger):
         await asyncio.to_thread(act)
@@ -114,11 +116,11 @@ async def told(text: str, act: Callable[[], object], logger: logging.Logger = sp
 async def test_tasks_end_correctly_after_address_and_token_change(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None]
 ) -> None:
-    early = await waiting(trigger_for(running(cluster, "early")))
-    await told("is not available", lambda: shut_down(cluster))
-    with relocated(cluster) as kubeconfig:
+    early = await start_until_logged(build_trigger(create_running_application(cluster, "early")))
+    await act_until_logged("is not available", lambda: shut_down(cluster))
+    with relocate(cluster) as kubeconfig:
         point_at(kubeconfig)
-        late = await waiting(trigger_for(running(cluster, "late")))
+        late = await start_until_logged(build_trigger(create_running_application(cluster, "late")))
         for name in ("early", "late"):
             await asyncio.to_thread(cluster.play, end, name)
         events = await asyncio.wait_for(asyncio.gather(early, late), 60)
@@ -133,7 +135,7 @@ async def test_trigger_with_invalid_kubeconfig_waits_until_restored(
     extra = {"kube_config_path": str(file)}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
     file.write_text("")
-    trigger = _trigger_of_kind(kind, cluster)
+    trigger = _build_trigger_of_kind(kind, cluster)
     seen = asyncio.Event()
     with call_when_logged("it has no current-context", seen.set, shared_watch.logger):
         task = asyncio.create_task(first_event(trigger))
@@ -144,7 +146,7 @@ async def test_trigger_with_invalid_kubeconfig_waits_until_restored(
     assert event.payload["kind"] in {"ended", "reached"}
 
 
-def _trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
+def _build_trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
     if kind == "start":
         trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
         trigger.task_instance = cast("Any", TaskInstance())
@@ -161,17 +163,17 @@ def _trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
     application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     if kind == "state":
         return SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark")
-    return trigger_for(application)
+    return build_trigger(application)
 
 
 async def test_rotated_token_does_not_end_the_wait(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
-    task = await waiting(trigger_for(running(cluster)))
+    task = await start_until_logged(build_trigger(create_running_application(cluster)))
     shut_down(cluster)
-    with relocated(cluster, port) as kubeconfig:
-        await told("renew the token of user 'test'", lambda: None)
+    with relocate(cluster, port) as kubeconfig:
+        await act_until_logged("renew the token of user 'test'", lambda: None)
         point_at(kubeconfig)
         await asyncio.to_thread(cluster.play, end)
         event = await asyncio.wait_for(task, 60)
@@ -183,8 +185,8 @@ async def test_rotated_token_does_not_end_the_wait(
 async def test_kill_during_outage_deletes_application_after_it(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    trigger = trigger_for(running(cluster))
-    task = await waiting(trigger)
+    trigger = build_trigger(create_running_application(cluster))
+    task = await start_until_logged(trigger)
     shut_down(cluster)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
@@ -192,12 +194,12 @@ async def test_kill_during_outage_deletes_application_after_it(
     with call_when_logged("deletion of SparkApplication jobs/pi: the Kubernetes API is not available", seen.set):
         killing = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
-    # Airflow breaks off `on_kill` after a second.
+    # Airflow cancels `on_kill` after a second.
     killing.cancel()
     await asyncio.gather(killing, return_exceptions=True)
     assert "deletion of SparkApplication jobs/pi continues in the triggerer" in caplog.text
     (deletion,) = lifecycle._tasks
-    with relocated(cluster) as kubeconfig:
+    with relocate(cluster) as kubeconfig:
         point_at(kubeconfig)
         await asyncio.wait_for(deletion, 60)
     assert cluster.applications() == []
@@ -224,7 +226,7 @@ async def test_evidence_is_read_after_credentials_were_rejected(
         application.enter("Failed", driver=application.end_driver(3))
         application.enter("ResourceReleased")
 
-    task = await waiting(trigger_for(running(cluster), driver_log=False))
+    task = await start_until_logged(build_trigger(create_running_application(cluster), driver_log=False))
     rejecting.set()
     with call_when_logged("is not available", rejecting.clear, watch.logger):
         await asyncio.to_thread(cluster.play, fail_now)
@@ -234,14 +236,14 @@ async def test_evidence_is_read_after_credentials_were_rejected(
     assert event.payload["log_lines"] == ["something went wrong"]
 
 
-def _state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
-    running(cluster)
+def _build_state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
+    create_running_application(cluster)
     return SparkApplicationStateTrigger(
         "pi", ["Succeeded"], kubernetes_conn_id="spark", stamp=asdict(STAMP), delete_on_kill=True
     )
 
 
-def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
+def _build_cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
     async def stay_empty(spark_cluster: SparkCluster) -> None:
         return
 
@@ -258,7 +260,7 @@ def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
 
 
 @pytest.mark.usefixtures("killed")
-@pytest.mark.parametrize("make", [_state_trigger, _cluster_trigger], ids=["state", "cluster"])
+@pytest.mark.parametrize("make", [_build_state_trigger, _build_cluster_trigger], ids=["state", "cluster"])
 async def test_each_trigger_deletes_after_outage(
     cluster: Cluster,
     point_at: Callable[[dict[str, Any]], None],
@@ -267,7 +269,7 @@ async def test_each_trigger_deletes_after_outage(
     trigger = make(cluster)
     shut_down(cluster)
     deletion = asyncio.create_task(trigger.on_kill())
-    with relocated(cluster) as kubeconfig:
+    with relocate(cluster) as kubeconfig:
         point_at(kubeconfig)
         await asyncio.wait_for(deletion, 60)
     assert [one for one in cluster.applications() + cluster.spark_clusters() if _is_left(one)] == []
@@ -284,7 +286,7 @@ async def test_application_of_start_trigger_is_deleted_after_outage(
     cluster.script = run_on
     trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
     trigger.task_instance = cast("Any", TaskInstance())
-    task = await waiting(trigger)
+    task = await start_until_logged(trigger)
     shut_down(cluster)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
@@ -292,7 +294,7 @@ async def test_application_of_start_trigger_is_deleted_after_outage(
     with call_when_logged("deletion of the resources of this task: the Kubernetes API", seen.set, start_runtime.logger):
         deletion = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
-    with relocated(cluster) as kubeconfig:
+    with relocate(cluster) as kubeconfig:
         point_at(kubeconfig)
         await asyncio.wait_for(deletion, 60)
     assert cluster.applications() == []

@@ -1,4 +1,4 @@
-"""Triggers: what is stored of them, and what a kill, a move and a lost API do."""
+"""The triggers: stored arguments, kills, moves to other triggerers, and an unavailable API."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,12 +31,12 @@ STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
 @pytest.fixture
 def application(cluster: Cluster) -> dict[str, Any]:
-    """An application of the stamp's try that runs and runs."""
+    """A running application of the try with the stamp."""
     cluster.script = run_on
     return cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
 
 
-def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
+def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
@@ -44,7 +44,7 @@ def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicat
 
 @pytest.fixture
 def fate(monkeypatch: pytest.MonkeyPatch) -> SetFate:
-    """Decide what Airflow says of the task."""
+    """A function that sets the state of the task in Airflow."""
 
     def decide(answer: Fate | Callable[[TaskStamp], Fate]) -> None:
         ask = answer if callable(answer) else lambda stamp: answer
@@ -64,7 +64,7 @@ async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
 
 
 async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
-    """End the trigger as the triggerer does after a person's action."""
+    """Cancel the trigger as the triggerer does after an action of a user."""
     task.cancel("user-action")
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -81,14 +81,14 @@ def test_arguments_of_later_and_earlier_releases_are_accepted() -> None:
 
 async def test_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
-    trigger = trigger_for(application)
+    trigger = build_trigger(application)
     await cancel(trigger, await start(trigger))
     assert cluster.applications() == []
 
 
 async def test_moved_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.MOVED)
-    trigger = trigger_for(application)
+    trigger = build_trigger(application)
     await cancel(trigger, await start(trigger))
     assert len(cluster.applications()) == 1
 
@@ -97,7 +97,7 @@ async def test_application_adopted_by_next_try_is_kept(
     cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     fate(Fate.KILLED)
-    trigger = trigger_for(application)
+    trigger = build_trigger(application)
     task = await start(trigger)
     cluster.annotate("pi", task_instance_id="id-2", try_number="2")
     await cancel(trigger, task)
@@ -108,7 +108,7 @@ async def test_other_application_of_the_same_name_is_kept(
     cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     fate(Fate.KILLED)
-    trigger = trigger_for(application, delete_on_kill=True)
+    trigger = build_trigger(application, delete_on_kill=True)
     task = await start(trigger)
     cluster.delete("pi")
     cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
@@ -123,7 +123,7 @@ async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, application: dict[str, Any], fate: SetFate, parameters: dict[str, Any]
 ) -> None:
     fate(Fate.KILLED)
-    await trigger_for(application, **parameters).on_kill()
+    await build_trigger(application, **parameters).on_kill()
     assert len(cluster.applications()) == 1
 
 
@@ -134,14 +134,14 @@ async def test_unknown_task_state_deletes_nothing_and_is_logged(
         raise LookupError("no answer")
 
     fate(refuse)
-    await trigger_for(application).on_kill()
+    await build_trigger(application).on_kill()
     assert len(cluster.applications()) == 1
     assert "could not delete SparkApplication jobs/pi, which may still be running: no answer" in caplog.text
 
 
 async def test_fired_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
-    trigger = trigger_for(application, deadline=datetime.now(UTC).isoformat())
+    trigger = build_trigger(application, deadline=datetime.now(UTC).isoformat())
     assert (await anext(trigger.run())).payload["kind"] == "timed-out"
     await trigger.on_kill()
     assert len(cluster.applications()) == 1
@@ -159,7 +159,7 @@ async def test_deletion_continues_if_airflow_cancels_on_kill(
         return Fate.KILLED
 
     fate(slowly)
-    killing = asyncio.create_task(trigger_for(application).on_kill())
+    killing = asyncio.create_task(build_trigger(application).on_kill())
     await asyncio.wait_for(asked.wait(), 60)
     killing.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -172,7 +172,7 @@ async def test_deletion_continues_if_airflow_cancels_on_kill(
 
 async def test_triggerer_shutdown_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
-    trigger = trigger_for(application)
+    trigger = build_trigger(application)
     task = await start(trigger)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -191,7 +191,7 @@ async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pyte
     monkeypatch.setattr(cluster.store, "subscribe", subscribe)
     cluster.script = stay_submitted
     applications = [cluster.create(f"pi-{number}") for number in range(20)]
-    triggers = [trigger_for(one, stamp=None) for one in applications]
+    triggers = [build_trigger(one, stamp=None) for one in applications]
     tasks = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
     for one in applications:
         await asyncio.to_thread(cluster.play, succeed, one["metadata"]["name"])
@@ -203,39 +203,39 @@ async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pyte
 
 def test_passed_deadline_fires_at_once(application: dict[str, Any]) -> None:
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-    event = fire(trigger_for(application, deadline=deadline))
+    event = fire(build_trigger(application, deadline=deadline))
     assert event["kind"] == "timed-out"
 
 
 def test_end_before_deadline_decides_the_result(cluster: Cluster) -> None:
     succeeded = cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
-    event = fire(trigger_for(succeeded, deadline=datetime.now(UTC).isoformat()))
+    event = fire(build_trigger(succeeded, deadline=datetime.now(UTC).isoformat()))
     assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
 
 
 def test_missing_connection_becomes_an_event(application: dict[str, Any]) -> None:
-    event = fire(trigger_for(application, kubernetes_conn_id="gone"))
+    event = fire(build_trigger(application, kubernetes_conn_id="gone"))
     assert event["kind"] == "lost"
     assert "connection 'gone' is not defined" in event["sentence"]
 
 
 def test_missing_default_connection_is_not_replaced_by_default_cluster(application: dict[str, Any]) -> None:
-    event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
+    event = fire(build_trigger(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
     assert event["kind"] == "lost"
     assert "connection 'kubernetes_default' is no longer defined" in event["sentence"]
 
 
 def test_missing_application_is_reported_as_deleted(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
-    assert fire(trigger_for(application))["kind"] == "deleted"
+    assert fire(build_trigger(application))["kind"] == "deleted"
 
 
 def test_new_application_of_the_same_name_is_another_application(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
     cluster.script = succeed
     cluster.create("pi")
-    assert fire(trigger_for(application))["kind"] == "deleted"
+    assert fire(build_trigger(application))["kind"] == "deleted"
 
 
 @pytest.mark.parametrize("expects", [["DriverReady"], ["Succeeded", "Failed"], ["ResourceReleased"]])
@@ -288,7 +288,7 @@ async def test_next_triggerer_continues_the_log(
         present.enter("Succeeded", driver=present.end_driver(0))
         present.enter("ResourceReleased")
 
-    first = await start(trigger_for(application))
+    first = await start(build_trigger(application))
     told = asyncio.Event()
     with call_when_logged("driver | before", told.set):
         await asyncio.to_thread(say, "before")
@@ -299,7 +299,7 @@ async def test_next_triggerer_continues_the_log(
     caplog.clear()
     told = asyncio.Event()
     with call_when_logged("driver | between", told.set):
-        second = asyncio.create_task(first_event(trigger_for(application)))
+        second = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(told.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
@@ -310,11 +310,11 @@ async def test_next_triggerer_continues_the_log(
 async def test_another_try_shows_the_whole_log(
     cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))
+    await asyncio.to_thread(cluster.play, lambda present: read_logged(present, "before"))
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
     told = asyncio.Event()
     with call_when_logged("driver | before", told.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(told.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -330,14 +330,14 @@ async def test_the_number_of_streams_is_configured(
     told: str,
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", streams)
-    await asyncio.to_thread(cluster.play, lambda present: written(present, "line"))
+    await asyncio.to_thread(cluster.play, lambda present: read_logged(present, "line"))
     seen = asyncio.Event()
     with call_when_logged(told, seen.set):
-        task = asyncio.create_task(first_event(trigger_for(application)))
+        task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def written(application: Application, line: str) -> None:
+async def read_logged(application: Application, line: str) -> None:
     application.log.write(line)

@@ -1,4 +1,4 @@
-"""Tasks that start in the triggerer: what they may be, and what the trigger does."""
+"""SparkApplicationStartTrigger, and the tasks that can start in the triggerer."""
 
 import asyncio
 from typing import Any, cast
@@ -20,10 +20,10 @@ from tests.operators.tasks import DOCUMENT, arguments_of, operator
 from tests.task import TaskInstance, call_when_logged, context_of, fire, first_event, reload
 
 
-def started(
+def start_task(
     task_instance: TaskInstance | None = None, **parameters: Any
 ) -> tuple[SparkApplicationOperator, SparkApplicationStartTrigger]:
-    """The operator, and the trigger that the scheduler makes for it, as the triggerer runs it."""
+    """Return the operator, and the trigger that the scheduler creates for it."""
     made = operator(start_from_trigger=True, **parameters)
     arguments = made.start_trigger_args
     assert arguments is not None
@@ -33,14 +33,14 @@ def started(
     return made, trigger
 
 
-def resumed(made: SparkApplicationOperator, trigger: BaseTrigger) -> Any:
+def resume_task(made: SparkApplicationOperator, trigger: BaseTrigger) -> Any:
     event = fire(trigger)
     return made.resume_execution("execute_complete", {"event": event}, context_of(cast("Any", trigger.task_instance)))
 
 
 def test_triggerer_submits_and_waits_and_worker_processes_the_end(cluster: Cluster) -> None:
-    made, trigger = started(image="spark:4.3.0")
-    assert resumed(made, trigger) == "pi"
+    made, trigger = start_task(image="spark:4.3.0")
+    assert resume_task(made, trigger) == "pi"
     application = cluster.application()
     task_instance = cast("Any", trigger.task_instance)
     xcoms = task_instance.xcoms
@@ -52,48 +52,48 @@ def test_triggerer_submits_and_waits_and_worker_processes_the_end(cluster: Clust
 
 @pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
 def test_application_has_the_default_ttl(cluster: Cluster, ttl: int | None, millis: int) -> None:
-    resumed(*started(ttl=ttl))
+    resume_task(*start_task(ttl=ttl))
     assert cluster.application()["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == millis
 
 
 def test_failure_is_raised_on_the_worker_for_the_retry_policy(cluster: Cluster) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
-        resumed(*started())
+        resume_task(*start_task())
 
 
 def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions"):
-        resumed(*started(application={**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}))
+        resume_task(*start_task(application={**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}))
 
 
 def test_failed_submission_is_reported(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"could not submit the application: .* namespace nowhere"):
-        resumed(*started(namespace="nowhere"))
+        resume_task(*start_task(namespace="nowhere"))
 
 
 def test_missing_connection_is_reported() -> None:
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
-        resumed(*started(kubernetes_conn_id="nowhere"))
+        resume_task(*start_task(kubernetes_conn_id="nowhere"))
 
 
 @pytest.mark.parametrize(("if_exists", "replaced"), [("replace_ended", True), ("fail", False)])
 def test_triggerer_replaces_ended_application_of_another_run(cluster: Cluster, if_exists: str, replaced: bool) -> None:
-    resumed(*started())
+    resume_task(*start_task())
     before = cluster.application()["metadata"]["uid"]
     another = TaskInstance()
     another.run_id = "manual__2"
-    made, trigger = started(another, if_exists=if_exists)
+    made, trigger = start_task(another, if_exists=if_exists)
     if replaced:
-        assert resumed(made, trigger) == "pi"
+        assert resume_task(made, trigger) == "pi"
     else:
         with pytest.raises(SparkApplicationError, match="if_exists='replace_ended'"):
-            resumed(made, trigger)
+            resume_task(made, trigger)
     assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
-async def submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Task[TriggerEvent]:
-    """Run the trigger as the triggerer does, until it tells of its application."""
+async def run_until_submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Task[TriggerEvent]:
+    """Run the trigger as the triggerer does, until the log names its application."""
     ready = asyncio.Event()
     with call_when_logged(word, ready.set):
         task = asyncio.create_task(first_event(trigger))
@@ -101,7 +101,7 @@ async def submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Ta
     return task
 
 
-async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
+async def stop_trigger(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
@@ -109,33 +109,33 @@ async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> Non
 
 async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> None:
     cluster.script = stay_submitted
-    _, first = started()
-    task = await submitted(first)
+    _, first = start_task()
+    task = await run_until_submitted(first)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
-    _, second = started(first.task_instance)
-    task = await submitted(second)
+    _, second = start_task(first.task_instance)
+    task = await run_until_submitted(second)
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
 
 
 async def test_another_triggerer_reports_unseen_failure(cluster: Cluster) -> None:
     cluster.script = stay_submitted
-    _, first = started()
-    task = await submitted(first)
+    _, first = start_task()
+    task = await run_until_submitted(first)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
     await asyncio.to_thread(cluster.play, fail)
     await asyncio.to_thread(cluster.wait_for_end)
-    _, second = started(first.task_instance)
+    _, second = start_task(first.task_instance)
     event = (await asyncio.wait_for(anext(second.run()), 60)).payload
     assert (event["uid"], event["outcome"]) == (uid, "Failed")
 
 
 class Traced(TaskInstance):
-    """A task instance as the triggerer makes it: it knows its trace context, but not its max_tries."""
+    """A task instance as the triggerer creates it: with the trace context, but without max_tries."""
 
     def __init__(self, try_number: int, trace_parent: str) -> None:
         super().__init__(try_number=try_number)
@@ -148,13 +148,13 @@ async def test_retry_adopts_application_and_cleared_task_replaces_it(
     cluster: Cluster, trace_parent: str, same: bool
 ) -> None:
     cluster.script = stay_submitted
-    _, first = started(Traced(1, "a"))
-    task = await submitted(first)
+    _, first = start_task(Traced(1, "a"))
+    task = await run_until_submitted(first)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     uid = cluster.application()["metadata"]["uid"]
-    _, second = started(Traced(2, trace_parent))
-    task = await submitted(second)
+    _, second = start_task(Traced(2, trace_parent))
+    task = await run_until_submitted(second)
     assert (cluster.application()["metadata"]["uid"] == uid) is same
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -166,8 +166,8 @@ async def test_only_kill_by_a_user_deletes_the_application(
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
-    _, trigger = started()
-    await stopped(trigger, await submitted(trigger, "RunningHealthy"))
+    _, trigger = start_task()
+    await stop_trigger(trigger, await run_until_submitted(trigger, "RunningHealthy"))
     assert len(cluster.applications()) == left
 
 
@@ -184,7 +184,7 @@ async def test_kill_during_submission_deletes_submitted_application(
         return await create(*arguments)
 
     monkeypatch.setattr(KubeClient, "create", create_late)
-    _, trigger = started()
+    _, trigger = start_task()
     task = asyncio.create_task(first_event(trigger))
     await asyncio.wait_for(asked.wait(), 60)
     task.cancel("user-action")
@@ -200,7 +200,7 @@ async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
-    _, trigger = started(**given)
+    _, trigger = start_task(**given)
     await asyncio.wait_for(anext(trigger.run()), 60)
     await trigger.on_kill()
     assert len(cluster.applications()) == 1

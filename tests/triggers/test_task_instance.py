@@ -21,7 +21,7 @@ PresentTry: TypeAlias = Callable[..., TaskStamp]
 
 @pytest.fixture
 def states(monkeypatch: pytest.MonkeyPatch) -> States:
-    """What Airflow answers; filled by the test."""
+    """The states that Airflow reports, which the test sets."""
     answer: States = {}
 
     def get_task_states(*, dag_id: str, task_ids: list[str], run_ids: list[str], map_index: int | None) -> States:
@@ -49,13 +49,13 @@ def test_task_that_continues_elsewhere_is_moved(states: States, state: str) -> N
 
 
 def fail_to_decode(message: dict[str, Any]) -> None:
-    """Fail as Airflow's triggerer does: the answer is none of the messages that it knows."""
+    """Fail as the triggerer of Airflow does: it does not know the message of the answer."""
     TypeAdapter(Annotated[TaskStatesResult | TICount, Field(discriminator="type")]).validate_python(message)
 
 
 @pytest.fixture(params=[True, False], ids=["decodable", "undecodable"])
 def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> PresentTry:
-    """The task instance that Airflow reports for the logical date of the run; set by the test."""
+    """A function that sets the task instance that Airflow reports for the logical date of the run."""
     answer: list[PreviousTIResponse] = []
     logical_date = "2026-01-01T00:00:00+00:00"
     dated = replace(STAMP, logical_date=logical_date)

@@ -1,7 +1,7 @@
-"""Who drives the applications of a scripted cluster: the Apache operator as it was recorded, or this package's own.
+"""The operators that can manage the applications of a scripted cluster: a recorded Apache operator, or our controller.
 
-Both are shown the same scenarios: what scheduler, kubelet and Spark do in one is played on the cluster's pods. What the
-operator does is either what the Apache operator once wrote, write by write, or done anew by the controller.
+Both play the same scenarios. The tests play the scheduler, the kubelet and Spark on the pods of the cluster. The
+actions of the operator are either the recorded writes of the Apache operator, or those of the controller.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from tests.core.stage import JsonObject, complete_story, pod_status
 
 _DEADLINE = 60.0
 _RESTART = "ScheduledToRestart"
-# As in the recordings.
+# The values of the recordings.
 _SETTINGS = ControllerSettings(
     decisions=Settings(
         reconcile_interval=timedelta(seconds=1),
@@ -46,24 +46,24 @@ _SETTINGS = ControllerSettings(
 )
 
 
-class Driving(Protocol):
-    """The operator's part in a scenario of one application."""
+class ScenarioOperator(Protocol):
+    """The operator in a scenario of one application."""
 
-    async def driver(self) -> str:
-        """The name of the next attempt's driver pod, once there is one."""
+    async def wait_for_driver(self) -> str:
+        """Wait for the driver pod of the next attempt, and return its name."""
         ...
 
-    async def states(self, words: Sequence[str]) -> None:
-        """Return once the application has come to one of these states, after the one that was asked for before."""
+    async def wait_for_states(self, words: Sequence[str]) -> None:
+        """Wait until the application has one of these states, after the state of the previous call."""
         ...
 
-    async def end(self) -> None:
-        """Return once nothing more is done."""
+    async def wait_for_end(self) -> None:
+        """Wait until the operator does nothing more."""
         ...
 
 
-class Recorded:
-    """What the Apache operator did: states, with their messages, in the writes that it made of them."""
+class RecordedOperator:
+    """The Apache operator: its states with their messages, in the writes of the recording."""
 
     def __init__(self, cluster: Cluster, application: Application, scenario: JsonObject) -> None:
         self._cluster = cluster
@@ -74,7 +74,7 @@ class Recorded:
         self._entries: list[JsonObject] = []
         self._pods: list[str] = []
 
-    async def driver(self) -> str:
+    async def wait_for_driver(self) -> str:
         document = self._application.document
         name = f"{self._application.name}-{len(self._pods)}-driver"
         owner = {"apiVersion": document["apiVersion"], "kind": "SparkApplication", "name": self._application.name}
@@ -83,14 +83,14 @@ class Recorded:
         self._pods.append(name)
         return name
 
-    async def states(self, words: Sequence[str]) -> None:
+    async def wait_for_states(self, words: Sequence[str]) -> None:
         while (state := next(self._writes, None)) is not None:
             self._write(state)
             if state in words:
                 return
         raise AssertionError(f"the recording ends without {' or '.join(words)}")
 
-    async def end(self) -> None:
+    async def wait_for_end(self) -> None:
         for state in self._writes:
             self._write(state)
         if not self._course["exists"]:
@@ -98,44 +98,44 @@ class Recorded:
 
     def _write(self, last: str) -> None:
         if last in (_RESTART, "ResourceReleased"):
-            self._release()  # first the pods go, and then it is written
+            self._release()  # the pods are deleted before the status is written
         states = self._course["states"]
         first = len(self._entries)
         position = states.index(last, first)
-        self._entries += [self._entry(number) for number in range(first, position + 1)]
+        self._entries += [self._build_entry(number) for number in range(first, position + 1)]
         self._cluster.resources.write_status(
-            self._application.namespace, self._application.name, lambda old: old | {"status": self._status()}
+            self._application.namespace, self._application.name, lambda old: old | {"status": self._build_status()}
         )
 
-    def _entry(self, number: int) -> JsonObject:
+    def _build_entry(self, number: int) -> JsonObject:
         entry = {
             "currentStateSummary": self._course["states"][number],
             "lastTransitionTime": datetime.now(UTC).isoformat(),
             "message": self._course["messages"][number],
         }
         if number in self._course["drivers_observed"]:
-            entry["lastObservedDriverStatus"] = self._observed()
+            entry["lastObservedDriverStatus"] = self._read_driver_status()
         return entry
 
-    def _status(self) -> JsonObject:
+    def _build_status(self) -> JsonObject:
         restarts = [number for number, entry in enumerate(self._entries) if entry["currentStateSummary"] == _RESTART]
         begin = restarts[-1] if restarts and self._trims else 0
         status = {
             "currentState": self._entries[-1],
-            "stateTransitionHistory": self._numbered(begin, len(self._entries)),
+            "stateTransitionHistory": self._build_history(begin, len(self._entries)),
             "currentAttemptSummary": {"attemptInfo": {"id": len(restarts), "restartCounter": len(restarts)}},
         }
         if restarts:
             before = ([0, *restarts])[len(restarts) - 1]
-            kept = self._numbered(before, begin) if self._trims else {}
+            kept = self._build_history(before, begin) if self._trims else {}
             attempt = {"id": len(restarts) - 1, "restartCounter": len(restarts) - 1}
             status["previousAttemptSummary"] = {"attemptInfo": attempt, "stateTransitionHistory": kept}
         return status
 
-    def _numbered(self, begin: int, end: int) -> JsonObject:
+    def _build_history(self, begin: int, end: int) -> JsonObject:
         return {str(number): self._entries[number] for number in range(begin, end)}
 
-    def _observed(self) -> JsonObject:
+    def _read_driver_status(self) -> JsonObject:
         status: JsonObject = self._cluster.store.get(PODS, self._application.namespace, self._pods[-1])["status"]
         return status
 
@@ -144,8 +144,8 @@ class Recorded:
             self._cluster.resources.delete_pod(self._application.namespace, self._pods[-1])
 
 
-class Live:
-    """What the controller does, which is waited for."""
+class ControllerOperator:
+    """The controller, whose actions are awaited."""
 
     def __init__(self, cluster: Cluster, application: Application, scenario: JsonObject) -> None:
         self._cluster = cluster
@@ -154,17 +154,17 @@ class Live:
         self._seen = -1
         self._used: set[str] = set()
 
-    async def driver(self) -> str:
-        return str(await _until(self._cluster, PODS, self._new_driver))
+    async def wait_for_driver(self) -> str:
+        return str(await _wait_until(self._cluster, PODS, self._claim_new_driver))
 
-    async def states(self, words: Sequence[str]) -> None:
-        await _until(self._cluster, self._cluster.kind, lambda: self._came_to(words))
+    async def wait_for_states(self, words: Sequence[str]) -> None:
+        await _wait_until(self._cluster, self._cluster.kind, lambda: self._advance_to(words))
 
-    async def end(self) -> None:
+    async def wait_for_end(self) -> None:
         if self._gone:
-            await _until(self._cluster, self._cluster.kind, lambda: not self._present())
+            await _wait_until(self._cluster, self._cluster.kind, lambda: not self._find_application())
 
-    def _new_driver(self) -> str | None:
+    def _claim_new_driver(self) -> str | None:
         for pod in self._cluster.store.list(PODS, self._application.namespace)[0]:
             metadata = pod["metadata"]
             ours = any(owner["uid"] == self._application.uid for owner in metadata.get("ownerReferences", ()))
@@ -173,8 +173,8 @@ class Live:
                 return str(metadata["name"])
         return None
 
-    def _came_to(self, words: Sequence[str]) -> bool:
-        status = (self._present() or {}).get("status") or {}
+    def _advance_to(self, words: Sequence[str]) -> bool:
+        status = (self._find_application() or {}).get("status") or {}
         found: dict[int, str] = {}
         for part in (status.get("previousAttemptSummary") or {}, status):
             for number, entry in (part.get("stateTransitionHistory") or {}).items():
@@ -185,17 +185,17 @@ class Live:
                 return True
         return False
 
-    def _present(self) -> JsonObject | None:
+    def _find_application(self) -> JsonObject | None:
         try:
             return self._cluster.store.get(self._cluster.kind, self._application.namespace, self._application.name)
         except ApiStatusError:
             return None
 
 
-class Surroundings:
-    """What scheduler, kubelet, Spark and users do in a scenario."""
+class ScenarioPlayer:
+    """The scheduler, the kubelet, Spark and the users in a scenario."""
 
-    def __init__(self, cluster: Cluster, application: Application, operator: Driving) -> None:
+    def __init__(self, cluster: Cluster, application: Application, operator: ScenarioOperator) -> None:
         self._cluster = cluster
         self._application = application
         self._operator = operator
@@ -203,27 +203,27 @@ class Surroundings:
         self._executors = 0
 
     async def play(self, steps: Sequence[JsonObject]) -> None:
-        """Do one step after another; pauses, which are there for who watches, are left out."""
+        """Play the steps one after the other, without the pauses of the recording."""
         for step in steps:
             ((word, argument),) = step.items()
             if word != "sleep":
                 await getattr(self, f"_step_{word}")(argument)
-        await self._operator.end()
+        await self._operator.wait_for_end()
 
     @property
     def _place(self) -> tuple[str, str]:
         return self._application.namespace, self._driver
 
     async def _step_wait_driver(self, _: object) -> None:
-        self._driver = await self._operator.driver()
+        self._driver = await self._operator.wait_for_driver()
         self._cluster.logs[self._place] = Log()
 
     async def _step_wait_state(self, argument: Any) -> None:
         words = argument["state"] if isinstance(argument, dict) else argument
-        await self._operator.states(words if isinstance(words, list) else [words])
+        await self._operator.wait_for_states(words if isinstance(words, list) else [words])
 
     async def _step_driver(self, story: Any) -> None:
-        self._tell(self._driver, complete_story(story))
+        self._write_pod_status(self._driver, complete_story(story))
         log = self._cluster.logs[self._place]
         log.write(f"the driver is {story}")
         if complete_story(story)["phase"] in ("Succeeded", "Failed"):
@@ -237,16 +237,16 @@ class Surroundings:
             self._executors += 1
             name = f"{self._driver}-exec-{self._executors}"
             create_pod(self._cluster, name, labels, owner, "spark-kubernetes-executor")
-            self._tell(name, complete_story(argument["as"]))
+            self._write_pod_status(name, complete_story(argument["as"]))
 
     async def _step_delete_driver(self, _: object) -> None:
         self._cluster.logs[self._place].end()
         self._cluster.resources.delete_pod(self._application.namespace, self._driver)
 
     async def _step_wait_gone(self, _: object) -> None:
-        await self._operator.end()
+        await self._operator.wait_for_end()
 
-    def _tell(self, name: str, story: JsonObject) -> None:
+    def _write_pod_status(self, name: str, story: JsonObject) -> None:
         pod = self._cluster.store.get(PODS, self._application.namespace, name)
         self._cluster.resources.set_pod_status(self._application.namespace, name, pod_status(pod, story))
 
@@ -257,21 +257,21 @@ def create_pod(cluster: Cluster, name: str, labels: JsonObject, owner: JsonObjec
 
 
 @contextmanager
-def recorded(cluster: Cluster) -> Iterator[list[str]]:
-    """Each application is driven as the Apache operator drove that of the scenario of its name.
+def replay_recording(cluster: Cluster) -> Iterator[list[str]]:
+    """Manage each application as the Apache operator managed that of the scenario of the same name.
 
-    Yields what went otherwise than in the scenarios.
+    Yields the deviations from the scenarios.
     """
     problems: list[str] = []
-    cluster.script = _playing(cluster, Recorded, problems)
+    cluster.script = _play_scenarios(cluster, RecordedOperator, problems)
     yield problems
 
 
 @contextmanager
-def reconciled(cluster: Cluster) -> Iterator[list[str]]:
-    """The controller drives the applications, and a kubelet lets pods go that are to go.
+def manage_with_controller(cluster: Cluster) -> Iterator[list[str]]:
+    """Manage the applications with the controller, and delete pods as a kubelet does.
 
-    Yields what went otherwise than in the scenarios.
+    Yields the deviations from the scenarios.
     """
     ready, problems = threading.Event(), list[str]()
 
@@ -281,8 +281,8 @@ def reconciled(cluster: Cluster) -> Iterator[list[str]]:
             await client.create(SERVICE_ACCOUNTS, account, NAMESPACE)
             await Controller(client, EveryNamespace(), _SETTINGS).run(ready.set)
 
-    cluster.script = _playing(cluster, Live, problems)
-    tasks = [cluster.do(partial(asyncio.create_task, part)) for part in (control(), _kubelet(cluster))]
+    cluster.script = _play_scenarios(cluster, ControllerOperator, problems)
+    tasks = [cluster.do(partial(asyncio.create_task, part)) for part in (control(), _act_as_kubelet(cluster))]
     assert ready.wait(_DEADLINE), "the controller is not ready"
     try:
         yield problems
@@ -291,17 +291,17 @@ def reconciled(cluster: Cluster) -> Iterator[list[str]]:
             cluster.do(task.cancel)
 
 
-def _playing(
-    cluster: Cluster, driving: Callable[[Cluster, Application, JsonObject], Driving], problems: list[str]
+def _play_scenarios(
+    cluster: Cluster, driving: Callable[[Cluster, Application, JsonObject], ScenarioOperator], problems: list[str]
 ) -> Callable[[Application], Awaitable[None]]:
     async def play(application: Application) -> None:
         scenario = read_scenario(application.name)
-        surroundings = Surroundings(cluster, application, driving(cluster, application, scenario))
+        surroundings = ScenarioPlayer(cluster, application, driving(cluster, application, scenario))
         try:
             async with asyncio.timeout(_DEADLINE):
                 await surroundings.play(scenario["steps"])
         except Exception as error:
-            # Nothing more comes, and the task would wait for ever.
+            # Nothing more happens, and the task would wait indefinitely.
             problems.append(f"{application.name}: {error!r}")
             with suppress(ApiStatusError):
                 cluster.store.delete(cluster.kind, application.namespace, application.name)
@@ -309,17 +309,17 @@ def _playing(
     return play
 
 
-async def _kubelet(cluster: Cluster) -> None:
+async def _act_as_kubelet(cluster: Cluster) -> None:
     with closing(cluster.store.subscribe(PODS, None, None)) as changes:
         async for change in changes:
             metadata = change.object["metadata"]
             if change.type == "MODIFIED" and metadata.get("deletionTimestamp"):
-                with suppress(ApiStatusError):  # it is gone already
+                with suppress(ApiStatusError):  # the pod does not exist any more
                     cluster.resources.delete_pod(metadata["namespace"], metadata["name"])
 
 
-async def _until(cluster: Cluster, kind: Any, found: Callable[[], Any]) -> Any:
-    """What `found` finds, as soon as it finds something in the objects of that kind."""
+async def _wait_until(cluster: Cluster, kind: Any, found: Callable[[], Any]) -> Any:
+    """Return the result of `found` as soon as it finds something in the objects of the kind."""
     with closing(cluster.store.subscribe(kind, None, None)) as changes:
         if result := found():
             return result

@@ -1,7 +1,7 @@
-"""One DAG, whoever drives its applications: the Apache operator as it was recorded, or `spark-operator reconcile`.
+"""The same DAG with the recorded Apache operator and with `spark-operator reconcile`.
 
-Each task has the application of a recorded scenario, and ends as it did: so often tried, in this state, after so many
-attempts of the operator's own.
+Each task has the application of a recorded scenario. The tests compare its state, its number of tries, and the number
+of attempts by the operator.
 """
 
 import json
@@ -12,14 +12,14 @@ from typing import TypeAlias
 import pytest
 from airflow.models.taskinstance import TaskInstance
 
-from tests.airflow.behind import reconciled, recorded
+from tests.airflow.scenario_operators import manage_with_controller, replay_recording
 from tests.cluster import Cluster
 from tests.core.scenario import read_scenario
 
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.usefixtures("airflow_database"),
-    # Airflow and what it runs on warn about each other; our own modules may not.
+    # Airflow and its dependencies emit warnings. Our own modules must not.
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 
@@ -57,7 +57,7 @@ with DAG("{dag_id}", schedule=None) as dag:
             application=application,
             kubernetes_conn_id="spark",
             deferrable=True,
-            keep_failed_driver=None,  # the recorded applications say themselves what is kept
+            keep_failed_driver=None,  # the recorded documents contain their own retention
             retries=1,
             retry_delay=timedelta(0),
             retry_policy=SparkRetryPolicy(),
@@ -70,7 +70,7 @@ Ends: TypeAlias = Callable[[str], dict[str, End]]
 
 @pytest.fixture
 def ends(cluster: Cluster, dags_folder: Path) -> Ends:
-    """Run the DAG, and tell how each of its tasks has ended."""
+    """Run the DAG, and return how each of its tasks ended."""
 
     def run(dag_id: str) -> dict[str, End]:
         from runpy import run_path
@@ -79,23 +79,23 @@ def ends(cluster: Cluster, dags_folder: Path) -> Ends:
         applications = {name: read_scenario(name)["resources"][0] for name in ENDS}
         (dags_folder / "applications.json").write_text(json.dumps(applications))
         dag_run = run_path(str(dags_folder / f"{dag_id}.py"))["dag"].test()
-        return {task.task_id: _end(task) for task in dag_run.get_task_instances()}
+        return {task.task_id: _read_end(task) for task in dag_run.get_task_instances()}
 
     return run
 
 
-def _end(task: TaskInstance) -> End:
+def _read_end(task: TaskInstance) -> End:
     state, attempts = (task.xcom_pull(task_ids=task.task_id, key=key) for key in ("state", "attempts"))
     return task.state, task.try_number, state, attempts
 
 
-def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster: Cluster, ends: Ends) -> None:
-    with recorded(cluster) as problems:
+def test_tasks_end_as_their_applications_with_the_apache_operator(cluster: Cluster, ends: Ends) -> None:
+    with replay_recording(cluster) as problems:
         assert ends("recorded") == ENDS
     assert problems == []
 
 
-def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster: Cluster, ends: Ends) -> None:
-    with reconciled(cluster) as problems:
+def test_tasks_end_alike_with_the_controller(cluster: Cluster, ends: Ends) -> None:
+    with manage_with_controller(cluster) as problems:
         assert ends("reconciled") == ENDS
     assert problems == []

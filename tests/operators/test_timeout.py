@@ -1,4 +1,4 @@
-"""The operator when a task's time is over."""
+"""SparkApplicationOperator after the timeout of its task."""
 
 import asyncio
 import signal
@@ -108,7 +108,7 @@ def test_airflow_timeout_on_worker_cancels_the_application(cluster: Cluster) -> 
 
     cluster.script = run_on
     task = operator(deferrable=False)
-    task.execution_timeout = timedelta(hours=1)  # so that the alarm is what comes first, as on a worker
+    task.execution_timeout = timedelta(hours=1)  # so that the alarm comes first, as on a worker
     with (
         call_when_logged("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
         timeout(3600),  # type: ignore[no-untyped-call]  # Airflow's own

@@ -1,4 +1,4 @@
-"""What the next try does where a try was lost after its application had failed."""
+"""The behavior of the next try if a try was lost after its application failed."""
 
 import logging
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
-from airflow_provider_spark_operator.operators import earlier
+from airflow_provider_spark_operator.operators import lost_failure
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from tests.cluster import Cluster, fail, stay_submitted, succeed
@@ -20,7 +20,7 @@ RETRIES = TaskInstance().max_tries
 
 @pytest.fixture
 def lost(cluster: Cluster) -> TaskInstance:
-    """The first try of a task that was lost; its application has failed since."""
+    """The first try of a task, which was lost before its application failed."""
     cluster.script = fail
     first = TaskInstance()
     defer(operator(), first)
@@ -28,14 +28,16 @@ def lost(cluster: Cluster) -> TaskInstance:
     return first
 
 
-def second_try_after_clear(lost: TaskInstance) -> TaskInstance:
+def create_second_try_after_clear(lost: TaskInstance) -> TaskInstance:
     first = create_cleared_try(lost)
     second = first.next_try()
     second.max_tries = first.max_tries
     return second
 
 
-def retried(policy: SparkRetryPolicy | None, retries: int = RETRIES, **parameters: Any) -> SparkApplicationOperator:
+def create_operator(
+    policy: SparkRetryPolicy | None, retries: int = RETRIES, **parameters: Any
+) -> SparkApplicationOperator:
     return operator(name=None, retries=retries, retry_policy=policy, **parameters)
 
 
@@ -44,16 +46,16 @@ def test_lost_failure_that_policy_rejects_fails_task_without_second_application(
 ) -> None:
     cluster.script = succeed
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
-        run(retried(SparkRetryPolicy()), lost.next_try())
+        run(create_operator(SparkRetryPolicy()), lost.next_try())
     assert len(cluster.applications()) == 1
 
 
 def test_lost_failure_is_raised_once(cluster: Cluster, lost: TaskInstance) -> None:
     second = lost.next_try()
     with pytest.raises(SparkApplicationFailed):
-        run(retried(SparkRetryPolicy()), second)
+        run(create_operator(SparkRetryPolicy()), second)
     cluster.script = succeed
-    assert run(retried(SparkRetryPolicy()), second.next_try())
+    assert run(create_operator(SparkRetryPolicy()), second.next_try())
     assert len(cluster.applications()) == 2
 
 
@@ -61,36 +63,36 @@ def test_lost_failure_that_policy_retries_is_logged_and_uses_no_extra_try(
     cluster: Cluster, lost: TaskInstance, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.script = succeed
-    with caplog.at_level(logging.WARNING, earlier.logger.name):
-        assert run(retried(SparkRetryPolicy(application_failures=True)), lost.next_try())
+    with caplog.at_level(logging.WARNING, lost_failure.logger.name):
+        assert run(create_operator(SparkRetryPolicy(application_failures=True)), lost.next_try())
     assert "exit code 3" in caplog.text
     assert len(cluster.applications()) == 2
 
 
 def test_cleared_task_runs_although_earlier_try_failed(cluster: Cluster, lost: TaskInstance) -> None:
     cluster.script = succeed
-    assert run(retried(SparkRetryPolicy()), create_cleared_try(lost))
+    assert run(create_operator(SparkRetryPolicy()), create_cleared_try(lost))
 
 
 def test_failure_before_clear_does_not_fail_later_try(cluster: Cluster, lost: TaskInstance) -> None:
     cluster.script = succeed
-    assert run(retried(SparkRetryPolicy()), second_try_after_clear(lost))
+    assert run(create_operator(SparkRetryPolicy()), create_second_try_after_clear(lost))
 
 
 def test_reported_failure_is_not_raised_again(cluster: Cluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
-        run(retried(None), first)
+        run(create_operator(None), first)
     cluster.script = succeed
-    assert run(retried(SparkRetryPolicy()), first.next_try())
+    assert run(create_operator(SparkRetryPolicy()), first.next_try())
 
 
 def test_running_application_is_adopted_if_no_try_failed(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     first = TaskInstance()
-    uid = defer(retried(SparkRetryPolicy()), first).trigger.uid
-    assert defer(retried(SparkRetryPolicy()), first.next_try()).trigger.uid == uid
+    uid = defer(create_operator(SparkRetryPolicy()), first).trigger.uid
+    assert defer(create_operator(SparkRetryPolicy()), first.next_try()).trigger.uid == uid
 
 
 def test_unavailable_api_fails_search_for_lost_failures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,4 +103,4 @@ def test_unavailable_api_fails_search_for_lost_failures(cluster: Cluster, monkey
     with pytest.raises(
         SparkApplicationError, match=r"could not list the applications of earlier tries: .*the database is away"
     ):
-        run(retried(SparkRetryPolicy()), TaskInstance(try_number=2))
+        run(create_operator(SparkRetryPolicy()), TaskInstance(try_number=2))
