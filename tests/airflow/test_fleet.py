@@ -174,8 +174,8 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     assert wrong == {}
     found = (await client.list(SPARK_APPLICATIONS, namespace)).items
     assert len({_owner(item) for item in found}) == TASKS
-    # A worker that is killed after it has taken note of the end, and before it could tell Airflow, is the only one
-    # whose task runs a second application: the two lie in two databases.
+    # If a worker is killed after it has recorded the end and before it reports to Airflow, its task runs a second
+    # application: the two facts are in two databases.
     again = [earlier for earlier, later in pairwise(sorted(found, key=_age)) if _owner(earlier) == _owner(later)]
     assert all(ANNOTATION_RESULT_TAKEN_BY in item["metadata"]["annotations"] for item in again)
     assert len(again) <= fleet.killed_workers

@@ -301,19 +301,19 @@ def test_application_file_is_found_and_rendered(cluster: Cluster, tmp_path: Path
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
 def test_task_log_shows_driver_log_while_driver_runs(cluster: Cluster, deferrable: bool) -> None:
     """apache/airflow#37681: the task log did not show the driver log."""
-    told = asyncio.Event()
+    logged = asyncio.Event()
 
-    async def end_once_it_is_told(application: Application) -> None:
+    async def end_once_logged(application: Application) -> None:
         application.start()
         application.log.write("Pi is roughly 3.14")
         with suppress(TimeoutError):  # the task ends, whatever the log contains
-            await asyncio.wait_for(told.wait(), 20)
-        in_time.append(told.is_set())
+            await asyncio.wait_for(logged.wait(), 20)
+        in_time.append(logged.is_set())
         application.succeed()
 
     in_time: list[bool] = []
-    cluster.script = end_once_it_is_told
-    with call_when_logged("driver | Pi is roughly 3.14", lambda: cluster.do(told.set)):
+    cluster.script = end_once_logged
+    with call_when_logged("driver | Pi is roughly 3.14", lambda: cluster.do(logged.set)):
         run(operator(deferrable), TaskInstance())
     assert in_time == [True]
 

@@ -31,7 +31,7 @@ WAITING = {"named": "deferred", "unnamed": "deferred", "started": "deferred", "w
 
 
 class Applications:
-    """They run on until they are told to end."""
+    """The running applications, which a test ends."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

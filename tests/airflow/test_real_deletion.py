@@ -40,7 +40,7 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 
 
 class Applications:
-    """Each task's first one runs until it is deleted; later ones succeed."""
+    """The first application of each task runs until it is deleted; later ones succeed."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -58,7 +58,7 @@ class Applications:
             self.running.append(application)
 
     def delete(self) -> None:
-        """Do what `kubectl delete` and an operator do: the driver ends because of the deletion, then all is gone."""
+        """Act as `kubectl delete` and an operator: the driver ends because of the deletion, then all is deleted."""
         for application in self.running:
             self.cluster.store.delete(self.cluster.kind, NAMESPACE, application.name)
             application.fail(exit_code=143)

@@ -37,24 +37,24 @@ with DAG("deferred", schedule=None):
 async def test_next_try_adopts_application_of_drained_worker(cluster: Cluster, tmp_path: Path) -> None:
     goes_on = asyncio.Event()
 
-    async def told_first(words: str) -> None:
+    async def wait_until_logged(words: str) -> None:
         log = find_log(tmp_path / "airflow", "deferred", "run").with_name("attempt=1.log")
         while not log.exists() or words not in log.read_text():  # noqa: ASYNC110 - a file of another process
             await asyncio.sleep(0.2)
 
-    async def run_until_told(application: Application) -> None:
+    async def run_until_logged(application: Application) -> None:
         application.start(executors=2)
         await goes_on.wait()
         application.succeed()
 
     async def drain() -> None:
-        await told_first("RunningHealthy")
+        await wait_until_logged("RunningHealthy")
         titles = {one: " ".join(one.cmdline()) for one in psutil.Process().children(recursive=True)}
         (worker,) = [one for one, title in titles.items() if "LocalExecutor: " in title and "<idle>" not in title]
         processes = [worker, *worker.children(recursive=True)]
         worker.send_signal(signal.SIGTERM)
-        # Airflow tells the operator, and leaves the task running until somebody loses patience.
-        await told_first("its next try takes the application over")
+        # Airflow signals the operator, and leaves the task running until the process is killed.
+        await wait_until_logged("the next try of the task adopts the application")
         for process in processes:
             process.kill()
 
@@ -68,7 +68,7 @@ async def test_next_try_adopts_application_of_drained_worker(cluster: Cluster, t
         if seen.count("running") == 2:
             cluster.do(goes_on.set)
 
-    cluster.script = run_until_told
+    cluster.script = run_until_logged
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig = tmp_path / "kubeconfig"

@@ -30,7 +30,7 @@ from datetime import timedelta
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
-# Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
+# Airflow fails a task whose trigger fires before the scheduler has recorded the deferral. The retries handle that.
 with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": timedelta(seconds=1)}):
     for name in ("kept", "released"):
         SparkApplicationOperator(
@@ -45,7 +45,7 @@ def messages(home: Path, task: str) -> list[str]:
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
-async def list_told(home: Path, task: str, message: str) -> None:
+async def wait_until_logged(home: Path, task: str, message: str) -> None:
     while message not in messages(home, task):  # noqa: ASYNC110 - a file of another process
         await asyncio.sleep(0.2)
 
@@ -89,7 +89,7 @@ async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp
             for name, arguments in AIRFLOW_COMMANDS.items()
         }
         for task in ("kept", "released"):
-            await list_told(home, task, f"driver | {LINES[BEFORE - 1]}")
+            await wait_until_logged(home, task, f"driver | {LINES[BEFORE - 1]}")
         await kill(processes["triggerer"])
         for task in ("kept", "released"):
             await asyncio.to_thread(cluster.play, end, task)

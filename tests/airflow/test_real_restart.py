@@ -40,7 +40,7 @@ async def succeed(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-async def is_logged_for_all(home: Path, words: str) -> None:
+async def wait_until_all_logged(home: Path, words: str) -> None:
     """Wait until triggerers have logged the words for every task."""
     while not all(any(words in message for message in messages(home, task)) for task in TASKS):  # noqa: ASYNC110 - files of another process
         await asyncio.sleep(0.2)
@@ -61,12 +61,14 @@ async def test_waiting_tasks_survive_triggerer_with_invalid_kubeconfig(cluster: 
             name: await components.start(name, (sys.executable, "-m", "airflow", *arguments))
             for name, arguments in AIRFLOW_COMMANDS.items()
         }
-        await is_logged_for_all(home, "RunningHealthy")
+        await wait_until_all_logged(home, "RunningHealthy")
         await kill(processes["triggerer"])
         kubeconfig.write_text("")
         again = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS["triggerer"])
         await components.start("triggerer again", again)
-        await is_logged_for_all(home, "it has no current-context, and no context is given; retrying for up to 15 min")
+        await wait_until_all_logged(
+            home, "it has no current-context, and no context is given; retrying for up to 15 min"
+        )
         kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
         for task in TASKS:
             await asyncio.to_thread(cluster.play, succeed, task)

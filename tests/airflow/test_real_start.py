@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(seconds=1)}):
-    # Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
+    # Airflow fails a task whose trigger fires before the scheduler has recorded the deferral. The retries handle that.
     SparkApplicationOperator(
         task_id="good", name="good", py_file="local:///opt/job.py", spark_version="4.3.0", arguments=["{{ run_id }}"],
         start_from_trigger=True, retries=3,

@@ -32,7 +32,7 @@ APPLICATION = {
     "spec": {"pyFiles": "local:///opt/job.py", "runtimeVersions": {"sparkVersion": "4.3.0"}},
 }
 
-# Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
+# Airflow fails a task whose trigger fires before the scheduler has recorded the deferral. The retries handle that.
 with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": timedelta(seconds=1)}):
     SparkApplicationOperator(task_id="good", application=APPLICATION, name="good", deferrable=True)
     SparkApplicationOperator(task_id="bad", application=APPLICATION, name="bad", deferrable=True, retries=1)

@@ -84,12 +84,12 @@ def test_task_succeeds_with_its_application(
 
 
 def test_states_and_executors_are_logged(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
-    async def end_when_it_is_told(application: Application) -> None:
+    async def end_once_logged(application: Application) -> None:
         await run_on(application)
         await eventually(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
         application.succeed()
 
-    cluster.script = end_when_it_is_told
+    cluster.script = end_once_logged
     with caplog.at_level(logging.INFO):
         assert run(create_task(False), TaskInstance()) == "pi"
 

@@ -75,7 +75,7 @@ def test_deferral_timeout_is_raised_if_no_application_can_be_read(
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "told"),
+    ("meanwhile", "outcome"),
     [
         (lambda cluster: cluster.play(fail_now), "it ended meanwhile, so it was not deleted"),
         (lambda cluster: cluster.delete("pi"), "there was nothing to cancel"),
@@ -83,13 +83,13 @@ def test_deferral_timeout_is_raised_if_no_application_can_be_read(
     ids=["ended", "deleted"],
 )
 def test_timeout_reports_why_nothing_was_cancelled(
-    cluster: Cluster, meanwhile: Callable[..., object], told: str
+    cluster: Cluster, meanwhile: Callable[..., object], outcome: str
 ) -> None:
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
     meanwhile(cluster)
-    with pytest.raises(SparkApplicationTimedOut, match=told):
+    with pytest.raises(SparkApplicationTimedOut, match=outcome):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 

@@ -118,7 +118,7 @@ async def test_other_application_of_the_same_name_is_kept(
     assert len(cluster.applications()) == 1
 
 
-@pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["told so", "nobody's"])
+@pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["not wanted", "no stamp"])
 async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, application: dict[str, Any], fate: SetFate, parameters: dict[str, Any]
 ) -> None:
@@ -289,18 +289,18 @@ async def test_next_triggerer_continues_the_log(
         present.enter("ResourceReleased")
 
     first = await start(build_trigger(application))
-    told = asyncio.Event()
-    with call_when_logged("driver | before", told.set):
+    logged = asyncio.Event()
+    with call_when_logged("driver | before", logged.set):
         await asyncio.to_thread(say, "before")
-        await asyncio.wait_for(told.wait(), 60)
+        await asyncio.wait_for(logged.wait(), 60)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     await asyncio.to_thread(say, "between")
     caplog.clear()
-    told = asyncio.Event()
-    with call_when_logged("driver | between", told.set):
+    logged = asyncio.Event()
+    with call_when_logged("driver | between", logged.set):
         second = asyncio.create_task(first_event(build_trigger(application)))
-        await asyncio.wait_for(told.wait(), 60)
+        await asyncio.wait_for(logged.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
     assert "the driver's log continues after" in caplog.text
@@ -312,27 +312,27 @@ async def test_another_try_shows_the_whole_log(
 ) -> None:
     await asyncio.to_thread(cluster.play, lambda present: read_logged(present, "before"))
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
-    told = asyncio.Event()
-    with call_when_logged("driver | before", told.set):
+    logged = asyncio.Event()
+    with call_when_logged("driver | before", logged.set):
         task = asyncio.create_task(first_event(build_trigger(application)))
-        await asyncio.wait_for(told.wait(), 60)
+        await asyncio.wait_for(logged.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.mark.parametrize(("streams", "told"), [("0", "0 driver logs"), ("1", "driver | ")])
+@pytest.mark.parametrize(("streams", "logged"), [("0", "0 driver logs"), ("1", "driver | ")])
 async def test_the_number_of_streams_is_configured(
     cluster: Cluster,
     application: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     streams: str,
-    told: str,
+    logged: str,
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", streams)
     await asyncio.to_thread(cluster.play, lambda present: read_logged(present, "line"))
     seen = asyncio.Event()
-    with call_when_logged(told, seen.set):
+    with call_when_logged(logged, seen.set):
         task = asyncio.create_task(first_event(build_trigger(application)))
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()

@@ -195,7 +195,7 @@ async def test_kill_during_submission_deletes_submitted_application(
     assert cluster.applications() == []
 
 
-@pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
+@pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["delete_on_kill is off", "fired"])
 async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
