@@ -32,7 +32,7 @@ from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
-from tests.core.stage import JsonObject, complete_story, pod_status
+from tests.core.stage import JsonObject, build_pod_status, complete_story
 
 _DEADLINE = 60.0
 _RESTART = "ScheduledToRestart"
@@ -248,7 +248,7 @@ class ScenarioPlayer:
 
     def _write_pod_status(self, name: str, story: JsonObject) -> None:
         pod = self._cluster.store.get(PODS, self._application.namespace, name)
-        self._cluster.resources.set_pod_status(self._application.namespace, name, pod_status(pod, story))
+        self._cluster.resources.set_pod_status(self._application.namespace, name, build_pod_status(pod, story))
 
 
 def create_pod(cluster: Cluster, name: str, labels: JsonObject, owner: JsonObject, container: str) -> None:

@@ -37,7 +37,7 @@ from tests.builders import NOW, application, seconds, status_at
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_MOST_DECISIONS = 3  # the first one, one after a live read, one after a creation
+_MAX_DECISIONS = 3  # the first one, one after a live read, one after a creation
 
 
 class World(Protocol):
@@ -85,7 +85,7 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
     driver: DriverObservation = Present(cached) if cached else Unconfirmed()
     observed = Observed(driver, tuple(world.list_executors(application)))
     decisions: list[Decision] = []
-    for _ in range(_MOST_DECISIONS):
+    for _ in range(_MAX_DECISIONS):
         decision = decide(application, observed, settings, now)
         decisions.append(decision)
         if ConfirmAbsence() in decision.actions:
@@ -139,7 +139,7 @@ def decide_once(
     return decide(resource, Observed(driver=driver or Unconfirmed(), **observed), Settings(), NOW + seconds(after))
 
 
-def application_at(state: ApplicationState, **modifiers: Any) -> SparkApplication:
+def build_application_in_state(state: ApplicationState, **modifiers: Any) -> SparkApplication:
     """An application in `state`, reached by some legal way."""
     return application(status=status_at(state), **modifiers)
 

@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.decision import Settings
-from tests.core.stage import JsonObject, Key, Stage, complete_story, pod_status
+from tests.core.stage import JsonObject, Key, Stage, build_pod_status, complete_story
 from tests.core.stage_controller import StageController
 
 FOLDER = Path(__file__).parents[1] / "golden" / "traces"
-_PATIENCE_SECONDS = 25
-_QUIET_SECONDS = 2
+_WAIT_TIMEOUT_SECONDS = 25
+_SETTLE_SECONDS = 2
 _SECOND = timedelta(seconds=1)
 
 
@@ -23,7 +23,7 @@ class StepFailed(AssertionError):
     """What a step waits for did not come."""
 
 
-def scenarios() -> list[str]:
+def list_scenarios() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
@@ -33,7 +33,7 @@ def read_scenario(name: str) -> JsonObject:
 
 
 @dataclass
-class Course:
+class ApplicationTrace:
     """What became of one application: every entry of its history as it was first written, and its last form."""
 
     document: JsonObject
@@ -49,7 +49,7 @@ class Course:
     def times(self) -> list[datetime]:
         return [datetime.fromisoformat(entry["lastTransitionTime"]) for _, entry in sorted(self.entries.items())]
 
-    def take(self, document: JsonObject) -> None:
+    def record(self, document: JsonObject) -> None:
         self.document = deepcopy(document)
         status = document.get("status") or {}
         for part in (status.get("previousAttemptSummary") or {}, status):
@@ -75,59 +75,59 @@ class Scenario:
         self._drivers: dict[str, Key] = {}
         self._used: set[str] = set()
         self._executors: set[Key] = set()
-        self.applications: dict[str, Course] = {}
+        self.applications: dict[str, ApplicationTrace] = {}
 
     def play(self) -> "Scenario":
         self._controller.start()
         for resource in self._script["resources"]:
             document = deepcopy(resource)
-            document["metadata"]["namespace"] = self._namespace(document["metadata"].get("namespace"))
+            document["metadata"]["namespace"] = self._build_namespace(document["metadata"].get("namespace"))
             self._stage.create(document)
         for step in self._script["steps"]:
             ((word, argument),) = step.items()
             getattr(self, f"_step_{word}")(argument if isinstance(argument, dict) else {"it": argument})
-        self._stage.advance(_QUIET_SECONDS)
+        self._stage.advance(_SETTLE_SECONDS)
         return self
 
     @property
     def created(self) -> list[str]:
         """Every object that the controller has created, executors and applications aside."""
-        return sorted(self._label(key) for key in self._stage.created if self._is_a_child(key))
+        return sorted(self._format_label(key) for key in self._stage.created if self._is_child(key))
 
     @property
     def left(self) -> list[str]:
         """Those that still exist."""
-        return sorted(self._label(key) for key in self._stage.objects if self._is_a_child(key))
+        return sorted(self._format_label(key) for key in self._stage.objects if self._is_child(key))
 
-    def _is_a_child(self, key: Key) -> bool:
+    def _is_child(self, key: Key) -> bool:
         return key.kind != "SparkApplication" and key not in self._executors
 
-    def _label(self, key: Key) -> str:
+    def _format_label(self, key: Key) -> str:
         extra = key.namespace.removeprefix(self._prefix).removeprefix("-")
         return "/".join(part for part in (key.kind, extra, key.name) if part)
 
-    def _namespace(self, extra: str | None) -> str:
+    def _build_namespace(self, extra: str | None) -> str:
         return f"{self._prefix}-{extra}" if extra else self._prefix
 
     def _watch(self, key: Key, document: JsonObject) -> None:
         if key.kind == "SparkApplication":
-            label = self._label(key).removeprefix("SparkApplication/")
-            course = self.applications.setdefault(label, Course(document))
-            course.take(document)
-            course.exists = key in self._stage.objects
+            label = self._format_label(key).removeprefix("SparkApplication/")
+            trace = self.applications.setdefault(label, ApplicationTrace(document))
+            trace.record(document)
+            trace.exists = key in self._stage.objects
         self._controlled(key, document)
 
-    def _application(self, argument: JsonObject) -> Key:
+    def _find_application(self, argument: JsonObject) -> Key:
         label: str = argument.get("app", next(iter(self.applications)))
         extra, _, name = label.rpartition("/")
-        return Key("SparkApplication", self._namespace(extra), name)
+        return Key("SparkApplication", self._build_namespace(extra), name)
 
-    def _course(self, argument: JsonObject) -> Course:
+    def _find_trace(self, argument: JsonObject) -> ApplicationTrace:
         return self.applications[argument.get("app", next(iter(self.applications)))]
 
-    def _await(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
-        if not self._stage.advance(argument.get("timeout", _PATIENCE_SECONDS), until):
-            states = {label: course.states for label, course in self.applications.items()}
+    def _wait_for(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
+        if not self._stage.advance(argument.get("timeout", _WAIT_TIMEOUT_SECONDS), until):
+            states = {label: trace.states for label, trace in self.applications.items()}
             raise StepFailed(f"{what} did not come; states so far: {states}")
 
     def _step_sleep(self, argument: JsonObject) -> None:
@@ -136,23 +136,23 @@ class Scenario:
     def _step_wait_state(self, argument: JsonObject) -> None:
         wanted = argument.get("state", argument.get("it"))
         wanted = wanted if isinstance(wanted, list) else [wanted]
-        course = self._course(argument)
+        trace = self._find_trace(argument)
 
-        def came() -> bool:
-            for position, state in enumerate(course.states[course.waited_for :], course.waited_for):
+        def consume_state() -> bool:
+            for position, state in enumerate(trace.states[trace.waited_for :], trace.waited_for):
                 if state in wanted:
-                    course.waited_for = position + 1
+                    trace.waited_for = position + 1
                     return True
             return False
 
-        self._await(" or ".join(wanted), argument, came)
+        self._wait_for(" or ".join(wanted), argument, consume_state)
 
     def _step_wait_driver(self, argument: JsonObject) -> None:
-        application = self._application(argument)
+        application = self._find_application(argument)
 
-        def came() -> bool:
+        def claim_driver() -> bool:
             uid = self._stage.objects[application]["metadata"]["uid"]
-            for key in self._stage.owned_by(uid):
+            for key in self._stage.list_owned(uid):
                 metadata = self._stage.objects[key]["metadata"]
                 if key.kind == "Pod" and metadata["uid"] not in self._used and "deletionTimestamp" not in metadata:
                     self._used.add(metadata["uid"])
@@ -160,18 +160,18 @@ class Scenario:
                     return True
             return False
 
-        self._await("a new driver", argument, came)
+        self._wait_for("a new driver", argument, claim_driver)
 
     def _step_wait_gone(self, argument: JsonObject) -> None:
-        application = self._application(argument)
-        self._await("the application's end", argument, lambda: application not in self._stage.objects)
+        application = self._find_application(argument)
+        self._wait_for("the application's end", argument, lambda: application not in self._stage.objects)
 
     def _step_driver(self, argument: JsonObject) -> None:
         story = argument.get("it", argument)
-        self._set_pod(self._drivers[self._application(argument).namespace], complete_story(story))
+        self._set_pod(self._drivers[self._find_application(argument).namespace], complete_story(story))
 
     def _step_executors(self, argument: JsonObject) -> None:
-        driver = self._stage.objects[self._drivers[self._application(argument).namespace]]
+        driver = self._stage.objects[self._drivers[self._find_application(argument).namespace]]
         first = len(self._executors) + 1
         for number in range(first, first + argument["create"]):
             metadata = {
@@ -190,24 +190,24 @@ class Scenario:
         pod = self._stage.objects[key]
         if story.get("scheduled", True):
             pod["spec"]["nodeName"] = "node"
-        pod["status"] = pod_status(pod, story)
+        pod["status"] = build_pod_status(pod, story)
         self._stage.notify(key)
 
     def _step_delete_driver(self, argument: JsonObject) -> None:
-        key = self._drivers[self._application({}).namespace]
+        key = self._drivers[self._find_application({}).namespace]
         self._stage.delete(key, grace=0 if argument["it"] == "force" else None)
 
     def _step_stuck(self, argument: JsonObject) -> None:
         self._stage.stuck = argument["it"]
 
     def _step_patch(self, argument: JsonObject) -> None:
-        key = self._application(argument)
+        key = self._find_application(argument)
         document = self._stage.objects[key]
-        document["spec"] = _merged(document["spec"], argument["patch"]["spec"])
+        document["spec"] = _apply_merge_patch(document["spec"], argument["patch"]["spec"])
         self._stage.notify(key)
 
     def _step_delete(self, argument: JsonObject) -> None:
-        self._stage.delete(self._application(argument), propagation=argument.get("propagation", "Background"))
+        self._stage.delete(self._find_application(argument), propagation=argument.get("propagation", "Background"))
 
     def _step_controller(self, argument: JsonObject) -> None:
         if argument["it"] in ("stop", "restart"):
@@ -216,9 +216,9 @@ class Scenario:
             self._controller.start()
 
 
-def _merged(value: Any, patch: Any) -> Any:
+def _apply_merge_patch(value: Any, patch: Any) -> Any:
     """`value` after the merge patch `patch`."""
     if not isinstance(patch, dict):
         return patch
     base = value if isinstance(value, dict) else {}
-    return base | {key: _merged(base.get(key), each) for key, each in patch.items()}
+    return base | {key: _apply_merge_patch(base.get(key), each) for key, each in patch.items()}

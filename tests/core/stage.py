@@ -56,14 +56,14 @@ class Stage:
         self._numbers = itertools.count(1)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
-        heapq.heappush(self._due, (self.due_in(seconds), next(self._numbers), call))
+        heapq.heappush(self._due, (self.compute_due_time(seconds), next(self._numbers), call))
 
-    def due_in(self, seconds: float) -> datetime:
+    def compute_due_time(self, seconds: float) -> datetime:
         return self.now + timedelta(seconds=seconds)
 
     def advance(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
         """Let `seconds` pass, or less if `until` becomes true; return whether it has."""
-        end = self.due_in(seconds)
+        end = self.compute_due_time(seconds)
         while not until():
             if not self._due or self._due[0][0] > end:
                 self.now = end
@@ -105,11 +105,11 @@ class Stage:
         metadata = document["metadata"]
         if propagation == "Foreground":
             metadata["finalizers"] = [*metadata.get("finalizers", []), _FOREGROUND]
-            self.call_later(_COLLECTOR_DELAY, lambda: self._collect_foreground(key, metadata["uid"]))
-        seconds = 0 if grace == 0 or not _is_running_somewhere(document) else _GRACE_SECONDS
+            self.call_later(_COLLECTOR_DELAY, lambda: self._delete_in_foreground(key, metadata["uid"]))
+        seconds = 0 if grace == 0 or not _needs_kubelet(document) else _GRACE_SECONDS
         already = "deletionTimestamp" in metadata
         if not already:
-            metadata["deletionTimestamp"] = self.due_in(seconds).isoformat()
+            metadata["deletionTimestamp"] = self.compute_due_time(seconds).isoformat()
             if key.kind == "Pod":
                 metadata["deletionGracePeriodSeconds"] = seconds
         if seconds == 0 and not metadata.get("finalizers"):
@@ -125,32 +125,32 @@ class Stage:
         if document is None:
             return
         self.on_change(key, document)
-        self.call_later(_COLLECTOR_DELAY, lambda: self._collect(document["metadata"]["uid"]))
+        self.call_later(_COLLECTOR_DELAY, lambda: self._delete_dependents(document["metadata"]["uid"]))
 
-    def owned_by(self, uid: str) -> list[Key]:
+    def list_owned(self, uid: str) -> list[Key]:
         return [
             key
             for key, document in self.objects.items()
             if any(reference["uid"] == uid for reference in document["metadata"].get("ownerReferences", ()))
         ]
 
-    def _has(self, key: Key, uid: str) -> bool:
+    def _has_object(self, key: Key, uid: str) -> bool:
         return key in self.objects and self.objects[key]["metadata"]["uid"] == uid
 
-    def _collect(self, uid: str) -> None:
-        for key in self.owned_by(uid):
+    def _delete_dependents(self, uid: str) -> None:
+        for key in self.list_owned(uid):
             self.delete(key)
 
-    def _collect_foreground(self, key: Key, uid: str) -> None:
-        if not self._has(key, uid):
+    def _delete_in_foreground(self, key: Key, uid: str) -> None:
+        if not self._has_object(key, uid):
             return
         metadata = self.objects[key]["metadata"]
-        dependents = self.owned_by(uid)
+        dependents = self.list_owned(uid)
         for dependent in dependents:
             if "deletionTimestamp" not in self.objects[dependent]["metadata"]:
                 self.delete(dependent, propagation="Foreground")
         if dependents:
-            self.call_later(_COLLECTOR_DELAY, lambda: self._collect_foreground(key, uid))
+            self.call_later(_COLLECTOR_DELAY, lambda: self._delete_in_foreground(key, uid))
             return
         metadata["finalizers"] = [each for each in metadata["finalizers"] if each != _FOREGROUND]
         if key.kind != "Pod" or not metadata["deletionGracePeriodSeconds"]:
@@ -159,14 +159,14 @@ class Stage:
                 self.remove(key)
 
     def _terminate(self, key: Key, uid: str) -> None:
-        if not self._has(key, uid):
+        if not self._has_object(key, uid):
             return
         if self.stuck:
             self.call_later(_KUBELET_DELAY, lambda: self._terminate(key, uid))
             return
         pod = self.objects[key]
         if pod["status"]["phase"] == "Running":
-            pod["status"] = pod_status(pod, {"phase": "Failed", "default": {"state": "terminated", "exit": 143}})
+            pod["status"] = build_pod_status(pod, {"phase": "Failed", "default": {"state": "terminated", "exit": 143}})
             self.on_change(key, pod)
             self.call_later(_KUBELET_REMOVAL_DELAY, lambda: self._terminate(key, uid))
         elif pod["metadata"].get("finalizers"):
@@ -175,7 +175,7 @@ class Stage:
             self.remove(key)
 
 
-def _is_running_somewhere(document: JsonObject) -> bool:
+def _needs_kubelet(document: JsonObject) -> bool:
     """Whether `document` is a pod that a kubelet must stop: bound to a node and not terminated."""
     bound = document["kind"] == "Pod" and bool(document["spec"].get("nodeName"))
     return bound and document["status"]["phase"] in ("Pending", "Running")
@@ -201,7 +201,7 @@ def complete_story(story: str | JsonObject) -> JsonObject:
     return {**_STORIES.get(story.get("as", ""), {}), **{k: v for k, v in story.items() if k not in ("as", "app")}}
 
 
-def pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
+def build_pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
     """Return the status that a kubelet writes: each container has the story's default state or its own."""
     phase, ready = story["phase"], story.get("ready", False)
     conditions = [{"type": "PodScheduled", "status": str(story.get("scheduled", True))}]
@@ -217,12 +217,12 @@ def pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
         }[phase]
     )
     statuses = [
-        _container_status(container["name"], default | story.get("containers", {}).get(container["name"], {}))
+        _build_container_status(container["name"], default | story.get("containers", {}).get(container["name"], {}))
         for container in pod["spec"]["containers"]
     ]
     ended = {"state": "terminated", "exit": 0}
     init = [
-        _container_status(container["name"], story.get("init", {}).get(container["name"], ended))
+        _build_container_status(container["name"], story.get("init", {}).get(container["name"], ended))
         for container in pod["spec"].get("initContainers") or []
     ]
     conditions.append({"type": "Ready", "status": str(ready)})
@@ -236,13 +236,13 @@ def pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
     }
 
 
-def _container_status(name: str, told: JsonObject) -> JsonObject:
-    code = told.get("exit", 0)
+def _build_container_status(name: str, container_story: JsonObject) -> JsonObject:
+    code = container_story.get("exit", 0)
     state = {
         "running": {"running": {}},
         "waiting": {"waiting": {"reason": "ContainerCreating"}},
         "terminated": {
-            "terminated": {"exitCode": code, "reason": told.get("reason", "Error" if code else "Completed")}
+            "terminated": {"exitCode": code, "reason": container_story.get("reason", "Error" if code else "Completed")}
         },
-    }[told["state"]]
-    return {"name": name, "ready": told.get("ready", False), "restartCount": 0, "state": state}
+    }[container_story["state"]]
+    return {"name": name, "ready": container_story.get("ready", False), "restartCount": 0, "state": state}

@@ -29,7 +29,7 @@ class StageController:
         self._settings = settings
         self._running = False
         self._due: dict[Key, datetime] = {}
-        stage.on_change = self._notice
+        stage.on_change = self._handle_change
 
     def start(self) -> None:
         self._running = True
@@ -41,7 +41,7 @@ class StageController:
         self._running = False
         self._due.clear()
 
-    def _notice(self, key: Key, document: JsonObject) -> None:
+    def _handle_change(self, key: Key, document: JsonObject) -> None:
         labels = document["metadata"].get("labels") or {}
         name = key.name if key.kind == "SparkApplication" else labels.get(LABEL_APPLICATION_NAME)
         if self._running and name and key.kind in ("SparkApplication", "Pod"):
@@ -53,7 +53,7 @@ class StageController:
                 del self._due[key]
                 self._reconcile(key)
 
-        due = self._stage.due_in(seconds)
+        due = self._stage.compute_due_time(seconds)
         self._stage.call_later(seconds, run)
         self._due[key] = min(due, self._due.get(key, due))
 
@@ -124,7 +124,7 @@ class StageController:
             self._stage.notify(key)
 
     def _list_pods(self, owner_uid: str) -> list[JsonObject]:
-        return [self._stage.objects[key] for key in self._stage.owned_by(owner_uid) if key.kind == "Pod"]
+        return [self._stage.objects[key] for key in self._stage.list_owned(owner_uid) if key.kind == "Pod"]
 
     def _build(self, application: SparkApplication, attempt_id: int) -> AttemptResources:
         return build_attempt(application, attempt_id, self._settings.operator_name)

@@ -30,7 +30,7 @@ from tests.builders import (
     status_at,
     status_in,
 )
-from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -127,7 +127,7 @@ def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(a
 
 
 def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
-    decision = decide_once(application_at(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
+    decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
     assert decision.status is not None
     assert states_of(decision.status) == [
         S.SUBMITTED,
@@ -154,7 +154,7 @@ def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
 def test_an_application_follows_its_driver(
     state: ApplicationState, story: str, expected: ApplicationState | None
 ) -> None:
-    assert get_entered_state(decide_once(application_at(state), Present(driver_pod(story)))) is expected
+    assert get_entered_state(decide_once(build_application_in_state(state), Present(driver_pod(story)))) is expected
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
@@ -171,7 +171,7 @@ def test_an_application_follows_its_driver(
 def test_a_driver_that_ends_is_judged_once_in_every_state(
     state: ApplicationState, story: str, modifiers: dict[str, Any], expected: ApplicationState
 ) -> None:
-    resource = application_at(state)
+    resource = build_application_in_state(state)
     assert resource.status is not None
     decision = decide_once(resource, Present(driver_pod(story, **modifiers)))
     assert decision.status is not None
@@ -180,39 +180,41 @@ def test_a_driver_that_ends_is_judged_once_in_every_state(
 
 
 def test_a_failure_records_the_driver_status() -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
     assert decision.status is not None
     assert decision.status.current_state.last_observed_driver_status == driver_pod("killed")["status"]
 
 
 def test_the_named_container_alone_is_judged() -> None:
-    resource = application_at(S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER})
+    resource = build_application_in_state(
+        S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER}
+    )
     seen = pod("Running", container(), container("side", exit_code=1))
     assert get_entered_state(decide_once(resource, Present(seen))) is None
-    assert get_entered_state(decide_once(application_at(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
+    assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_is_gone_has_failed(state: ApplicationState) -> None:
-    decision = decide_once(application_at(state), Absent())
+    decision = decide_once(build_application_in_state(state), Absent())
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_LOST
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_is_not_in_the_cache_is_looked_for(state: ApplicationState) -> None:
-    assert decide_once(application_at(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
+    assert decide_once(build_application_in_state(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
 
 
 def test_a_driver_that_was_just_requested_is_given_time_to_appear() -> None:
-    decision = decide_once(application_at(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
+    decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
     assert (decision.actions, decision.status) == ((), None)
     assert decision.requeue_after == seconds(10)
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
 def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationState) -> None:
-    assert decide_once(application_at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
+    assert decide_once(build_application_in_state(state), Unconfirmed()).actions == (ConfirmAbsence(),)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationS
 def test_a_starting_state_times_out_just_after_its_limit(
     state: ApplicationState, story: str, name: str, expected: ApplicationState
 ) -> None:
-    resource = application_at(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
+    resource = build_application_in_state(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
     driver = Present(driver_pod(story))
     waiting = decide_once(resource, driver, after=89)
     assert get_entered_state(waiting) is None
@@ -242,7 +244,8 @@ def test_a_starting_state_times_out_just_after_its_limit(
 
 def test_a_state_without_a_timeout_is_looked_at_regularly() -> None:
     decision = decide_once(
-        application_at(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}), Present(driver_pod("pending"))
+        build_application_in_state(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}),
+        Present(driver_pod("pending")),
     )
     assert decision.requeue_after == Settings().reconcile_interval
 
@@ -323,12 +326,12 @@ def test_every_state_says_why_it_was_entered(trim: bool) -> None:
 @pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
 def test_every_move_is_followed_by_another_look(state: ApplicationState, driver: Absent | Present) -> None:
     for deleted in (False, True):
-        decision = decide_once(application_at(state, deleted=deleted), driver, create_outcome=Created())
+        decision = decide_once(build_application_in_state(state, deleted=deleted), driver, create_outcome=Created())
         assert (decision.requeue_after == timedelta(0)) or decision.status is None
 
 
 def test_the_end_of_a_driver_is_judged_before_executors_are_counted() -> None:
-    resource = application_at(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
+    resource = build_application_in_state(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
     assert (
         get_entered_state(decide_once(resource, Present(driver_pod("ready"))))
         is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
@@ -344,7 +347,7 @@ def test_a_controller_that_was_away_finds_a_driver_that_has_ended() -> None:
 
 
 def test_a_decision_is_the_same_however_often_it_is_made() -> None:
-    resource = application_at(S.RUNNING_HEALTHY)
+    resource = build_application_in_state(S.RUNNING_HEALTHY)
     first, second = (decide_once(resource, Present(driver_pod("failed"))) for _ in range(2))
     assert first == second
 

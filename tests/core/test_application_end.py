@@ -30,7 +30,7 @@ from tests.builders import (
     seconds,
     status_at,
 )
-from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -50,7 +50,9 @@ def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState
         "Never": False,
     }[word]
     keeps = {"Always": True, "OnFailure": state is not S.SUCCEEDED, "Never": False}[retain]
-    resource = application_at(state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain})
+    resource = build_application_in_state(
+        state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain}
+    )
     if restarts:
         expected = S.SCHEDULED_TO_RESTART
     else:
@@ -60,7 +62,7 @@ def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState
 
 @pytest.mark.parametrize("policy", ["Always", "Never"])
 def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
-    resource = application_at(S.FAILED, restart={"restartPolicy": policy})
+    resource = build_application_in_state(S.FAILED, restart={"restartPolicy": policy})
     for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
         decision = decide_once(resource, driver)
         assert decision.status is None
@@ -68,7 +70,7 @@ def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
 
 
 def test_a_kept_driver_is_not_touched() -> None:
-    resource = application_at(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
+    resource = build_application_in_state(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
     decision = decide_once(resource, Present(driver_pod("failed")))
     assert decision.actions == ()
     assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
@@ -115,7 +117,7 @@ def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted() -> No
 
 
 def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
-    decision = decide_once(application_at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
+    decision = decide_once(build_application_in_state(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
 
@@ -145,7 +147,7 @@ def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted() 
 
 
 def test_an_application_is_deleted_a_time_to_live_after_its_stop() -> None:
-    resource = application_at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
+    resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
     assert decide_once(resource, after=3).requeue_after == timedelta.resolution
     assert decide_once(resource, after=4).actions == (DeleteApplication(),)
 
@@ -157,12 +159,12 @@ def test_the_time_to_live_counts_from_the_stop_not_from_the_release() -> None:
 
 
 def test_a_long_wait_is_cut_to_one_that_fits_every_timer() -> None:
-    resource = application_at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
+    resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
     assert decide_once(resource).requeue_after == timedelta(days=1)
 
 
 def test_without_a_time_to_live_an_application_stays() -> None:
-    decision = decide_once(application_at(S.RESOURCE_RELEASED), after=1e9)
+    decision = decide_once(build_application_in_state(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
@@ -171,13 +173,13 @@ def test_without_a_time_to_live_an_application_stays() -> None:
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 def test_without_the_finalizer_nothing_but_adding_it_happens(state: ApplicationState) -> None:
-    decision = decide_once(application_at(state, finalizer=False), Absent())
+    decision = decide_once(build_application_in_state(state, finalizer=False), Absent())
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
 
 
 def test_a_released_application_needs_no_finalizer() -> None:
-    assert decide_once(application_at(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
+    assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
@@ -193,7 +195,7 @@ def test_a_released_application_needs_no_finalizer() -> None:
 def test_deletion_from_every_state(
     state: ApplicationState, driver: Absent | Present | Unconfirmed, actions: tuple[Action, ...]
 ) -> None:
-    decision = decide_once(application_at(state, deleted=True), driver)
+    decision = decide_once(build_application_in_state(state, deleted=True), driver)
     if state in INITIALIZING | {S.SCHEDULING_FAILURE} and DeleteDriver(0) in actions:
         actions = (DeleteAttemptResources(0), DeleteDriver(0))
     if isinstance(driver, Absent):
@@ -205,11 +207,11 @@ def test_deletion_from_every_state(
 
 
 def test_a_deleted_application_goes_once_its_resources_are_released() -> None:
-    assert decide_once(application_at(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
+    assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
 
 
 def test_a_deleted_application_without_our_finalizer_is_left_to_others() -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
@@ -243,7 +245,7 @@ def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after: int, 
 def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over() -> None:
     # That it is gone is an event; nothing else about it changes with time.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
-    resource = application_at(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
+    resource = build_application_in_state(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
     assert decide_once(resource, driver, after=100).requeue_after == seconds(230)
 
 
@@ -255,5 +257,5 @@ def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace() -> None:
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
 def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis: int, again: float) -> None:
-    resource = application_at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
+    resource = build_application_in_state(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
     assert decide_once(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)

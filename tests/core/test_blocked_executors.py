@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import NOW, application_document, container, driver_pod, executors, held_up_executor, seconds
-from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -16,7 +16,7 @@ STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContaine
 
 @pytest.mark.parametrize("waiting", STUCK)
 def test_executors_that_can_never_start_end_an_application_that_asks_for_no_number_of_them(waiting: str) -> None:
-    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
+    resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     seen = [held_up_executor("exec-2", waiting=waiting, created=NOW + seconds(9)), held_up_executor(waiting=waiting)]
     driver = Present(driver_pod("ready"))
     early = decide_once(resource, driver, after=89, executors=seen)
@@ -46,7 +46,7 @@ def test_executors_that_can_never_start_end_an_application_that_asks_for_no_numb
     ],
 )
 def test_an_application_goes_on_while_an_executor_may_still_start(seen: list[dict[str, Any]], limit: int) -> None:
-    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
+    resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
     decision = decide_once(resource, Present(driver_pod("ready")), after=950, executors=seen)
     assert get_entered_state(decision) is None
     assert decision.requeue_after is not None
@@ -63,7 +63,7 @@ def test_an_application_whose_executors_cannot_start_ends_without_an_event() -> 
 
 
 def test_too_few_executors_say_what_one_of_them_waits_for() -> None:
-    resource = application_at(
+    resource = build_application_in_state(
         S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2}
     )
     decision = decide_once(resource, Present(driver_pod("ready")), after=91, executors=[held_up_executor()])
@@ -90,7 +90,7 @@ def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted() ->
 def test_an_executor_of_unknown_age_is_as_old_as_the_state() -> None:
     seen = held_up_executor()
     del seen["metadata"]["creationTimestamp"]
-    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
+    resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     driver = Present(driver_pod("ready"))
     assert get_entered_state(decide_once(resource, driver, after=90, executors=[seen])) is None
     assert get_entered_state(decide_once(resource, driver, after=91, executors=[seen])) is S.EXECUTORS_START_TIMED_OUT

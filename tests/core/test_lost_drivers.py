@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
 from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
-from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -33,7 +33,7 @@ def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason:
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state: ApplicationState) -> None:
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
-    decision = decide_once(application_at(state, timeouts=UNLIMITED), deleted, after=300)
+    decision = decide_once(build_application_in_state(state, timeouts=UNLIMITED), deleted, after=300)
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message == (
@@ -58,14 +58,14 @@ def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state
 def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(
     grace: int, own: int, after: int, over: bool
 ) -> None:
-    resource = application_at(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
+    resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
     assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is over
 
 
 def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
     deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
-    decision = decide_once(application_at(S.RUNNING_HEALTHY), deleted, after=10_000)
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), deleted, after=10_000)
     assert (get_entered_state(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
 
 
@@ -78,7 +78,7 @@ def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
     ],
 )
 def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: ApplicationState, seen: Present) -> None:
-    resource = application_at(state, timeouts=UNLIMITED)
+    resource = build_application_in_state(state, timeouts=UNLIMITED)
     assert get_entered_state(decide_once(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
     decision = decide_once(resource, seen, after=300)
     assert (get_entered_state(decision), decision.reason) == (S.FAILED, reasons.DRIVER_INTERRUPTED)
@@ -94,7 +94,7 @@ def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: Applica
     ],
 )
 def test_a_driver_that_may_only_be_unready_is_left_alone(seen: Present) -> None:
-    assert get_entered_state(decide_once(application_at(S.RUNNING_HEALTHY), seen, after=10_000)) is None
+    assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), seen, after=10_000)) is None
 
 
 def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
@@ -110,7 +110,7 @@ def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
 
 
 def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced() -> None:
-    decision = decide_once(application_at(S.FAILED), lost(), after=10_000)
+    decision = decide_once(build_application_in_state(S.FAILED), lost(), after=10_000)
     assert decision.actions == (DeleteDriver(0),)
 
 

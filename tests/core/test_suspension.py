@@ -18,7 +18,7 @@ from tests.builders import (
     seconds,
     status_at,
 )
-from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -83,7 +83,7 @@ def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_no
 
 
 def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
     assert decision.status is not None
     marked = application(status=decision.status, suspend=True)
@@ -91,12 +91,14 @@ def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
 
 
 def test_a_driver_that_ended_before_it_was_suspended_is_judged() -> None:
-    resource = application_at(S.RUNNING_HEALTHY, suspend=True)
+    resource = build_application_in_state(S.RUNNING_HEALTHY, suspend=True)
     assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
 def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
+    decision = decide_once(
+        build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW))
+    )
     assert (get_entered_state(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
 
 

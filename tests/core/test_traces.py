@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.scenario import Course, Scenario, read_scenario, scenarios
+from tests.core.scenario import ApplicationTrace, Scenario, list_scenarios, read_scenario
 from tests.differences import traced_differences
 
 _ABSENT = "absent"
@@ -17,7 +17,7 @@ _WAITED_FOR_IN = ("ScheduledToRestart",)
 _WAITED_FOR_UNTIL = ("DriverStartTimedOut", "DriverReadyTimedOut", "ExecutorsStartTimedOut")
 
 
-@pytest.mark.parametrize("name", scenarios())
+@pytest.mark.parametrize("name", list_scenarios())
 def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(name: str) -> None:
     script = read_scenario(name)
     played = Scenario(script).play()
@@ -31,7 +31,7 @@ def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_dow
 
 
 def _timed() -> list[str]:
-    return [name for name in scenarios() if not any("controller" in step for step in read_scenario(name)["steps"])]
+    return [name for name in list_scenarios() if not any("controller" in step for step in read_scenario(name)["steps"])]
 
 
 @pytest.mark.parametrize("name", _timed())
@@ -78,7 +78,7 @@ def _played_facts(played: Scenario) -> dict[str, Any]:
     return facts | _object_facts(played.created, played.left)
 
 
-def _course_facts(name: str, course: Course) -> dict[str, Any]:
+def _course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
     status = course.document["status"]
     current, previous = status["currentAttemptSummary"], status.get("previousAttemptSummary")
     observed = {

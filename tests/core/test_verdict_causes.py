@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind
 from tests.builders import NOW, container, driver_pod, held_up_executor, pod, seconds
-from tests.core.harness import application_at, decide_once
+from tests.core.harness import build_application_in_state, decide_once
 from tests.core.test_verdict import judged, judged_end
 
 S = ApplicationState
@@ -72,7 +72,9 @@ def test_a_container_that_was_restarted_after_a_good_end_says_no_more_than_that(
 
 
 def test_the_state_says_how_a_restarted_container_had_ended() -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY), Present(pod("Running", restarted(out_of_memory()))))
+    decision = decide_once(
+        build_application_in_state(S.RUNNING_HEALTHY), Present(pod("Running", restarted(out_of_memory())))
+    )
     assert decision.message == (
         "Container spark-kubernetes-driver of the driver was restarted after it had ended with exit code 137 "
         "(OOMKilled): its Spark context is lost."
@@ -124,7 +126,7 @@ def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, a
     ],
 )
 def test_the_state_of_a_driver_that_was_taken_away_says_so(seen: dict[str, Any], begins: str) -> None:
-    decision = decide_once(application_at(S.RUNNING_HEALTHY), Present(seen))
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(seen))
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message.startswith(begins)
 
@@ -171,7 +173,7 @@ def test_what_the_apache_operator_refuses_is_told_by_its_words(message: str) -> 
 def test_executors_that_no_node_takes_are_told_in_the_schedulers_words() -> None:
     full = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
     waiting = [pod("Pending", name="exec-1", conditions=[full]), pod("Pending", name="exec-2")]
-    resource = application_at(S.DRIVER_READY, instances={"initExecutors": 2})
+    resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
     decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=tuple(waiting))
     assert decision.status is not None
     assert decision.message.endswith(
@@ -183,7 +185,7 @@ def test_executors_that_no_node_takes_are_told_in_the_schedulers_words() -> None
 
 def test_the_oldest_of_several_executors_that_cannot_start_is_told() -> None:
     stuck = tuple(held_up_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
-    resource = application_at(S.DRIVER_READY, instances={"initExecutors": 2})
+    resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
     decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=stuck)
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in decision.message
 
@@ -205,7 +207,7 @@ def test_a_driver_that_no_node_takes_needs_other_nodes_or_less() -> None:
     ids=["scheduled", "mute"],
 )
 def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(condition: dict[str, str]) -> None:
-    resource = application_at(S.DRIVER_READY, instances={"initExecutors": 2})
+    resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
     waiting = (pod("Pending", name="exec-1", conditions=[condition]),)
     decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=waiting)
     assert decision.message.endswith("executorStartTimeoutMillis).")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from docs import list_differences
-from tests.core.scenario import scenarios
+from tests.core.scenario import list_scenarios
 from tests.differences import differences
 
 REPOSITORY = Path(__file__).parents[2]
@@ -43,4 +43,4 @@ def test_named_test_exists(name: str) -> None:
 
 def test_named_scenario_is_recorded() -> None:
     named = {trace["scenario"] for entry in differences() for trace in entry.get("traces", ())}
-    assert {name for name in named - {"*"} if "cluster" not in name} <= set(scenarios())
+    assert {name for name in named - {"*"} if "cluster" not in name} <= set(list_scenarios())
