@@ -43,7 +43,7 @@ ROUTE = {
 }
 
 
-def states_of(status: ApplicationStatus) -> list[ApplicationState]:
+def list_states(status: ApplicationStatus) -> list[ApplicationState]:
     records = status.state_transition_history.values()
     return [record.current_state_summary for record in records if isinstance(record, StateRecord)]
 
@@ -56,13 +56,13 @@ def test_every_state_has_rules() -> None:
 
 
 @pytest.mark.parametrize("status", [None, status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
-def test_a_submitted_application_is_created(status: ApplicationStatus | None) -> None:
+def test_submitted_application_creates_attempt(status: ApplicationStatus | None) -> None:
     decision = decide_once(application(status=status))
     assert (decision.reason, decision.actions) == (reasons.ATTEMPT_DUE, (CreateAttempt(0),))
     assert decision.requeue_after == timedelta(0)
 
 
-def test_a_created_application_has_its_driver_requested() -> None:
+def test_successful_creation_enters_driver_requested() -> None:
     decision = decide_once(application(), create_outcome=Created())
     assert get_entered_state(decision) is S.DRIVER_REQUESTED
     assert decision.reason == reasons.DRIVER_REQUESTED
@@ -72,14 +72,14 @@ def test_a_created_application_has_its_driver_requested() -> None:
     assert (first.current_state_summary, first.last_transition_time) == (S.SUBMITTED, NOW)
 
 
-def test_a_refused_creation_is_a_scheduling_failure_with_its_detail() -> None:
+def test_refused_creation_enters_scheduling_failure_with_message() -> None:
     decision = decide_once(application(), create_outcome=Refused("quota exceeded"))
     assert get_entered_state(decision) is S.SCHEDULING_FAILURE
     assert decision.status is not None
     assert decision.status.current_state.message == "quota exceeded"
 
 
-def test_client_mode_fails_once_and_is_released() -> None:
+def test_client_mode_fails_without_restart() -> None:
     scene = Scene(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).run()
     assert scene.states == ["Submitted", "Failed", "ResourceReleased"]
     assert scene.application.status is not None
@@ -99,21 +99,21 @@ def test_client_mode_fails_once_and_is_released() -> None:
         ({**ROUTE, "httpRouteSpec": {"parentRefs": []}}, "httpRouteSpec.parentRefs"),
         ({}, "serviceSpec"),
     ],
-    ids=["no service", "no service name", "no route name", "no parent", "nothing"],
+    ids=["no service", "no service name", "no route name", "no parent", "empty route"],
 )
-def test_an_incomplete_route_fails_with_the_field(route: dict[str, Any], field: str) -> None:
+def test_incomplete_route_fails_with_field_in_message(route: dict[str, Any], field: str) -> None:
     decision = decide_once(application(driverHttpRouteList=[ROUTE, route]))
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.SPEC_UNSUPPORTED
     assert decision.message.startswith(f"spec.driverHttpRouteList[1].{field}: is required")
 
 
-def test_a_complete_route_is_created() -> None:
+def test_complete_route_creates_attempt() -> None:
     assert decide_once(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
 @pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
-def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(after: int, left: int | None) -> None:
+def test_restart_waits_at_most_its_backoff(after: int, left: int | None) -> None:
     status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     decision = decide_once(application(status=status), after=after)
     if left is None:
@@ -126,10 +126,10 @@ def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(a
 # --- starting and running ---
 
 
-def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
+def test_immediately_ready_driver_records_started_and_ready() -> None:
     decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
     assert decision.status is not None
-    assert states_of(decision.status) == [
+    assert list_states(decision.status) == [
         S.SUBMITTED,
         S.DRIVER_REQUESTED,
         S.DRIVER_STARTED,
@@ -151,7 +151,7 @@ def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
         (S.RUNNING_HEALTHY, "ready", None),
     ],
 )
-def test_an_application_follows_its_driver(
+def test_application_state_follows_driver(
     state: ApplicationState, story: str, expected: ApplicationState | None
 ) -> None:
     assert get_entered_state(decide_once(build_application_in_state(state), Present(driver_pod(story)))) is expected
@@ -168,7 +168,7 @@ def test_an_application_follows_its_driver(
     ],
     ids=["succeeded", "failed", "killed", "evicted"],
 )
-def test_a_driver_that_ends_is_judged_once_in_every_state(
+def test_terminated_driver_adds_one_transition_in_every_state(
     state: ApplicationState, story: str, modifiers: dict[str, Any], expected: ApplicationState
 ) -> None:
     resource = build_application_in_state(state)
@@ -179,13 +179,13 @@ def test_a_driver_that_ends_is_judged_once_in_every_state(
     assert len(decision.status.state_transition_history) == len(resource.status.state_transition_history) + 1
 
 
-def test_a_failure_records_the_driver_status() -> None:
+def test_failure_records_driver_status() -> None:
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
     assert decision.status is not None
     assert decision.status.current_state.last_observed_driver_status == driver_pod("killed")["status"]
 
 
-def test_the_named_container_alone_is_judged() -> None:
+def test_only_configured_driver_container_determines_state() -> None:
     resource = build_application_in_state(
         S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER}
     )
@@ -195,25 +195,25 @@ def test_the_named_container_alone_is_judged() -> None:
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_is_gone_has_failed(state: ApplicationState) -> None:
+def test_missing_driver_enters_failed(state: ApplicationState) -> None:
     decision = decide_once(build_application_in_state(state), Absent())
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_LOST
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_is_not_in_the_cache_is_looked_for(state: ApplicationState) -> None:
+def test_driver_missing_from_cache_is_confirmed_by_live_read(state: ApplicationState) -> None:
     assert decide_once(build_application_in_state(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
 
 
-def test_a_driver_that_was_just_requested_is_given_time_to_appear() -> None:
+def test_requested_driver_missing_from_cache_waits_for_grace_period() -> None:
     decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
     assert (decision.actions, decision.status) == ((), None)
     assert decision.requeue_after == seconds(10)
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
-def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationState) -> None:
+def test_observed_driver_missing_from_cache_is_confirmed_immediately(state: ApplicationState) -> None:
     assert decide_once(build_application_in_state(state), Unconfirmed()).actions == (ConfirmAbsence(),)
 
 
@@ -225,7 +225,7 @@ def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationS
         (S.DRIVER_READY, "ready", "executorStartTimeoutMillis", S.EXECUTORS_START_TIMED_OUT),
     ],
 )
-def test_a_starting_state_times_out_just_after_its_limit(
+def test_starting_state_times_out_after_limit(
     state: ApplicationState, story: str, name: str, expected: ApplicationState
 ) -> None:
     resource = build_application_in_state(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
@@ -242,7 +242,7 @@ def test_a_starting_state_times_out_just_after_its_limit(
     assert timed_out.status.current_state.last_observed_driver_status == driver.pod["status"]
 
 
-def test_a_state_without_a_timeout_is_looked_at_regularly() -> None:
+def test_state_without_timeout_requeues_at_reconcile_interval() -> None:
     decision = decide_once(
         build_application_in_state(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}),
         Present(driver_pod("pending")),
@@ -250,7 +250,7 @@ def test_a_state_without_a_timeout_is_looked_at_regularly() -> None:
     assert decision.requeue_after == Settings().reconcile_interval
 
 
-def test_running_applications_follow_their_executors() -> None:
+def test_running_state_follows_executor_count() -> None:
     instances = {"initExecutors": 1, "minExecutors": 2, "maxExecutors": 3}
     scene = Scene(application_document(instances=instances)).run()
     scene.set_driver("ready")
@@ -268,7 +268,7 @@ def test_running_applications_follow_their_executors() -> None:
     ]
 
 
-def test_too_few_executors_are_waited_for_and_then_time_out() -> None:
+def test_too_few_executors_time_out() -> None:
     scene = Scene(application_document(instances={"initExecutors": 2})).run()
     scene.set_driver("ready")
     scene.executors = executors(1)
@@ -279,7 +279,7 @@ def test_too_few_executors_are_waited_for_and_then_time_out() -> None:
 # --- the whole life ---
 
 
-def test_the_plain_life_of_an_application() -> None:
+def test_successful_application_enters_expected_states() -> None:
     scene = Scene(application_document(finalizer=False)).run()
     scene.set_driver("pulling")
     scene.run()
@@ -303,7 +303,7 @@ def test_the_plain_life_of_an_application() -> None:
 
 
 @pytest.mark.parametrize("trim", [True, False])
-def test_every_state_says_why_it_was_entered(trim: bool) -> None:
+def test_every_state_has_reason_and_message(trim: bool) -> None:
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
     scene = Scene(application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
     for story in ("ready", "failed", "ready", "succeeded"):
@@ -324,13 +324,13 @@ def test_every_state_says_why_it_was_entered(trim: bool) -> None:
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 @pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
-def test_every_move_is_followed_by_another_look(state: ApplicationState, driver: Absent | Present) -> None:
+def test_state_change_requeues_immediately(state: ApplicationState, driver: Absent | Present) -> None:
     for deleted in (False, True):
         decision = decide_once(build_application_in_state(state, deleted=deleted), driver, create_outcome=Created())
         assert (decision.requeue_after == timedelta(0)) or decision.status is None
 
 
-def test_the_end_of_a_driver_is_judged_before_executors_are_counted() -> None:
+def test_terminated_driver_takes_precedence_over_executor_count() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
     assert (
         get_entered_state(decide_once(resource, Present(driver_pod("ready"))))
@@ -339,20 +339,20 @@ def test_the_end_of_a_driver_is_judged_before_executors_are_counted() -> None:
     assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
-def test_a_controller_that_was_away_finds_a_driver_that_has_ended() -> None:
+def test_driver_that_succeeded_unobserved_enters_succeeded() -> None:
     scene = Scene(application_document()).run()
     scene.set_driver("succeeded")
     scene.run()
     assert scene.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
 
 
-def test_a_decision_is_the_same_however_often_it_is_made() -> None:
+def test_same_observation_returns_same_decision() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY)
     first, second = (decide_once(resource, Present(driver_pod("failed"))) for _ in range(2))
     assert first == second
 
 
-def test_a_lost_write_changes_nothing() -> None:
+def test_lost_status_write_keeps_state_and_driver() -> None:
     scene = Scene(application_document())
     scene.lose_writes = True
     for _ in range(3):
@@ -364,7 +364,7 @@ def test_a_lost_write_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(STOPPING - {S.SCHEDULING_FAILURE}))
-def test_an_application_that_another_operator_drove_is_taken_over(state: ApplicationState) -> None:
+def test_stopped_application_of_another_operator_is_released(state: ApplicationState) -> None:
     twice = status_in(S.DRIVER_REQUESTED, S.FAILED)
     record = twice.current_state.model_copy(update={"current_state_summary": state, "message": None})
     status = twice.model_copy(

@@ -41,7 +41,9 @@ S = ApplicationState
 @pytest.mark.parametrize("state", sorted(STOPPING))
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "OnInfrastructureFailure", "Never"])
 @pytest.mark.parametrize("retain", ["Always", "OnFailure", "Never"])
-def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState, word: str, retain: str) -> None:
+def test_stopped_application_follows_restart_and_retain_policies(
+    state: ApplicationState, word: str, retain: str
+) -> None:
     restarts = {
         "Always": True,
         "OnFailure": state is not S.SUCCEEDED,
@@ -61,7 +63,7 @@ def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState
 
 
 @pytest.mark.parametrize("policy", ["Always", "Never"])
-def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
+def test_stopped_application_waits_until_driver_is_deleted(policy: str) -> None:
     resource = build_application_in_state(S.FAILED, restart={"restartPolicy": policy})
     for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
         decision = decide_once(resource, driver)
@@ -69,14 +71,14 @@ def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
         assert decision.requeue_after
 
 
-def test_a_kept_driver_is_not_touched() -> None:
+def test_retained_driver_is_not_deleted() -> None:
     resource = build_application_in_state(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
     decision = decide_once(resource, Present(driver_pod("failed")))
     assert decision.actions == ()
     assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
 
 
-def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows() -> None:
+def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:
     scene = Scene(
         application_document(
             tolerations={"resourceRetainPolicy": "Always"},
@@ -91,7 +93,7 @@ def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows() 
     assert list(scene.pods) == [1]
 
 
-def test_a_limit_that_is_reached_is_said() -> None:
+def test_reached_restart_limit_is_reported() -> None:
     scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
     scene.set_driver("succeeded")
     scene.run()
@@ -101,7 +103,7 @@ def test_a_limit_that_is_reached_is_said() -> None:
     assert "restart attempts (0)" in (scene.application.status.current_state.message or "")
 
 
-def test_a_scheduling_failure_leaves_nothing_behind() -> None:
+def test_scheduling_failure_deletes_attempt_resources() -> None:
     scene = Scene(application_document())
     scene.refusal = "no such image"
     scene.run()
@@ -109,14 +111,14 @@ def test_a_scheduling_failure_leaves_nothing_behind() -> None:
     assert scene.cleaned == [0]
 
 
-def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted() -> None:
+def test_restart_after_scheduling_failure_deletes_attempt_resources() -> None:
     scene = Scene(application_document(restart={"restartPolicy": "Always"}))
     scene.refusal = "no such image"
     scene.run()
     assert (scene.state, scene.cleaned) == ("ScheduledToRestart", [0])
 
 
-def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
+def test_scheduling_failure_waits_until_driver_is_deleted() -> None:
     decision = decide_once(build_application_in_state(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
@@ -125,7 +127,7 @@ def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
 # --- terminated ---
 
 
-def test_a_kept_driver_stays_for_as_long_as_it_may() -> None:
+def test_retained_driver_is_deleted_after_time_to_live() -> None:
     scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
     scene.run()
     scene.set_driver("succeeded")
@@ -136,7 +138,7 @@ def test_a_kept_driver_stays_for_as_long_as_it_may() -> None:
     assert not scene.pods
 
 
-def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted() -> None:
+def test_driver_without_retain_duration_is_kept_until_application_deletion() -> None:
     scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always"})).run()
     scene.set_driver("failed")
     scene.run()
@@ -146,24 +148,24 @@ def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted() 
     assert not scene.pods
 
 
-def test_an_application_is_deleted_a_time_to_live_after_its_stop() -> None:
+def test_application_is_deleted_after_time_to_live() -> None:
     resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
     assert decide_once(resource, after=3).requeue_after == timedelta.resolution
     assert decide_once(resource, after=4).actions == (DeleteApplication(),)
 
 
-def test_the_time_to_live_counts_from_the_stop_not_from_the_release() -> None:
+def test_time_to_live_starts_when_application_stops() -> None:
     status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
     resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
     assert decide_once(resource, after=101).actions == (DeleteApplication(),)
 
 
-def test_a_long_wait_is_cut_to_one_that_fits_every_timer() -> None:
+def test_requeue_delay_is_at_most_one_day() -> None:
     resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
     assert decide_once(resource).requeue_after == timedelta(days=1)
 
 
-def test_without_a_time_to_live_an_application_stays() -> None:
+def test_application_without_time_to_live_is_not_deleted() -> None:
     decision = decide_once(build_application_in_state(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
@@ -172,13 +174,13 @@ def test_without_a_time_to_live_an_application_stays() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
-def test_without_the_finalizer_nothing_but_adding_it_happens(state: ApplicationState) -> None:
+def test_missing_finalizer_is_added_first(state: ApplicationState) -> None:
     decision = decide_once(build_application_in_state(state, finalizer=False), Absent())
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
 
 
-def test_a_released_application_needs_no_finalizer() -> None:
+def test_released_application_gets_no_finalizer() -> None:
     assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
 
 
@@ -186,13 +188,13 @@ def test_a_released_application_needs_no_finalizer() -> None:
 @pytest.mark.parametrize(
     ("driver", "actions"),
     [
-        pytest.param(Unconfirmed(), (ConfirmAbsence(),), id="a driver that is not in the cache is looked for"),
-        pytest.param(Present(driver_pod("ready")), (DeleteDriver(0),), id="a driver is deleted with grace"),
-        pytest.param(Present(driver_pod("ready", deletion=NOW)), (), id="a terminating driver is waited for"),
-        pytest.param(Absent(), (), id="without a driver the resources are released"),
+        pytest.param(Unconfirmed(), (ConfirmAbsence(),), id="driver not in cache"),
+        pytest.param(Present(driver_pod("ready")), (DeleteDriver(0),), id="running driver"),
+        pytest.param(Present(driver_pod("ready", deletion=NOW)), (), id="terminating driver"),
+        pytest.param(Absent(), (), id="no driver"),
     ],
 )
-def test_deletion_from_every_state(
+def test_deleted_application_releases_driver_in_every_state(
     state: ApplicationState, driver: Absent | Present | Unconfirmed, actions: tuple[Action, ...]
 ) -> None:
     decision = decide_once(build_application_in_state(state, deleted=True), driver)
@@ -206,17 +208,17 @@ def test_deletion_from_every_state(
         assert decision.status is None
 
 
-def test_a_deleted_application_goes_once_its_resources_are_released() -> None:
+def test_deleted_released_application_loses_finalizer() -> None:
     assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
 
 
-def test_a_deleted_application_without_our_finalizer_is_left_to_others() -> None:
+def test_deleted_application_without_finalizer_is_ignored() -> None:
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
 @pytest.mark.parametrize("state", [S.SUBMITTED, S.SCHEDULED_TO_RESTART, S.SCHEDULING_FAILURE])
-def test_what_a_broken_off_creation_has_left_is_deleted_too(state: ApplicationState) -> None:
+def test_deletion_cleans_up_interrupted_creation(state: ApplicationState) -> None:
     status = status_at(S.SUBMITTED) if state in INITIALIZING else status_at(state)
     if state is S.SCHEDULED_TO_RESTART:
         status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
@@ -232,9 +234,9 @@ def test_what_a_broken_off_creation_has_left_is_deleted_too(state: ApplicationSt
 @pytest.mark.parametrize(
     ("after", "actions"),
     [(0, ()), (329, ()), (330, (DeleteDriver(0, force=True),))],
-    ids=["at once", "within the grace period", "after it"],
+    ids=["deletion just began", "within the grace period", "grace period expired"],
 )
-def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after: int, actions: tuple[Action, ...]) -> None:
+def test_driver_is_force_deleted_after_grace_period(after: int, actions: tuple[Action, ...]) -> None:
     # Its deletion began at NOW: the timestamp is the end of the pod's own 30 s.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
@@ -242,20 +244,20 @@ def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after: int, 
     assert decide_once(resource, driver, after=after).actions == actions
 
 
-def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over() -> None:
+def test_terminating_driver_requeues_at_end_of_grace_period() -> None:
     # That it is gone is an event; nothing else about it changes with time.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     resource = build_application_in_state(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
     assert decide_once(resource, driver, after=100).requeue_after == seconds(230)
 
 
-def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace() -> None:
+def test_long_running_driver_is_deleted_gracefully() -> None:
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     decision = decide_once(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
     assert decision.actions == (DeleteDriver(0, force=False),)
 
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
-def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis: int, again: float) -> None:
+def test_driver_deletion_requeues_after_period_of_at_least_one_second(millis: int, again: float) -> None:
     resource = build_application_in_state(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
     assert decide_once(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)

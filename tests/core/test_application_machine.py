@@ -106,7 +106,7 @@ SPEC_EDITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-def longest_stay(application: SparkApplication) -> timedelta | None:
+def compute_max_state_duration(application: SparkApplication) -> timedelta | None:
     """How long the application may stay where it is, if the controller looks when it asks to; None: for ever."""
     tolerations, status = application.spec.application_tolerations, application.status
     if status is None:
@@ -126,7 +126,7 @@ def longest_stay(application: SparkApplication) -> timedelta | None:
     return policy.get_time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
 
 
-def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
+def compute_lost_driver_deadline(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
     """When a driver that was taken away, and does not end, is given up at the latest; None where it was not."""
     grace = to_duration(
         application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
@@ -147,76 +147,76 @@ class ApplicationMachine(RuleBasedStateMachine):
         self.limits_changed = self.scene.now
         self.clock_went_back = False
 
-    def alive(self) -> bool:
+    def has_application(self) -> bool:
         return self.scene.document is not None
 
     def has_driver(self) -> bool:
-        return self.alive() and self.scene.attempt in self.scene.pods
+        return self.has_application() and self.scene.attempt in self.scene.pods
 
     @precondition(has_driver)
     @rule(story=STORIES, evicted=st.booleans())
-    def driver_changes(self, story: str, evicted: bool) -> None:
+    def set_driver(self, story: str, evicted: bool) -> None:
         self.scene.set_driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
 
     @precondition(has_driver)
     @rule()
-    def driver_vanishes(self) -> None:
+    def remove_driver(self) -> None:
         self.scene.remove_driver()
 
     @precondition(has_driver)
     @rule()
-    def somebody_takes_the_driver_away(self) -> None:
+    def request_driver_deletion(self) -> None:
         self.scene.request_driver_deletion()
 
     @precondition(has_driver)
     @rule()
-    def the_drivers_node_is_lost(self) -> None:
+    def lose_node(self) -> None:
         self.scene.lose_node()
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
-    def executors_change(self, ready: int, held_up: bool) -> None:
+    def set_executors(self, ready: int, held_up: bool) -> None:
         self.scene.executors = executors(ready)
         if held_up:
             self.scene.executors.append(held_up_executor("exec-9", created=self.scene.now))
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule(tolerations=tolerations())
-    def tolerations_change(self, tolerations: dict[str, Any]) -> None:
+    def edit_tolerations(self, tolerations: dict[str, Any]) -> None:
         self.scene.edit(applicationTolerations=tolerations)
         self.limits_changed = self.scene.now
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule(spec=SPEC_EDITS)
-    def the_rest_of_the_spec_changes(self, spec: dict[str, Any]) -> None:
+    def edit_spec(self, spec: dict[str, Any]) -> None:
         self.scene.edit(**spec)
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule(suspend=st.booleans())
-    def suspension_changes(self, suspend: bool) -> None:
+    def edit_suspend(self, suspend: bool) -> None:
         self.scene.edit(suspend=suspend)
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule()
-    def deletion_is_asked_for(self) -> None:
+    def delete_application(self) -> None:
         self.scene.delete()
 
     @rule(refusal=st.sampled_from([None, "quota exceeded"]))
-    def creation_changes(self, refusal: str | None) -> None:
+    def set_creation_refusal(self, refusal: str | None) -> None:
         self.scene.refusal = refusal
 
     @rule(cached=st.booleans(), stuck=st.booleans())
-    def cluster_changes(self, cached: bool, stuck: bool) -> None:
+    def set_cluster_faults(self, cached: bool, stuck: bool) -> None:
         self.scene.cached, self.scene.stuck = cached, stuck
 
     @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
-    def clock_jumps(self, seconds: int) -> None:
+    def move_clock(self, seconds: int) -> None:
         self.scene.now += timedelta(seconds=seconds)
         self.clock_went_back |= seconds < 0
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule(seconds=st.sampled_from([1, 61, 400]))
-    def time_passes(self, seconds: int) -> None:
+    def advance_time(self, seconds: int) -> None:
         """No state that has a limit lasts longer, unless the clock went back or the application is held.
 
         A limit that was shortened below the age of the state is acted on from then on: what is still to be
@@ -226,7 +226,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         if self.scene.document is None or self.clock_went_back:
             return
         application = self.scene.application
-        limit = longest_stay(application)
+        limit = compute_max_state_duration(application)
         if limit is not None and not application.spec.suspend:
             assert application.status is not None
             entered = application.status.current_state.last_transition_time
@@ -237,52 +237,52 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @precondition(has_driver)
     @rule(seconds=st.sampled_from([61, 1000]))
-    def a_driver_that_was_taken_away_is_not_waited_for_without_end(self, seconds: int) -> None:
+    def advance_time_past_driver_deadline(self, seconds: int) -> None:
         self.scene.run().advance(seconds)
         if self.clock_went_back or not self.has_driver():
             return
         application = self.scene.application
-        due = last_breath(application, self.scene.pods[self.scene.attempt])
+        due = compute_lost_driver_deadline(application, self.scene.pods[self.scene.attempt])
         if due is not None and self.scene.state in STARTING | RUNNING and not application.deletion_timestamp:
             suspended = application.status and application.status.current_state.reason == "Suspended"
             assert suspended or self.scene.now <= max(due, self.limits_changed + LOOKING_FOR_A_DRIVER)
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule()
-    def controller_looks(self) -> None:
+    def reconcile(self) -> None:
         self.scene.run()
 
-    @precondition(alive)
+    @precondition(has_application)
     @rule()
-    def controller_dies_before_its_write(self) -> None:
+    def reconcile_without_status_write(self) -> None:
         self.scene.lose_writes = True
         self.scene.run()
         self.scene.lose_writes = False
 
     @invariant()
-    def at_most_one_driver_exists(self) -> None:
+    def has_at_most_one_driver(self) -> None:
         assert len(self.scene.pods) <= 1
 
     @invariant()
-    def a_driver_is_the_current_attempts(self) -> None:
+    def has_driver_of_current_attempt_only(self) -> None:
         assert self.scene.document is None or set(self.scene.pods) <= {self.scene.attempt}
 
     @invariant()
-    def a_released_application_has_no_driver(self) -> None:
+    def has_no_driver_when_released(self) -> None:
         assert self.scene.document is None or self.scene.state != "ResourceReleased" or not self.scene.pods
 
     @invariant()
-    def every_move_was_legal(self) -> None:
+    def has_only_legal_moves(self) -> None:
         states = [ApplicationState(state) for state in self.scene.states]
         for origin, target in pairwise(states):
             assert target in MOVES[origin], f"{origin} to {target}"
 
     @invariant()
-    def a_gone_application_leaves_no_driver(self) -> None:
-        assert self.alive() or not self.scene.pods
+    def has_no_driver_when_deleted(self) -> None:
+        assert self.has_application() or not self.scene.pods
 
     @invariant()
-    def whoever_waits_gets_an_answer(self) -> None:
+    def has_verdict_for_every_state(self) -> None:
         if self.scene.document is not None:
             judged = judge_progress(read_progress(self.scene.document))
             assert (judged.outcome is Outcome.WAITING) is (self.scene.state not in TERMINATED)
@@ -348,7 +348,7 @@ PODS = st.dictionaries(KEYS, JSON, max_size=5)
     deleted=st.booleans(),
     tolerations=tolerations(),
 )
-def test_no_observation_makes_decide_raise(
+def test_decide_accepts_any_observation(
     state: ApplicationState,
     driver: DriverObservation,
     seen: list[dict[str, Any]],
@@ -366,7 +366,7 @@ def test_no_observation_makes_decide_raise(
 
 
 @given(document=st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON, max_size=3))
-def test_no_document_makes_progress_or_verdict_raise(document: dict[str, Any]) -> None:
+def test_progress_and_verdict_accept_any_document(document: dict[str, Any]) -> None:
     assert judge_progress(read_progress(document)).sentence
 
 
@@ -376,7 +376,7 @@ def test_no_document_makes_progress_or_verdict_raise(document: dict[str, Any]) -
     limit=st.integers(-1, 3),
     endings=st.lists(st.sampled_from(["succeeded", "failed", "vanish", "hang", "refuse"]), min_size=6, max_size=6),
 )
-def test_an_application_with_bounded_restarts_ends(policy: str, limit: int, endings: list[str]) -> None:
+def test_application_with_restart_limit_terminates(policy: str, limit: int, endings: list[str]) -> None:
     scene = Scene(
         application_document(restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1})
     )
@@ -393,7 +393,7 @@ def test_an_application_with_bounded_restarts_ends(policy: str, limit: int, endi
     assert scene.created == sorted(set(scene.created))
 
 
-def test_a_driver_that_does_not_end_is_forced() -> None:
+def test_stuck_driver_is_force_deleted() -> None:
     scene = Scene(application_document()).run()
     scene.set_driver("ready")
     scene.run()

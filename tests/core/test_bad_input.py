@@ -32,7 +32,7 @@ from tests.builders import NOW, application, application_document, driver_pod, e
 from tests.core.scene import Scene
 
 S = ApplicationState
-ABSURD = [pytest.param(-INT64_MAX - 1, id="least"), pytest.param(INT64_MAX, id="greatest")]
+EXTREME_MILLIS = [pytest.param(-INT64_MAX - 1, id="int64 minimum"), pytest.param(INT64_MAX, id="int64 maximum")]
 DURATIONS = {
     "applicationTimeoutConfig": [
         "driverStartTimeoutMillis",
@@ -51,36 +51,39 @@ DURATIONS = {
 }
 
 
-def all_durations(millis: int) -> dict[str, Any]:
+def build_tolerations_with_durations(millis: int) -> dict[str, Any]:
     tolerations: dict[str, Any] = {"resourceRetainPolicy": "Always"}
     for part, names in DURATIONS.items():
         (tolerations.setdefault(part, {}) if part else tolerations).update(dict.fromkeys(names, millis))
     return tolerations
 
 
-@pytest.mark.parametrize("millis", ABSURD)
+@pytest.mark.parametrize("millis", EXTREME_MILLIS)
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 @pytest.mark.parametrize(
     "driver", [Present(driver_pod("ready")), Absent(), Unconfirmed()], ids=lambda d: type(d).__name__
 )
-def test_an_absurd_duration_leads_to_a_decision_in_every_state(
+def test_extreme_duration_returns_decision_in_every_state(
     millis: int, state: ApplicationState, driver: Absent | Present | Unconfirmed
 ) -> None:
-    resource = application(status=status_at(state), tolerations=all_durations(millis))
+    resource = application(status=status_at(state), tolerations=build_tolerations_with_durations(millis))
     decision = decide(resource, Observed(driver), Settings(), NOW + timedelta(days=400))
     assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
 
 
 @pytest.mark.parametrize("state", [S.DRIVER_REQUESTED, S.DRIVER_STARTED])
-@pytest.mark.parametrize("millis", ABSURD)
-def test_an_absurd_timeout_never_ends_anything(state: ApplicationState, millis: int) -> None:
-    resource = application(status=status_at(state), tolerations=all_durations(millis))
+@pytest.mark.parametrize("millis", EXTREME_MILLIS)
+def test_extreme_timeout_never_expires(state: ApplicationState, millis: int) -> None:
+    resource = application(status=status_at(state), tolerations=build_tolerations_with_durations(millis))
     decision = decide(resource, Observed(Present(driver_pod("unready"))), Settings(), NOW + timedelta(days=36_000))
     assert decision.reason == reasons.NOTHING_DUE
 
 
-def test_a_duration_that_cannot_be_meant_is_named() -> None:
-    paths = [problem.path for problem in validate_application(application_document(tolerations=all_durations(10**18)))]
+def test_too_long_durations_are_reported_with_their_paths() -> None:
+    paths = [
+        problem.path
+        for problem in validate_application(application_document(tolerations=build_tolerations_with_durations(10**18)))
+    ]
     prefix = "spec.applicationTolerations"
     parts = {part: f"{prefix}.{part}" if part else prefix for part in DURATIONS}
     named = [f"{parts[part]}.{name}" for part, names in DURATIONS.items() for name in names]
@@ -88,8 +91,8 @@ def test_a_duration_that_cannot_be_meant_is_named() -> None:
 
 
 @pytest.mark.parametrize("millis", [LONGEST_MILLIS, 0])
-def test_a_duration_that_is_long_or_off_is_no_problem(millis: int) -> None:
-    assert validate_application(application_document(tolerations=all_durations(millis))) == []
+def test_maximum_and_disabled_durations_are_accepted(millis: int) -> None:
+    assert validate_application(application_document(tolerations=build_tolerations_with_durations(millis))) == []
 
 
 def test_message_about_long_duration_contains_maximum() -> None:
@@ -100,7 +103,7 @@ def test_message_about_long_duration_contains_maximum() -> None:
     )
 
 
-def test_client_mode_is_named_before_anything_is_submitted() -> None:
+def test_client_mode_is_reported_by_validation() -> None:
     (problem,) = validate_application(application_document(deploymentMode="ClientMode"))
     assert str(problem) == "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode"
 
@@ -115,7 +118,7 @@ def test_client_mode_is_named_before_anything_is_submitted() -> None:
         ({"maxExecutors": -1}, "maxExecutors"),
     ],
 )
-def test_numbers_of_executors_that_make_no_sense_are_named(config: dict[str, int], path: str) -> None:
+def test_invalid_executor_numbers_are_reported(config: dict[str, int], path: str) -> None:
     (problem,) = validate_application(application_document(instances=config))
     assert problem.path == f"spec.applicationTolerations.instanceConfig.{path}"
 
@@ -124,7 +127,7 @@ def test_numbers_of_executors_that_make_no_sense_are_named(config: dict[str, int
 @pytest.mark.parametrize("least", [-5, 0, 5])
 @pytest.mark.parametrize("most", [-5, 0, 3])
 @pytest.mark.parametrize("state", sorted(RUNNING | {S.DRIVER_READY}))
-def test_numbers_of_executors_that_make_no_sense_lead_to_a_state_all_the_same(
+def test_invalid_executor_numbers_keep_application_running(
     init: int, least: int, most: int, state: ApplicationState
 ) -> None:
     instances = {"initExecutors": init, "minExecutors": least, "maxExecutors": most}
@@ -146,7 +149,7 @@ def test_numbers_of_executors_that_make_no_sense_lead_to_a_state_all_the_same(
         ),
     ],
 )
-def test_an_unknown_word_is_answered_with_the_known_ones(path: str, known: str) -> None:
+def test_unknown_enum_value_is_reported_with_supported_values(path: str, known: str) -> None:
     document = application_document()
     *parents, last = path.split("/")
     inner = document["spec"]
@@ -159,27 +162,27 @@ def test_an_unknown_word_is_answered_with_the_known_ones(path: str, known: str) 
 
 
 @pytest.mark.parametrize("name", ["x" * 64, "1st.app.v2", "a.b", "x" * 253])
-def test_a_name_that_no_child_can_have_is_named(name: str) -> None:
+def test_name_unsuitable_for_child_resources_is_reported(name: str) -> None:
     assert [problem.path for problem in validate_application(application_document(name=name))] == ["metadata.name"]
     with pytest.raises(DriverBuildError, match=r"^metadata\.name"):
         build_attempt(application(name=name, conf={"spark.kubernetes.container.image": "spark"}), 0, "operator")
 
 
 @pytest.mark.parametrize("identifier", ["x" * 53, "My.App"])
-def test_an_id_that_no_child_can_be_named_after_is_named(identifier: str) -> None:
+def test_app_id_unsuitable_for_child_resources_is_reported(identifier: str) -> None:
     (problem,) = validate_application(application_document(conf={"spark.app.id": identifier}))
     assert problem.path == "spec.sparkConf['spark.app.id']"
     assert repr(identifier) in problem.message
 
 
-def test_an_id_that_children_can_be_named_after_is_no_problem() -> None:
+def test_valid_app_id_is_accepted() -> None:
     assert validate_application(application_document(conf={"spark.app.id": "mine"})) == []
 
 
 # --- a status that somebody else has written ---
 
 
-def foreign(**status: Any) -> dict[str, Any]:
+def build_document_with_status(**status: Any) -> dict[str, Any]:
     """A document with a status that is none of ours, on top of one that runs."""
     return application_document(status={**status_at(S.RUNNING_HEALTHY).to_document(), **status})
 
@@ -188,19 +191,25 @@ def foreign(**status: Any) -> dict[str, Any]:
     "status",
     [
         pytest.param({"stateTransitionHistory": {}}, id="no history"),
-        pytest.param({"stateTransitionHistory": None}, id="a null history"),
+        pytest.param({"stateTransitionHistory": None}, id="null history"),
         pytest.param({"currentAttemptSummary": None}, id="no attempt"),
-        pytest.param({"previousAttemptSummary": {}}, id="an empty attempt before"),
+        pytest.param({"previousAttemptSummary": {}}, id="empty previous attempt"),
         pytest.param({"conditions": [{"type": "Future"}]}, id="fields of a newer version"),
-        pytest.param({"currentAttemptSummary": {"attemptInfo": {"id": -3, "restartCounter": -9}}}, id="negative"),
         pytest.param(
-            {"currentAttemptSummary": {"attemptInfo": dict.fromkeys(("id", "restartCounter"), INT64_MAX)}}, id="huge"
+            {"currentAttemptSummary": {"attemptInfo": {"id": -3, "restartCounter": -9}}}, id="negative counters"
+        ),
+        pytest.param(
+            {"currentAttemptSummary": {"attemptInfo": dict.fromkeys(("id", "restartCounter"), INT64_MAX)}},
+            id="int64 maximum counters",
         ),
     ],
 )
 @pytest.mark.parametrize("story", ["ready", "succeeded", "failed"])
-def test_a_status_that_somebody_else_has_written_is_built_upon(status: dict[str, Any], story: str) -> None:
-    scene = Scene(foreign(**status) | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]})
+def test_status_of_another_controller_is_continued(status: dict[str, Any], story: str) -> None:
+    scene = Scene(
+        build_document_with_status(**status)
+        | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]}
+    )
     scene.pods[scene.attempt] = driver_pod(story)
     scene.run()
     assert scene.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
@@ -208,8 +217,8 @@ def test_a_status_that_somebody_else_has_written_is_built_upon(status: dict[str,
     assert scene.application.status.to_document().get("conditions") == status.get("conditions")
 
 
-def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first() -> None:
-    document = foreign()
+def test_non_numeric_history_keys_are_preserved() -> None:
+    document = build_document_with_status()
     document["status"]["stateTransitionHistory"]["first"] = document["status"]["stateTransitionHistory"]["0"]
     decision = decide(parse_application(document), Observed(Present(driver_pod("failed"))), Settings(), NOW)
     assert decision.status is not None
@@ -217,8 +226,8 @@ def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first() -> None
     assert "first" in decision.status.state_transition_history
 
 
-def test_a_state_of_a_newer_version_is_named() -> None:
-    document = foreign()
+def test_unknown_current_state_is_reported() -> None:
+    document = build_document_with_status()
     document["status"]["currentState"]["currentStateSummary"] = "RunningInOrbit"
     with pytest.raises(InvalidResource, match=r"^status\.currentState\.currentStateSummary: 'RunningInOrbit' is not"):
         parse_application(document)
@@ -226,21 +235,20 @@ def test_a_state_of_a_newer_version_is_named() -> None:
 
 FOREIGN_RECORDS = [
     pytest.param(
-        {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat(), "height": 400}, id="a word"
+        {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat(), "height": 400},
+        id="unknown state",
     ),
-    pytest.param({"currentStateSummary": "Failed", "lastTransitionTime": "yesterday"}, id="a time"),
+    pytest.param({"currentStateSummary": "Failed", "lastTransitionTime": "yesterday"}, id="invalid time"),
     pytest.param({"currentStateSummary": "Failed"}, id="no time"),
-    pytest.param({}, id="nothing"),
+    pytest.param({}, id="empty record"),
 ]
 HISTORIES_OF_A_STATUS = [(), ("currentAttemptSummary",), ("previousAttemptSummary",)]
 
 
 @pytest.mark.parametrize("record", FOREIGN_RECORDS)
 @pytest.mark.parametrize("path", HISTORIES_OF_A_STATUS, ids=lambda path: path[0] if path else "status")
-def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(
-    record: dict[str, Any], path: tuple[str, ...]
-) -> None:
-    document = foreign()
+def test_unreadable_history_record_is_preserved(record: dict[str, Any], path: tuple[str, ...]) -> None:
+    document = build_document_with_status()
     part = document["status"]
     for name in path:
         part = part.setdefault(name, {})
@@ -257,7 +265,7 @@ def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(
     assert kept["3"] == record
 
 
-def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any() -> None:
+def test_restart_after_unknown_state_waits_for_backoff() -> None:
     status = status_in(attempt=AttemptInfo(id=1)).to_document()
     status["currentState"]["currentStateSummary"] = "ScheduledToRestart"
     ended = {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat()}
@@ -268,13 +276,13 @@ def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any
 
 
 @pytest.mark.parametrize("counter", [2**70, "3", 1.5])
-def test_a_counter_that_is_none_is_named(counter: float | str) -> None:
-    document = foreign(currentAttemptSummary={"attemptInfo": {"restartCounter": counter}})
+def test_invalid_counter_is_reported(counter: float | str) -> None:
+    document = build_document_with_status(currentAttemptSummary={"attemptInfo": {"restartCounter": counter}})
     with pytest.raises(InvalidResource, match=r"^status\.currentAttemptSummary\.attemptInfo\.restartCounter: "):
         parse_application(document)
 
 
-def test_counters_stay_within_what_a_status_can_hold() -> None:
+def test_counters_stop_at_int64_maximum() -> None:
     info = AttemptInfo(**dict.fromkeys(AttemptInfo.model_fields, INT64_MAX))
     status = status_in(S.SCHEDULING_FAILURE, attempt=info)
     restart = {"restartPolicy": "Always", "maxRestartAttempts": INT64_MAX}
@@ -290,7 +298,7 @@ EXTREMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:
 
 @pytest.mark.parametrize("time", EXTREMES)
 @pytest.mark.parametrize("state", sorted(ApplicationState))
-def test_no_time_is_too_early_or_too_late(time: str, state: ApplicationState) -> None:
+def test_decide_accepts_extreme_times(time: str, state: ApplicationState) -> None:
     document = application_document(status=status_at(state).to_document(), tolerations={"ttlAfterStopMillis": 5})
     document["metadata"] |= {"creationTimestamp": time}
     document["status"]["currentState"]["lastTransitionTime"] = time
@@ -305,7 +313,7 @@ def test_no_time_is_too_early_or_too_late(time: str, state: ApplicationState) ->
 
 
 @pytest.mark.parametrize("state", sorted(STARTING))
-def test_a_clock_that_runs_backwards_makes_nothing_time_out(state: ApplicationState) -> None:
+def test_clock_set_back_causes_no_timeout(state: ApplicationState) -> None:
     resource = application(
         status=status_at(state), timeouts={"driverStartTimeoutMillis": 1}, instances={"initExecutors": 1}
     )
@@ -314,7 +322,7 @@ def test_a_clock_that_runs_backwards_makes_nothing_time_out(state: ApplicationSt
     assert decision.requeue_after is not None
 
 
-def test_a_clock_that_runs_backwards_makes_nobody_look_without_end() -> None:
+def test_clock_set_back_causes_no_endless_requeues() -> None:
     scene = Scene(
         application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
     )
@@ -356,7 +364,7 @@ ATTEMPTS = st.fixed_dictionaries(
     policy=st.sampled_from(["Always", "Never"]),
     trim=st.booleans(),
 )
-def test_no_status_makes_decide_raise(
+def test_decide_accepts_any_status(
     status: dict[str, Any], driver: DriverObservation, suspend: bool, policy: str, trim: bool
 ) -> None:
     document = application_document(status=deepcopy(status), suspend=suspend, restart={"restartPolicy": policy})

@@ -15,7 +15,7 @@ STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContaine
 
 
 @pytest.mark.parametrize("waiting", STUCK)
-def test_executors_that_can_never_start_end_an_application_that_asks_for_no_number_of_them(waiting: str) -> None:
+def test_blocked_executors_time_out_without_instance_config(waiting: str) -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     seen = [held_up_executor("exec-2", waiting=waiting, created=NOW + seconds(9)), held_up_executor(waiting=waiting)]
     driver = Present(driver_pod("ready"))
@@ -35,24 +35,24 @@ def test_executors_that_can_never_start_end_an_application_that_asks_for_no_numb
 @pytest.mark.parametrize(
     ("seen", "limit"),
     [
-        pytest.param([], 90_000, id="none was asked for"),
-        pytest.param(executors(0, pending=1), 90_000, id="it waits for a node"),
-        pytest.param([held_up_executor(waiting="ContainerCreating")], 90_000, id="it is being created"),
-        pytest.param([held_up_executor(), *executors(1)], 90_000, id="another is ready"),
-        pytest.param([held_up_executor(), *executors(0, pending=1)], 90_000, id="another may start"),
-        pytest.param([held_up_executor(created=NOW + seconds(900))], 90_000, id="it is young"),
-        pytest.param([held_up_executor()], 0, id="there is no limit"),
-        pytest.param([held_up_executor()], -1, id="the limit is off"),
+        pytest.param([], 90_000, id="no executors requested"),
+        pytest.param(executors(0, pending=1), 90_000, id="executor pending"),
+        pytest.param([held_up_executor(waiting="ContainerCreating")], 90_000, id="container being created"),
+        pytest.param([held_up_executor(), *executors(1)], 90_000, id="another executor ready"),
+        pytest.param([held_up_executor(), *executors(0, pending=1)], 90_000, id="another executor pending"),
+        pytest.param([held_up_executor(created=NOW + seconds(900))], 90_000, id="executor just created"),
+        pytest.param([held_up_executor()], 0, id="timeout of 0"),
+        pytest.param([held_up_executor()], -1, id="timeout disabled"),
     ],
 )
-def test_an_application_goes_on_while_an_executor_may_still_start(seen: list[dict[str, Any]], limit: int) -> None:
+def test_application_keeps_running_while_an_executor_can_start(seen: list[dict[str, Any]], limit: int) -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
     decision = decide_once(resource, Present(driver_pod("ready")), after=950, executors=seen)
     assert get_entered_state(decision) is None
     assert decision.requeue_after is not None
 
 
-def test_an_application_whose_executors_cannot_start_ends_without_an_event() -> None:
+def test_blocked_executors_time_out_without_an_event() -> None:
     scene = Scene(application_document()).run()
     scene.set_driver("ready")
     scene.executors = [held_up_executor()]
@@ -62,7 +62,7 @@ def test_an_application_whose_executors_cannot_start_ends_without_an_event() -> 
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(scene.document["status"])
 
 
-def test_too_few_executors_say_what_one_of_them_waits_for() -> None:
+def test_executor_timeout_message_contains_blocked_executor() -> None:
     resource = build_application_in_state(
         S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2}
     )
@@ -73,7 +73,7 @@ def test_too_few_executors_say_what_one_of_them_waits_for() -> None:
     )
 
 
-def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted() -> None:
+def test_blocked_executors_are_listed_oldest_first_with_message() -> None:
     unborn = {
         "metadata": {"name": "unborn"},
         "status": {"containerStatuses": [container(waiting="ErrImagePull", message="not found.")]},
@@ -87,7 +87,7 @@ def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted() ->
     ]
 
 
-def test_an_executor_of_unknown_age_is_as_old_as_the_state() -> None:
+def test_executor_without_creation_time_has_age_of_state() -> None:
     seen = held_up_executor()
     del seen["metadata"]["creationTimestamp"]
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})

@@ -36,7 +36,7 @@ PATHS = {
 }
 
 
-def status_in(state: ClusterState, message: str = "Built by a test.") -> ClusterStatus:
+def build_status(state: ClusterState, message: str = "Built by a test.") -> ClusterStatus:
     status = create_cluster_status(NOW)
     if state is State.RESOURCE_RELEASED:
         record = status.current_state.model_copy(update={"current_state_summary": state})
@@ -46,7 +46,7 @@ def status_in(state: ClusterState, message: str = "Built by a test.") -> Cluster
     return status
 
 
-def cluster(
+def build_cluster(
     state: ClusterState | None = None,
     *,
     finalizer: bool = True,
@@ -62,44 +62,44 @@ def cluster(
     if created:
         metadata["creationTimestamp"] = created
     document["metadata"] |= metadata
-    status = status or (status_in(state) if state else None)
+    status = status or (build_status(state) if state else None)
     if status:
         document["status"] = status.to_document()
     return parse_cluster(document)
 
 
-def status_after(decision: ClusterDecision) -> ClusterStatus:
+def get_status(decision: ClusterDecision) -> ClusterStatus:
     assert decision.status is not None
     return decision.status
 
 
-def state_after(decision: ClusterDecision) -> ClusterState:
-    return status_after(decision).current_state.current_state_summary
+def get_state(decision: ClusterDecision) -> ClusterState:
+    return get_status(decision).current_state.current_state_summary
 
 
-def message_after(decision: ClusterDecision) -> str:
-    message = status_after(decision).current_state.message
+def get_message(decision: ClusterDecision) -> str:
+    message = get_status(decision).current_state.message
     assert message is not None
     return message
 
 
-def test_the_finalizer_comes_before_everything_else() -> None:
-    decision = decide(cluster(finalizer=False), None, NOW)
+def test_missing_cluster_finalizer_is_added_first() -> None:
+    decision = decide(build_cluster(finalizer=False), None, NOW)
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
     assert decision.requeue_after == timedelta(0)
 
 
 @pytest.mark.parametrize("state", [None, State.SUBMITTED])
-def test_a_submitted_cluster_is_applied(state: ClusterState | None) -> None:
-    decision = decide(cluster(state), None, NOW)
+def test_submitted_cluster_is_applied(state: ClusterState | None) -> None:
+    decision = decide(build_cluster(state), None, NOW)
     assert (decision.reason, decision.actions, decision.status) == (reasons.CLUSTER_DUE, (ApplyCluster(),), None)
 
 
-def test_an_applied_cluster_runs_without_a_look_at_its_pods() -> None:
-    decision = decide(cluster(), Created(), NOW + timedelta(seconds=1))
-    assert state_after(decision) is State.RUNNING_HEALTHY
-    assert status_after(decision).to_document()["stateTransitionHistory"] == {
+def test_applied_cluster_enters_running_healthy() -> None:
+    decision = decide(build_cluster(), Created(), NOW + timedelta(seconds=1))
+    assert get_state(decision) is State.RUNNING_HEALTHY
+    assert get_status(decision).to_document()["stateTransitionHistory"] == {
         "0": {
             "currentStateSummary": "Submitted",
             "lastTransitionTime": "2026-01-01T12:00:00Z",
@@ -112,77 +112,77 @@ def test_an_applied_cluster_runs_without_a_look_at_its_pods() -> None:
             "reason": "ClusterCreated",
         },
     }
-    assert status_after(decision).to_document()["currentAttemptSummary"] == {
+    assert get_status(decision).to_document()["currentAttemptSummary"] == {
         "attemptInfo": {"id": 0, "restartCounter": 0}
     }
 
 
-def test_a_cluster_of_unknown_age_was_submitted_now() -> None:
-    decision = decide(cluster(created=None), Created(), NOW)
-    submitted = status_after(decision).state_transition_history["0"]
+def test_cluster_without_creation_time_is_submitted_now() -> None:
+    decision = decide(build_cluster(created=None), Created(), NOW)
+    submitted = get_status(decision).state_transition_history["0"]
     assert isinstance(submitted, ClusterStateRecord)
     assert submitted.last_transition_time == NOW
 
 
-def test_a_refusal_is_a_scheduling_failure_in_the_apis_words() -> None:
-    decision = decide(cluster(), Refused("the API says no"), NOW)
-    assert state_after(decision) is State.SCHEDULING_FAILURE
-    assert status_after(decision).current_state.message == "the API says no"
-    assert status_after(decision).current_state.reason == decision.reason == reasons.SCHEDULING_FAILED
+def test_refused_cluster_enters_scheduling_failure_with_api_message() -> None:
+    decision = decide(build_cluster(), Refused("the API says no"), NOW)
+    assert get_state(decision) is State.SCHEDULING_FAILURE
+    assert get_status(decision).current_state.message == "the API says no"
+    assert get_status(decision).current_state.reason == decision.reason == reasons.SCHEDULING_FAILED
     assert decision.requeue_after == timedelta(0)
 
 
-def test_a_spec_that_cannot_be_built_is_told_from_what_the_api_refused() -> None:
-    decision = decide(cluster(), Refused("spec.masterSpec: no", reasons.SPEC_UNBUILDABLE), NOW)
-    assert status_after(decision).current_state.reason == reasons.SPEC_UNBUILDABLE
+def test_unbuildable_cluster_spec_has_its_own_reason() -> None:
+    decision = decide(build_cluster(), Refused("spec.masterSpec: no", reasons.SPEC_UNBUILDABLE), NOW)
+    assert get_status(decision).current_state.reason == reasons.SPEC_UNBUILDABLE
 
 
-def test_a_scheduling_failure_becomes_failed_which_says_the_cause() -> None:
-    decision = decide(cluster(status=status_in(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
-    assert state_after(decision) is State.FAILED
-    assert "quota exceeded" in message_after(decision)
-    assert "delete it, fix the cause, and create it again" in message_after(decision)
+def test_failed_cluster_message_contains_scheduling_failure() -> None:
+    decision = decide(build_cluster(status=build_status(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
+    assert get_state(decision) is State.FAILED
+    assert "quota exceeded" in get_message(decision)
+    assert "delete it, fix the cause, and create it again" in get_message(decision)
 
 
-def test_a_scheduling_failure_without_a_message_becomes_failed_too() -> None:
-    status = status_in(State.SCHEDULING_FAILURE)
+def test_scheduling_failure_without_message_enters_failed() -> None:
+    status = build_status(State.SCHEDULING_FAILURE)
     record = status.current_state.model_copy(update={"message": None})
-    decision = decide(cluster(status=status.model_copy(update={"current_state": record})), None, NOW)
-    assert message_after(decision).endswith("its objects could not be created.")
+    decision = decide(build_cluster(status=status.model_copy(update={"current_state": record})), None, NOW)
+    assert get_message(decision).endswith("its objects could not be created.")
 
 
 @pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED, State.RESOURCE_RELEASED])
-def test_a_cluster_that_has_arrived_is_left_alone(state: ClusterState) -> None:
-    assert decide(cluster(state), None, NOW + timedelta(days=9)) == ClusterDecision(reasons.NOTHING_DUE)
+def test_cluster_in_stable_state_is_not_changed(state: ClusterState) -> None:
+    assert decide(build_cluster(state), None, NOW + timedelta(days=9)) == ClusterDecision(reasons.NOTHING_DUE)
 
 
 @pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED])
-def test_an_edit_of_the_spec_changes_nothing_and_is_told(state: ClusterState) -> None:
-    decision = decide(cluster(state, generation=2), None, NOW)
+def test_spec_change_is_ignored_and_reported(state: ClusterState) -> None:
+    decision = decide(build_cluster(state, generation=2), None, NOW)
     assert (decision.reason, decision.actions, decision.status) == (reasons.SPEC_CHANGE_IGNORED, (), None)
     assert "create it again" in decision.message
 
 
 @pytest.mark.parametrize("state", State)
-def test_a_deleted_cluster_is_let_go_from_every_state_without_a_word_in_its_status(state: ClusterState) -> None:
-    decision = decide(cluster(state, deleted=True, generation=2), None, NOW)
+def test_deleted_cluster_loses_finalizer_without_status_change(state: ClusterState) -> None:
+    decision = decide(build_cluster(state, deleted=True, generation=2), None, NOW)
     assert decision == ClusterDecision(reasons.CLUSTER_DELETED, decision.message, (RemoveFinalizer(),))
 
 
 @pytest.mark.parametrize("state", State)
-def test_a_deleted_cluster_that_others_hold_is_none_of_our_business(state: ClusterState) -> None:
-    decision = decide(cluster(state, deleted=True, finalizer=False), None, NOW)
+def test_deleted_cluster_without_finalizer_is_ignored(state: ClusterState) -> None:
+    decision = decide(build_cluster(state, deleted=True, finalizer=False), None, NOW)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
 @pytest.mark.parametrize(
     ("elapsed", "wait"),
     [(0, 300), (299, 1), (300, None), (301, None), (-10, 300)],
-    ids=["at once", "shortly before", "just then", "afterwards", "clock ran backwards"],
+    ids=["immediately", "before the backoff ends", "when the backoff ends", "after the backoff", "clock set back"],
 )
-def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed: int, wait: int | None) -> None:
-    status = status_in(State.SUBMITTED).model_copy(update={"previous_attempt_summary": ClusterAttemptSummary()})
-    decision = decide(cluster(status=status), None, NOW + timedelta(seconds=elapsed))
+def test_restarted_cluster_is_applied_after_five_minutes(elapsed: int, wait: int | None) -> None:
+    status = build_status(State.SUBMITTED).model_copy(update={"previous_attempt_summary": ClusterAttemptSummary()})
+    decision = decide(build_cluster(status=status), None, NOW + timedelta(seconds=elapsed))
     if wait is None:
         assert decision.actions == (ApplyCluster(),)
     else:
@@ -192,8 +192,8 @@ def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("target", State)
-def test_only_the_moves_of_the_table_are_legal(state: ClusterState, target: ClusterState) -> None:
-    status = status_in(state)
+def test_only_cluster_moves_in_table_are_legal(state: ClusterState, target: ClusterState) -> None:
+    status = build_status(state)
     if target in CLUSTER_MOVES[state]:
         assert move_cluster(status, target, NOW, "").current_state.current_state_summary is target
     else:
@@ -201,8 +201,8 @@ def test_only_the_moves_of_the_table_are_legal(state: ClusterState, target: Clus
             move_cluster(status, target, NOW, "")
 
 
-def test_a_move_continues_the_keys_of_a_history_with_gaps() -> None:
-    status = status_in(State.SUBMITTED)
+def test_move_uses_next_key_of_history_with_gaps() -> None:
+    status = build_status(State.SUBMITTED)
     history = {"7": status.current_state, "odd": status.current_state}
     moved = move_cluster(
         status.model_copy(update={"state_transition_history": history}), State.RUNNING_HEALTHY, NOW, ""
@@ -221,7 +221,7 @@ OUTCOMES = st.sampled_from([None, Created(), Refused("no")])
     outcomes=st.lists(OUTCOMES, min_size=8, max_size=8),
     times=st.lists(st.datetimes(timezones=st.just(UTC)), min_size=8, max_size=8),
 )
-def test_any_cluster_comes_to_rest(
+def test_reconcile_of_any_cluster_settles(
     state: ClusterState | None,
     finalizer: bool,
     deleted: bool,
@@ -230,7 +230,7 @@ def test_any_cluster_comes_to_rest(
     times: list[datetime],
 ) -> None:
     """Whatever comes of applying, and whatever the clock shows, a few looks are enough."""
-    seen = cluster(state, finalizer=finalizer, deleted=deleted, generation=generation)
+    seen = build_cluster(state, finalizer=finalizer, deleted=deleted, generation=generation)
     for outcome, now in zip(outcomes, times, strict=True):
         decision = decide(seen, outcome, now)
         if decision.status:

@@ -10,17 +10,17 @@ from tests.builders import NOW, application_document, status_in
 SENTENCE = "The driver ended with exit code 1."
 
 
-def test_lines_are_found_again_in_the_message() -> None:
+def test_split_lines_returns_appended_lines() -> None:
     lines = ("Traceback (most recent call last):", "ValueError: no such table")
     assert split_lines(append_lines(SENTENCE, lines)) == (SENTENCE, lines)
 
 
-def test_message_without_lines_stays_as_it_is() -> None:
+def test_message_without_lines_is_unchanged() -> None:
     assert append_lines(SENTENCE, ()) == SENTENCE
     assert split_lines(SENTENCE) == (SENTENCE, ())
 
 
-def test_only_the_last_two_kibibytes_are_kept() -> None:
+def test_lines_beyond_limit_are_dropped() -> None:
     _, lines = split_lines(append_lines(SENTENCE, [f"{number} {'é' * 190}" for number in range(10)]))
     assert sum(len(line.encode()) for line in lines) <= LONGEST
     assert lines[-1].startswith("9 ")
@@ -38,12 +38,12 @@ def test_only_the_last_two_kibibytes_are_kept() -> None:
         ("the token was rejected", "the token was rejected"),
     ],
 )
-def test_values_that_are_named_like_secrets_are_hidden(line: str, shown: str) -> None:
+def test_values_of_secret_names_are_redacted(line: str, shown: str) -> None:
     assert redact(line) == shown
     assert split_lines(append_lines(SENTENCE, [line]))[1] == (shown,)
 
 
-def test_progress_separates_the_sentence_from_the_lines() -> None:
+def test_progress_separates_message_from_log_lines() -> None:
     failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
     failed = replace_message(failed, append_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")

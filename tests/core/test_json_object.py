@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.json_object import copy_list, copy_obj
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 
-def test_copies_are_independent_of_the_document() -> None:
+def test_changes_to_copies_do_not_change_document() -> None:
     document = {"object": {"a": 1}, "list": [1]}
     copy_object(document, "object", "object")["a"] = 2
     copy_list(document, "list", "list").append(2)
@@ -27,5 +27,5 @@ def test_part_of_another_type_is_reported_with_its_path() -> None:
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1, True), (True, False), ("1", False), (1.0, False)])
-def test_booleans_are_no_integers(value: object, expected: bool) -> None:
+def test_booleans_are_not_integers(value: object, expected: bool) -> None:
     assert is_integer(value) is expected

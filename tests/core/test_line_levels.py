@@ -36,11 +36,11 @@ _INFO, _WARN, _ERROR = logging.INFO, logging.WARNING, logging.ERROR
         ("x" * 100_000 + " ERROR ", _INFO),
     ],
 )
-def test_level_of_a_line(line: str, level: int) -> None:
+def test_line_level_is_classified_by_content(line: str, level: int) -> None:
     assert LineLevels().classify(line) == level
 
 
-def test_stack_trace_has_the_level_of_what_was_logged() -> None:
+def test_stack_trace_has_level_of_log_message() -> None:
     levels = LineLevels()
     log = [
         ("26/01/01 00:00:00 ERROR Executor: Exception in task 0.0 in stage 0.0 (TID 0)", _ERROR),
@@ -58,7 +58,7 @@ def test_stack_trace_has_the_level_of_what_was_logged() -> None:
     assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
-def test_stack_trace_of_the_driver_is_an_error_below_any_message() -> None:
+def test_driver_stack_trace_is_an_error() -> None:
     levels = LineLevels()
     log = [
         ("py4j.protocol.Py4JJavaError: An error occurred while calling o1.collect.", _INFO),
@@ -73,14 +73,14 @@ def test_stack_trace_of_the_driver_is_an_error_below_any_message() -> None:
     assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
-def test_reason_of_a_lost_executor_has_the_level_of_the_loss() -> None:
+def test_executor_loss_reason_has_level_of_loss_message() -> None:
     levels = LineLevels()
     assert levels.classify("26/01/01 00:00:00 ERROR TaskSchedulerImpl: Lost executor 1 on 10.0.0.7:") == _ERROR
     assert levels.classify("The executor with id 1 exited with exit code 137(SIGKILL).") == _ERROR
     assert levels.classify("The API gave the following brief reason: N/A") == _ERROR
 
 
-def test_traceback_of_python_is_an_error() -> None:
+def test_python_traceback_is_an_error() -> None:
     levels = LineLevels()
     log = [
         ("starting", _INFO),
@@ -93,7 +93,7 @@ def test_traceback_of_python_is_an_error() -> None:
     assert [levels.classify(line) for line, _ in log] == [level for _, level in log]
 
 
-def test_exception_that_ends_the_main_thread_is_an_error() -> None:
+def test_exception_in_main_thread_is_an_error() -> None:
     levels = LineLevels()
     assert levels.classify('Exception in thread "main" java.lang.IllegalStateException: no') == _ERROR
     assert levels.classify("\tat org.example.Main.main(Main.java:3)") == _ERROR

@@ -23,7 +23,9 @@ TAINTED = {
 }
 
 
-def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason: str | None = None) -> Present:
+def build_lost_driver(
+    *, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason: str | None = None
+) -> Present:
     """A driver whose node does not answer."""
     seen = pod(phase, container(), ready=False, reason=reason)
     seen["status"]["conditions"][0]["lastTransitionTime"] = since
@@ -31,7 +33,7 @@ def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason:
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state: ApplicationState) -> None:
+def test_externally_deleted_stuck_driver_enters_failed_in_every_state(state: ApplicationState) -> None:
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
     decision = decide_once(build_application_in_state(state, timeouts=UNLIMITED), deleted, after=300)
     assert get_entered_state(decision) is S.FAILED
@@ -47,23 +49,21 @@ def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state
 @pytest.mark.parametrize(
     ("grace", "own", "after", "over"),
     [
-        pytest.param(300_000, 30, 299, False, id="within the application's grace"),
-        pytest.param(300_000, 30, 300, True, id="beyond it"),
-        pytest.param(1_000, 30, 29, False, id="within the pod's own grace"),
-        pytest.param(1_000, 30, 30, True, id="beyond both"),
-        pytest.param(-5, 0, 0, True, id="no grace at all"),
-        pytest.param(2**63 - 1, 30, 10**9, False, id="for ever"),
+        pytest.param(300_000, 30, 299, False, id="within application grace period"),
+        pytest.param(300_000, 30, 300, True, id="after application grace period"),
+        pytest.param(1_000, 30, 29, False, id="within pod grace period"),
+        pytest.param(1_000, 30, 30, True, id="after both grace periods"),
+        pytest.param(-5, 0, 0, True, id="no grace period"),
+        pytest.param(2**63 - 1, 30, 10**9, False, id="unlimited grace period"),
     ],
 )
-def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(
-    grace: int, own: int, after: int, over: bool
-) -> None:
+def test_externally_deleted_driver_gets_longer_grace_period(grace: int, own: int, after: int, over: bool) -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
     assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is over
 
 
-def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
+def test_driver_that_succeeds_during_deletion_enters_succeeded() -> None:
     deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), deleted, after=10_000)
     assert (get_entered_state(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
@@ -73,11 +73,11 @@ def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
 @pytest.mark.parametrize(
     "seen",
     [
-        pytest.param(lost(), id="phase Unknown"),
-        pytest.param(lost(phase="Running", reason="NodeLost"), id="reason NodeLost"),
+        pytest.param(build_lost_driver(), id="phase Unknown"),
+        pytest.param(build_lost_driver(phase="Running", reason="NodeLost"), id="reason NodeLost"),
     ],
 )
-def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: ApplicationState, seen: Present) -> None:
+def test_driver_on_lost_node_enters_failed_after_grace_period(state: ApplicationState, seen: Present) -> None:
     resource = build_application_in_state(state, timeouts=UNLIMITED)
     assert get_entered_state(decide_once(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
     decision = decide_once(resource, seen, after=300)
@@ -88,16 +88,16 @@ def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: Applica
 @pytest.mark.parametrize(
     "seen",
     [
-        pytest.param(lost(phase="Running"), id="not ready"),
-        pytest.param(lost(since=None), id="nobody says since when"),
-        pytest.param(lost(since="yesterday"), id="since some nonsense"),
+        pytest.param(build_lost_driver(phase="Running"), id="not ready"),
+        pytest.param(build_lost_driver(since=None), id="no transition time"),
+        pytest.param(build_lost_driver(since="yesterday"), id="invalid transition time"),
     ],
 )
-def test_a_driver_that_may_only_be_unready_is_left_alone(seen: Present) -> None:
+def test_unready_driver_is_not_treated_as_lost(seen: Present) -> None:
     assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), seen, after=10_000)) is None
 
 
-def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
+def test_restart_waits_for_force_deletion_of_lost_driver() -> None:
     scene = Scene(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).run()
     scene.set_driver("ready")
     scene.run()
@@ -109,12 +109,12 @@ def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
     assert scene.application.status is not None
 
 
-def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced() -> None:
-    decision = decide_once(build_application_in_state(S.FAILED), lost(), after=10_000)
+def test_lost_driver_is_first_deleted_gracefully() -> None:
+    decision = decide_once(build_application_in_state(S.FAILED), build_lost_driver(), after=10_000)
     assert decision.actions == (DeleteDriver(0),)
 
 
-def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() -> None:
+def test_lost_driver_is_reported_as_infrastructure_failure() -> None:
     scene = Scene(application_document()).run()
     scene.set_driver("ready", conditions=[TAINTED])
     scene.run()
@@ -139,7 +139,9 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() ->
         ([{"type": "DisruptionTarget", "status": "true", "reason": "EvictionByEvictionAPI"}], "EvictionByEvictionAPI"),
         ([TAINTED], "DeletionByTaintManager: Taint manager: deleting due to NoExecute taint"),
     ],
-    ids=["no condition", "not true", "mute", "reason only", "reason and message"],
+    ids=["no condition", "condition not true", "no reason or message", "reason only", "reason and message"],
 )
-def test_a_disruption_is_told_in_the_control_planes_words(conditions: list[dict[str, str]], words: str | None) -> None:
+def test_disruption_message_contains_condition_reason_and_message(
+    conditions: list[dict[str, str]], words: str | None
+) -> None:
     assert pods.describe_disruption(driver_pod(conditions=conditions)["status"]) == words

@@ -15,13 +15,13 @@ PARAMETERS = Parameters(py_file="local:///a.py")
 FILES = MountedFiles("files", {"a.py": ""}, executors=False)
 
 
-def tolerations(settings: Settings, **spec: Any) -> dict[str, Any]:
+def compose_tolerations(settings: Settings, **spec: Any) -> dict[str, Any]:
     document = new_application() | {"spec": spec}
     found: dict[str, Any] = compose_application(document, PARAMETERS, settings)["spec"]["applicationTolerations"]
     return found
 
 
-def test_application_has_its_parameters_files_and_settings() -> None:
+def test_compose_application_applies_parameters_files_and_settings() -> None:
     made = compose_application(new_application(), PARAMETERS, Settings(), FILES)
     assert made["spec"]["pyFiles"] == "local:///a.py"
     assert made["spec"]["configMapSpecs"][0]["name"] == "files"
@@ -29,8 +29,8 @@ def test_application_has_its_parameters_files_and_settings() -> None:
 
 
 @pytest.mark.parametrize("duration", [timedelta(minutes=5), 300])
-def test_durations_are_times_or_seconds(duration: timedelta | int) -> None:
-    assert tolerations(Settings(ttl=duration, keep_failed_driver=duration)) == {
+def test_durations_can_be_timedelta_or_seconds(duration: timedelta | int) -> None:
+    assert compose_tolerations(Settings(ttl=duration, keep_failed_driver=duration)) == {
         "ttlAfterStopMillis": 300_000,
         "resourceRetainPolicy": "OnFailure",
         "resourceRetainDurationMillis": 300_000,
@@ -40,11 +40,11 @@ def test_durations_are_times_or_seconds(duration: timedelta | int) -> None:
 @pytest.mark.parametrize(("restarts", "policy"), [(True, "Always"), (False, "Never")])
 def test_restarts_can_be_disabled(restarts: bool, policy: str) -> None:
     given = {"restartConfig": {"restartPolicy": "Always"}}
-    found = tolerations(Settings(restarts=restarts), applicationTolerations=given)
+    found = compose_tolerations(Settings(restarts=restarts), applicationTolerations=given)
     assert found["restartConfig"]["restartPolicy"] == policy
 
 
-def test_dialect_without_files_gets_none() -> None:
+def test_dialect_without_mounted_files_gets_no_files() -> None:
     made = compose_application(new_application(KUBEFLOW), PARAMETERS, Settings(), FILES)
     assert set(made["spec"]) >= {"type", "mainApplicationFile", "timeToLiveSeconds"}
     assert "configMapSpecs" not in made["spec"]

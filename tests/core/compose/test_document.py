@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
 
 
-def test_parameters_go_over_the_document() -> None:
+def test_parameters_override_document_metadata() -> None:
     document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
     assert override_metadata(document, name="b", namespace=None) == {
         "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
@@ -35,17 +35,17 @@ def test_parameters_go_over_the_document() -> None:
         ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
     ],
 )
-def test_metadata_that_kubernetes_would_refuse_is_refused(document: dict[str, Any], message: str) -> None:
+def test_invalid_metadata_is_rejected(document: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidResource, match=message):
         override_metadata(document, name=None, namespace=None)
 
 
-def test_name_of_a_cluster_is_shorter() -> None:
+def test_too_long_cluster_name_is_rejected() -> None:
     with pytest.raises(InvalidResource, match="has 46 characters: use at most 45"):
         override_metadata({}, name="a" * 46, namespace=None, identity=CLUSTER_IDENTITY)
 
 
-def test_application_without_a_document_has_no_fields() -> None:
+def test_new_application_has_empty_spec() -> None:
     assert new_application() == {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": {}}
     assert new_application(KUBEFLOW)["apiVersion"] == KUBEFLOW
 
@@ -58,18 +58,18 @@ def test_application_without_a_document_has_no_fields() -> None:
         ({"apiVersion": KUBEFLOW, "kind": "X"}, KUBEFLOW, {"apiVersion": KUBEFLOW, "kind": "X"}),
     ],
 )
-def test_document_is_completed_with_its_kind(
+def test_missing_kind_is_added_to_document(
     document: dict[str, Any], api_version: str | None, expected: dict[str, str]
 ) -> None:
     assert complete_kind(document, api_version) == expected
 
 
-def test_document_of_another_version_is_refused() -> None:
+def test_document_with_other_api_version_is_rejected() -> None:
     with pytest.raises(InvalidResource, match=r"apiVersion: is 'spark.apache.org/v1', but the parameter"):
         complete_kind({"apiVersion": "spark.apache.org/v1"}, KUBEFLOW)
 
 
-def test_model_is_an_object_that_returns_its_document() -> None:
+def test_only_model_instances_are_models() -> None:
     spec = {"pyFiles": "local:///a.py", "runtimeVersions": {"sparkVersion": "4.3.0"}}
     model = SparkApplication.model_validate({**new_application(), "metadata": {"name": "pi"}, "spec": spec})
     assert is_model(model)

@@ -21,13 +21,13 @@ LARGE = LocalFile("large.txt", "large.txt", b"#" * CONFIG_MAP_BYTES)
 SIGNS = LocalFile("page.xml", "page.xml", b"<a></a>" * 80_000)
 
 
-def test_texts_are_mounted_and_other_files_uploaded() -> None:
+def test_text_files_are_mounted_and_other_files_uploaded() -> None:
     packing = pack_files([JOB, ARCHIVE, ODD], can_mount=True, can_upload=True)
     assert (packing.mounted, packing.uploaded) == ((JOB,), (ARCHIVE, ODD))
 
 
 @pytest.mark.parametrize("large", [LARGE, SIGNS])
-def test_files_that_are_too_large_together_are_uploaded(large: LocalFile) -> None:
+def test_files_exceeding_config_map_limit_are_uploaded(large: LocalFile) -> None:
     assert pack_files([JOB, large], can_mount=True, can_upload=True).uploaded == (JOB, large)
 
 
@@ -40,12 +40,12 @@ def test_files_that_are_too_large_together_are_uploaded(large: LocalFile) -> Non
         ([JOB, ODD], True, "names contain only letters, digits"),
     ],
 )
-def test_file_that_must_be_uploaded_needs_a_folder(files: list[LocalFile], can_mount: bool, message: str) -> None:
+def test_file_that_cannot_be_mounted_requires_folder(files: list[LocalFile], can_mount: bool, message: str) -> None:
     with pytest.raises(InvalidResource, match=f"cannot be stored in a config map .*{message}"):
         pack_files(files, can_mount=can_mount, can_upload=False)
 
 
-def test_parameters_get_the_uris_of_files() -> None:
+def test_local_paths_are_replaced_by_uris() -> None:
     given = Parameters(py_file="jobs/job.py", py_files="lib.zip, s3a://b/other.zip", main_class=None)
     found = locate_files(given, {"jobs/job.py": build_mounted_uri(JOB), "lib.zip": "s3a://b/lib.zip"})
     assert found.py_file == "local:///opt/airflow-task/job.py"
@@ -54,7 +54,7 @@ def test_parameters_get_the_uris_of_files() -> None:
     assert locate_files(Parameters(), {}).py_file is None
 
 
-def test_paths_begin_with_the_script() -> None:
+def test_list_paths_starts_with_script() -> None:
     assert list_paths(Parameters(py_file="a.py", jars="b.jar,c.jar", files=["d"])) == ["a.py", "d", "b.jar", "c.jar"]
 
 
@@ -62,7 +62,7 @@ def test_paths_begin_with_the_script() -> None:
     ("parameters", "executors"),
     [(Parameters(py_file="jobs/job.py"), False), (Parameters(py_file="x.py", py_files=["jobs/job.py"]), True)],
 )
-def test_executors_need_all_files_but_the_script(parameters: Parameters, executors: bool) -> None:
+def test_files_are_mounted_in_executors_except_script(parameters: Parameters, executors: bool) -> None:
     mounted = build_mounted_files([JOB], parameters, "pi", "id-1")
     assert mounted
     assert (mounted.contents, mounted.executors) == ({"job.py": "x = 1\n"}, executors)
@@ -79,5 +79,5 @@ def test_each_try_has_its_own_config_map() -> None:
     assert second.name != first.name
 
 
-def test_no_files_need_no_config_map() -> None:
+def test_no_config_map_is_built_without_files() -> None:
     assert build_mounted_files([], Parameters(), "pi", "id-1") is None

@@ -14,7 +14,7 @@ MODULES = [
 ]
 
 
-def test_composing_loads_the_standard_library_only() -> None:
+def test_compose_imports_only_standard_library() -> None:
     program = f"import sys, {', '.join(MODULES)}; print([name for name in {OTHERS!r} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, fi
 from airflow_provider_spark_operator.core.parameters import Parameters
 
 
-def test_memory_of_the_roles_with_a_factor_grows() -> None:
+def test_memory_grows_for_roles_with_factor() -> None:
     memory = {"spark.driver.memory": "2g", "spark.executor.memory": "1g", "spark.executor.memoryOverhead": "512"}
     assert grow_memory(memory, MemoryGrowth()) == {}
     assert grow_memory(memory, MemoryGrowth({"driver": 1.5})) == {"spark.driver.memory": "3072m"}
@@ -20,18 +20,18 @@ def test_memory_of_the_roles_with_a_factor_grows() -> None:
     }
 
 
-def test_memory_grows_from_the_default_of_spark() -> None:
+def test_memory_grows_from_spark_default() -> None:
     assert grow_memory({}, MemoryGrowth({"driver": 2.0})) == {"spark.driver.memory": "2048m"}
 
 
 @pytest.mark.parametrize(("size", "grown"), [("4g", "6144m"), ("8g", "8192m"), ("512m", "2048m"), ("100k", "4m")])
-def test_memory_grows_to_its_limit_and_never_shrinks(size: str, grown: str) -> None:
+def test_memory_grows_up_to_limit_and_never_shrinks(size: str, grown: str) -> None:
     growth = MemoryGrowth({"driver": 4.0}, limit="6g")
     assert grow_memory({"spark.driver.memory": size}, growth) == {"spark.driver.memory": grown}
 
 
 @pytest.mark.parametrize("size", ["", "abc", "1.5g"])
-def test_size_that_cannot_be_parsed_does_not_grow(size: str) -> None:
+def test_invalid_memory_size_is_unchanged(size: str) -> None:
     memory, growth = {"spark.driver.memory": size}, MemoryGrowth({"driver": 2.0}, limit="6g")
     assert grow_memory(memory, growth) == {}
     assert find_limits(memory, growth) == {}
@@ -47,11 +47,11 @@ def test_size_that_cannot_be_parsed_does_not_grow(size: str) -> None:
         ({}, False),
     ],
 )
-def test_limit_is_reached_by_every_size_of_a_role(memory: dict[str, str], reached: bool) -> None:
+def test_limit_is_reached_when_all_sizes_of_role_reach_it(memory: dict[str, str], reached: bool) -> None:
     assert find_limits(memory, MemoryGrowth({"driver": 2.0}, limit="6g")) == {"driver": reached}
 
 
-def test_memory_without_a_limit_never_reaches_it() -> None:
+def test_no_limit_is_reached_without_factor_or_limit() -> None:
     assert find_limits({"spark.driver.memory": "9t"}, MemoryGrowth({"driver": 2.0})) == {"driver": False}
     assert find_limits({"spark.driver.memory": "9t"}, MemoryGrowth(limit="6g")) == {}
 
@@ -63,7 +63,7 @@ def test_memory_without_a_limit_never_reaches_it() -> None:
         ("sparkoperator.k8s.io/v1beta2", {"driver": {"memory": "3072m"}}),
     ],
 )
-def test_each_dialect_has_the_grown_memory_in_its_own_fields(api_version: str, spec: dict[str, Any]) -> None:
+def test_grown_memory_is_written_in_fields_of_dialect(api_version: str, spec: dict[str, Any]) -> None:
     document = {"apiVersion": api_version, "kind": "SparkApplication", "spec": {}}
     settings = Settings(memory=MemoryGrowth({"driver": 1.5}))
     made = compose_application(document, Parameters(driver_memory="2g"), settings)["spec"]
@@ -72,5 +72,5 @@ def test_each_dialect_has_the_grown_memory_in_its_own_fields(api_version: str, s
 
 
 @pytest.mark.parametrize(("text", "valid"), [("32g", True), (" 512MB ", True), ("32", False), ("lots", False)])
-def test_size_has_a_unit(text: str, valid: bool) -> None:
+def test_memory_size_requires_unit(text: str, valid: bool) -> None:
     assert is_size(text) is valid

@@ -21,7 +21,7 @@ PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
 JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
 
 
-def spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[str, Any]:
+def build_spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[str, Any]:
     """The spec that comes out; it is one that an operator would take."""
     document = override_metadata(document or new_application(), name="report", namespace="jobs")
     given: dict[str, Any] = {"spark_version": "4.3.0", **parameters}
@@ -31,12 +31,12 @@ def spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[s
     return composed
 
 
-def application(**fields: Any) -> dict[str, Any]:
+def build_application(**fields: Any) -> dict[str, Any]:
     return new_application() | {"spec": fields}
 
 
-def test_a_script_needs_no_document() -> None:
-    made = spec(py_file="local:///opt/job.py", arguments=["--day", 3], image="spark:4.3.0", spark_version=None)
+def test_script_without_document_builds_spec() -> None:
+    made = build_spec(py_file="local:///opt/job.py", arguments=["--day", 3], image="spark:4.3.0", spark_version=None)
     assert made == {
         "mainClass": PYTHON_RUNNER,
         "pyFiles": "local:///opt/job.py",
@@ -46,15 +46,15 @@ def test_a_script_needs_no_document() -> None:
     }
 
 
-def test_a_class_needs_no_document() -> None:
-    made = spec(main_class="org.example.Report", jars=["local:///opt/report.jar", "s3a://lib/csv.jar"])
+def test_class_without_document_builds_spec() -> None:
+    made = build_spec(main_class="org.example.Report", jars=["local:///opt/report.jar", "s3a://lib/csv.jar"])
     assert made["mainClass"] == "org.example.Report"
     assert made["jars"] == "local:///opt/report.jar"
     assert made["sparkConf"] == {"spark.jars": "local:///opt/report.jar,s3a://lib/csv.jar"}
 
 
-def test_sizes_become_properties() -> None:
-    made = spec(
+def test_resource_parameters_are_written_as_properties() -> None:
+    made = build_spec(
         py_file="local:///a.py", driver_cores=2, driver_memory="4g", executor_cores="3", executor_memory="8G",
         executor_instances=10, service_account="spark",
     )  # fmt: skip
@@ -68,15 +68,15 @@ def test_sizes_become_properties() -> None:
     }
 
 
-def test_properties_are_put_over_the_documents_one_by_one() -> None:
-    document = application(pyFiles="local:///a.py", sparkConf={"spark.a": "1", "spark.b": "2"})
-    made = spec(document, conf={"spark.b": True, "spark.c": 3, "spark.d": None}, driver_memory="2g")
+def test_conf_overrides_individual_document_properties() -> None:
+    document = build_application(pyFiles="local:///a.py", sparkConf={"spark.a": "1", "spark.b": "2"})
+    made = build_spec(document, conf={"spark.b": True, "spark.c": 3, "spark.d": None}, driver_memory="2g")
     assert made["sparkConf"] == {"spark.a": "1", "spark.b": "true", "spark.c": "3", "spark.driver.memory": "2g"}
     assert document["spec"]["sparkConf"] == {"spark.a": "1", "spark.b": "2"}
 
 
-def test_a_script_takes_the_place_of_the_documents_program() -> None:
-    made = spec(application(**JAVA), py_file="local:///a.py")
+def test_script_replaces_class_of_document() -> None:
+    made = build_spec(build_application(**JAVA), py_file="local:///a.py")
     assert made["mainClass"] == PYTHON_RUNNER
     assert "jars" not in made
     assert made["pyFiles"] == "local:///a.py"
@@ -90,33 +90,31 @@ def test_a_script_takes_the_place_of_the_documents_program() -> None:
         ({"pyFiles": "local:///a.py,local:///b.py"}, {}),
         ({"mainClass": PYTHON_RUNNER, "pyFiles": "local:///a.py,local:///b.py"}, {}),
     ],
-    ids=["script and modules", "modules", "document", "document with the class"],
+    ids=["script and modules", "modules only", "document", "document with runner class"],
 )
-def test_several_python_files_name_the_runner_with_which_the_apache_operator_splits_them(
-    document: dict[str, Any], parameters: dict[str, Any]
-) -> None:
-    made = spec(application(**document), **parameters)
+def test_several_python_files_set_python_runner_class(document: dict[str, Any], parameters: dict[str, Any]) -> None:
+    made = build_spec(build_application(**document), **parameters)
     assert made["mainClass"] == PYTHON_RUNNER
     assert made["pyFiles"] == "local:///a.py,local:///b.py"
 
 
-def test_jars_of_a_documents_script_move_to_the_property_as_the_apache_operator_would_run_them() -> None:
-    document = application(mainClass=PYTHON_RUNNER, pyFiles="local:///a.py", jars="local:///lib.jar")
-    made = spec(document)
+def test_jars_of_document_script_move_to_spark_jars() -> None:
+    document = build_application(mainClass=PYTHON_RUNNER, pyFiles="local:///a.py", jars="local:///lib.jar")
+    made = build_spec(document)
     assert "jars" not in made
     assert made["sparkConf"] == {"spark.jars": "local:///lib.jar"}
-    assert spec(document, jars="local:///other.jar")["sparkConf"] == {"spark.jars": "local:///other.jar"}
+    assert build_spec(document, jars="local:///other.jar")["sparkConf"] == {"spark.jars": "local:///other.jar"}
     assert document["spec"]["jars"] == "local:///lib.jar"
 
 
-def test_jars_of_a_script_join_those_of_the_property_without_duplicates() -> None:
-    document = application(
+def test_script_jars_are_added_to_spark_jars_without_duplicates() -> None:
+    document = build_application(
         mainClass=PYTHON_RUNNER,
         pyFiles="local:///a.py,local:///b.py",
         jars="local:///x.jar,local:///y.jar",
         sparkConf={"spark.jars": "local:///y.jar"},
     )
-    assert spec(document)["sparkConf"] == {"spark.jars": "local:///y.jar,local:///x.jar"}
+    assert build_spec(document)["sparkConf"] == {"spark.jars": "local:///y.jar,local:///x.jar"}
 
 
 @pytest.mark.parametrize(
@@ -127,36 +125,38 @@ def test_jars_of_a_script_join_those_of_the_property_without_duplicates() -> Non
         ({"main_class": "A", "jars": ["local:///y.jar"]}, "local:///y.jar"),
     ],
 )
-def test_jars_join_the_property_in_conf(parameters: dict[str, Any], jars: str) -> None:
-    made = spec(conf={"spark.jars": "local:///y.jar"}, **parameters)
+def test_jars_are_added_to_spark_jars_in_conf(parameters: dict[str, Any], jars: str) -> None:
+    made = build_spec(conf={"spark.jars": "local:///y.jar"}, **parameters)
     assert made["sparkConf"]["spark.jars"] == jars
 
 
-def test_a_document_that_runs_a_class_gets_no_python_runner() -> None:
-    assert spec(application(**JAVA))["mainClass"] == JAVA["mainClass"]
+def test_document_with_class_keeps_its_class() -> None:
+    assert build_spec(build_application(**JAVA))["mainClass"] == JAVA["mainClass"]
 
 
-def test_a_script_leaves_what_goes_beside_the_documents_own() -> None:
-    document = application(pyFiles="local:///old.py,local:///lib.zip")
-    assert spec(document, py_file="local:///new.py")["pyFiles"] == "local:///new.py,local:///lib.zip"
-    given = spec(document, py_file="local:///new.py", py_files="local:///other.zip")
+def test_script_keeps_python_modules_of_document() -> None:
+    document = build_application(pyFiles="local:///old.py,local:///lib.zip")
+    assert build_spec(document, py_file="local:///new.py")["pyFiles"] == "local:///new.py,local:///lib.zip"
+    given = build_spec(document, py_file="local:///new.py", py_files="local:///other.zip")
     assert given["pyFiles"] == "local:///new.py,local:///other.zip"
 
 
-def test_jars_of_a_script_are_what_it_depends_on() -> None:
-    made = spec(py_file="local:///a.py", jars="s3a://lib/a.jar, s3a://lib/b.jar")
+def test_script_jars_are_written_to_spark_jars() -> None:
+    made = build_spec(py_file="local:///a.py", jars="s3a://lib/a.jar, s3a://lib/b.jar")
     assert made["sparkConf"]["spark.jars"] == "s3a://lib/a.jar,s3a://lib/b.jar"
     assert "jars" not in made
 
 
-def test_a_class_takes_the_place_of_the_documents_script() -> None:
-    made = spec(application(pyFiles="local:///a.py"), main_class="org.example.Report", jars="local:///report.jar")
+def test_class_replaces_script_of_document() -> None:
+    made = build_spec(
+        build_application(pyFiles="local:///a.py"), main_class="org.example.Report", jars="local:///report.jar"
+    )
     assert "pyFiles" not in made
 
 
-def test_files_join_the_documents() -> None:
-    document = application(pyFiles="local:///a.py", sparkConf={"spark.files": "s3a://conf/a.json"})
-    assert spec(document, files=["s3a://conf/b.json"])["sparkConf"]["spark.files"] == (
+def test_files_are_added_to_files_of_document() -> None:
+    document = build_application(pyFiles="local:///a.py", sparkConf={"spark.files": "s3a://conf/a.json"})
+    assert build_spec(document, files=["s3a://conf/b.json"])["sparkConf"]["spark.files"] == (
         "s3a://conf/a.json,s3a://conf/b.json"
     )
 
@@ -170,21 +170,23 @@ def test_files_join_the_documents() -> None:
         ("registry.example:5000/spark", None),
     ],
 )
-def test_the_images_tag_tells_sparks_version(image: str, version: str | None) -> None:
+def test_spark_version_is_read_from_image_tag(image: str, version: str | None) -> None:
     made = apply_parameters(new_application(), Parameters(py_file="local:///a.py", image=image))["spec"]
     assert made.get("runtimeVersions", {}).get("sparkVersion") == version
 
 
-def test_a_version_that_is_given_wins_over_the_tags() -> None:
-    document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.0.0", "scalaVersion": "2.13"})
-    assert spec(document, image="spark:4.3.0", spark_version=None)["runtimeVersions"]["sparkVersion"] == "4.0.0"
-    assert spec(document, spark_version="4.3.0")["runtimeVersions"] == {
+def test_given_spark_version_overrides_image_tag() -> None:
+    document = build_application(
+        pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.0.0", "scalaVersion": "2.13"}
+    )
+    assert build_spec(document, image="spark:4.3.0", spark_version=None)["runtimeVersions"]["sparkVersion"] == "4.0.0"
+    assert build_spec(document, spark_version="4.3.0")["runtimeVersions"] == {
         "sparkVersion": "4.3.0",
         "scalaVersion": "2.13",
     }
 
 
-WRONG = [
+INVALID = [
     ({}, "no program is given"),
     ({"py_file": "local:///a.py", "main_class": "A"}, "main_class: cannot be set together with py_file"),
     ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
@@ -223,26 +225,26 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG)
+@pytest.mark.parametrize(("parameters", "message"), INVALID)
 def test_invalid_parameters_are_reported_with_their_paths(parameters: dict[str, Any], message: str) -> None:
     found = Parameters(**parameters).find_problems(alone=True)
     assert re.search(message, "\n".join(map(str, found)))
 
 
-def test_invalid_parameter_is_not_written() -> None:
+def test_invalid_parameter_raises_when_applied() -> None:
     with pytest.raises(InvalidResource, match="driver_cores: must be an integer of 1 or more, not 'many'"):
         apply_parameters(new_application(), Parameters(driver_cores="many"))
 
 
 @pytest.mark.parametrize("enabled", [True, "true", "{{ var.value.dynamic }}", PENDING])
-def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
+def test_zero_executors_are_accepted_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
     conf = {"spark.dynamicAllocation.enabled": enabled}
     given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
     assert given.find_problems(alone=True) == []
 
 
 @pytest.mark.parametrize("value", [PENDING, "{{ params.n }}"])
-def test_parameters_that_are_not_known_yet_are_not_checked(value: Any) -> None:
+def test_templated_and_pending_parameters_are_not_checked(value: Any) -> None:
     names = ("image", "executor_instances", "driver_memory", "arguments")
     assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).find_problems(alone=True) == []
     assert Parameters(py_file="local:///a.py", image=value, conf=value).find_problems(alone=True) == []
@@ -252,42 +254,42 @@ def test_parameters_that_are_not_known_yet_are_not_checked(value: Any) -> None:
     ("name", "url"),
     [("shared", "spark://shared-master-svc:7077"), ("jobs/shared", "spark://shared-master-svc.jobs.svc:7077")],
 )
-def test_cluster_becomes_the_master_without_a_secret(name: str, url: str) -> None:
-    conf = spec(py_file="local:///a.py", cluster=name)["sparkConf"]
+def test_cluster_sets_master_and_disables_authentication(name: str, url: str) -> None:
+    conf = build_spec(py_file="local:///a.py", cluster=name)["sparkConf"]
     assert (conf["spark.master"], conf["spark.authenticate"]) == (url, "false")
 
 
-def test_secret_of_the_cluster_stays() -> None:
+def test_authentication_set_in_conf_is_kept() -> None:
     conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
-    assert spec(py_file="local:///a.py", cluster="shared", conf=conf)["sparkConf"]["spark.authenticate"] == "true"
+    assert build_spec(py_file="local:///a.py", cluster="shared", conf=conf)["sparkConf"]["spark.authenticate"] == "true"
 
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
-def test_invalid_name_of_a_cluster_is_reported(name: int | str) -> None:
+def test_invalid_cluster_name_is_reported(name: int | str) -> None:
     problem = find_cluster_problem(name)
     assert problem
     assert str(problem).startswith("cluster: must be the name of a SparkCluster")
 
 
 @pytest.mark.parametrize(("url", "valid"), [("s3://bucket", True), (None, True), ("bucket/jobs", False), (3, False)])
-def test_folder_for_uploads_is_a_url(url: int | str | None, valid: bool) -> None:
+def test_upload_folder_must_be_a_url(url: int | str | None, valid: bool) -> None:
     assert (find_folder_problem(url) is None) is valid
 
 
-def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation() -> None:
-    document = application(pyFiles="local:///a.py", sparkConf={"spark.dynamicAllocation.enabled": "true"})
-    made = spec(document, executor_instances="0")
+def test_zero_executors_are_accepted_if_document_has_dynamic_allocation() -> None:
+    document = build_application(pyFiles="local:///a.py", sparkConf={"spark.dynamicAllocation.enabled": "true"})
+    made = build_spec(document, executor_instances="0")
     assert made["sparkConf"]["spark.executor.instances"] == "0"
 
 
-def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation() -> None:
-    document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
+def test_zero_executors_are_an_error_without_dynamic_allocation() -> None:
+    document = build_application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
     made = apply_parameters(document, Parameters(executor_instances=0))
     (problem,) = filter_errors(validate_application({**made, "metadata": {"name": "a"}}))
     assert problem.path == "spec.sparkConf['spark.executor.instances']"
     assert problem.message.startswith("must be at least 1, but is 0")
 
 
-def test_a_spec_that_is_no_object_is_named() -> None:
+def test_spark_conf_that_is_no_object_is_reported() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.sparkConf: must be an object"):
-        apply_parameters(application(sparkConf=["a"]), Parameters())
+        apply_parameters(build_application(sparkConf=["a"]), Parameters())

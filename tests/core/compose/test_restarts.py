@@ -25,7 +25,7 @@ from tests.builders import NOW, status_at
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
 
-def restarting(**config: Any) -> dict[str, Any]:
+def build_document(**config: Any) -> dict[str, Any]:
     tolerations = {"restartConfig": config, "ttlAfterStopMillis": 5}
     return {"apiVersion": "spark.apache.org/v1", "spec": {"applicationTolerations": tolerations}}
 
@@ -52,7 +52,7 @@ def restarting(**config: Any) -> dict[str, Any]:
     ],
 )
 def test_backoff_depends_on_failure_kind(config: dict[str, Any], kind: str, delay: timedelta | None) -> None:
-    assert get_backoff(restarting(**config), kind) == delay
+    assert get_backoff(build_document(**config), kind) == delay
 
 
 @pytest.mark.parametrize(
@@ -79,29 +79,36 @@ def test_task_and_controller_choose_same_backoff(state: ApplicationState, kind: 
     status = move_to_next_attempt(status_at(state), AttemptInfo(id=1), NOW, "", trim=True)
     of_controller = policy.get_backoff(RestartConfig.model_validate(config), status)
     default = timedelta(milliseconds=RestartConfig().restart_backoff_millis)
-    of_task = get_backoff(restarting(**config), kind)
+    of_task = get_backoff(build_document(**config), kind)
     assert of_controller == (default if of_task is None else of_task)
 
 
 @pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])
-def test_restarts_parameter_is_checked(restarts: str | None, valid: bool) -> None:
+def test_invalid_restarts_parameter_is_reported(restarts: str | None, valid: bool) -> None:
     assert (find_restarts_problem(restarts) is None) is valid
 
 
 def test_retries_replace_restarts() -> None:
-    assert build_retries(restarting(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
+    assert build_retries(build_document(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
 
 
-def test_missing_restart_fields_have_defaults_of_resource() -> None:
+def test_missing_restart_fields_use_resource_defaults() -> None:
     model = RestartConfig()
-    found = build_retries(restarting(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
+    found = build_retries(build_document(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
     delay = timedelta(milliseconds=model.restart_backoff_millis)
     assert found == Retries(model.max_restart_attempts, delay, application_failures=False)
 
 
 @pytest.mark.parametrize(
     "document",
-    ["app.yaml", None, {}, restarting(), restarting(restartPolicy="Never"), restarting(restartPolicy="{{ x }}")],
+    [
+        "app.yaml",
+        None,
+        {},
+        build_document(),
+        build_document(restartPolicy="Never"),
+        build_document(restartPolicy="{{ x }}"),
+    ],
 )
 def test_application_without_restarts_has_no_retries(document: dict[str, Any] | str | None) -> None:
     assert build_retries(document) is None
@@ -109,11 +116,11 @@ def test_application_without_restarts_has_no_retries(document: dict[str, Any] | 
 
 def test_restart_policy_always_cannot_become_retries() -> None:
     with pytest.raises(InvalidResource, match="restartPolicy Always is not supported"):
-        build_retries(restarting(restartPolicy="Always"))
+        build_retries(build_document(restartPolicy="Always"))
 
 
 def test_restarts_are_disabled() -> None:
-    tolerations = APACHE.disable_restarts(restarting(**ON_FAILURE))["spec"]["applicationTolerations"]
+    tolerations = APACHE.disable_restarts(build_document(**ON_FAILURE))["spec"]["applicationTolerations"]
     assert tolerations == {"restartConfig": {**ON_FAILURE, "restartPolicy": "Never"}, "ttlAfterStopMillis": 5}
 
 
@@ -122,12 +129,12 @@ def test_document_without_restarts_is_unchanged() -> None:
     assert APACHE.disable_restarts(document) is document
 
 
-def test_restarts_and_retries_together_are_a_warning() -> None:
-    warning = describe_double_restarts(restarting(**ON_FAILURE), retries=4)
+def test_restarts_with_retries_return_warning() -> None:
+    warning = describe_double_restarts(build_document(**ON_FAILURE), retries=4)
     assert warning
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in warning
 
 
 @pytest.mark.parametrize(("config", "retries"), [(ON_FAILURE, 0), ({"restartPolicy": "Never"}, 4), ({}, 4)])
-def test_restarts_or_retries_alone_are_no_warning(config: dict[str, Any], retries: int) -> None:
-    assert describe_double_restarts(restarting(**config), retries) is None
+def test_restarts_or_retries_alone_return_no_warning(config: dict[str, Any], retries: int) -> None:
+    assert describe_double_restarts(build_document(**config), retries) is None

@@ -26,7 +26,7 @@ KUBEFLOW_DOCUMENT = {
 }
 
 
-def apache(**tolerations: Any) -> dict[str, Any]:
+def build_apache_document(**tolerations: Any) -> dict[str, Any]:
     return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
 
 
@@ -38,21 +38,21 @@ def keep_failed_driver(document: JsonObject, seconds: float) -> JsonObject:
     return dialect_of(document["apiVersion"]).keep_failed_driver(document, seconds)
 
 
-def millis(document: dict[str, Any]) -> int | None:
+def get_ttl_millis(document: dict[str, Any]) -> int | None:
     tolerations: dict[str, int] = document["spec"].get("applicationTolerations", {})
     return tolerations.get("ttlAfterStopMillis")
 
 
-def test_an_application_gets_seven_days_that_a_success_shortens() -> None:
+def test_default_ttl_is_seven_days_and_shorter_after_success() -> None:
     made = set_ttl(DOCUMENT, None)
-    assert millis(made) == WEEK
+    assert get_ttl_millis(made) == WEEK
     assert made["metadata"]["annotations"] == {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
     assert "applicationTolerations" not in DOCUMENT["spec"]
 
 
 @pytest.mark.parametrize("stated", [-1, 0, 5])
-def test_the_documents_own_time_stays(stated: int) -> None:
-    document = apache(ttlAfterStopMillis=stated)
+def test_ttl_of_document_is_kept(stated: int) -> None:
+    document = build_apache_document(ttlAfterStopMillis=stated)
     assert set_ttl(document, None) == document
 
 
@@ -60,8 +60,8 @@ def test_the_documents_own_time_stays(stated: int) -> None:
     ("ttl", "expected"),
     [(90, 90_000), (0.5, 500), (0, 0), (-1, -1)],
 )
-def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: float, expected: int) -> None:
-    document = apache(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
+def test_given_ttl_overrides_ttl_of_document(ttl: float, expected: int) -> None:
+    document = build_apache_document(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
     made = set_ttl(document, ttl)
     assert made["spec"]["applicationTolerations"] == {
         "ttlAfterStopMillis": expected,
@@ -70,13 +70,13 @@ def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: float, e
     assert "metadata" not in made
 
 
-def test_a_document_of_an_older_version_has_no_field_for_the_default() -> None:
+def test_v1alpha1_document_gets_no_default_ttl() -> None:
     older = DOCUMENT | {"apiVersion": "spark.apache.org/v1alpha1"}
     assert set_ttl(older, None) == older
-    assert millis(set_ttl(older, 5)) == 5000
+    assert get_ttl_millis(set_ttl(older, 5)) == 5000
 
 
-def test_tolerations_that_are_no_object_are_left_to_validation() -> None:
+def test_invalid_tolerations_are_unchanged() -> None:
     document = DOCUMENT | {"spec": {"applicationTolerations": ["ttl"]}}
     assert set_ttl(document, 5) == document
 
@@ -91,7 +91,7 @@ def test_tolerations_that_are_no_object_are_left_to_validation() -> None:
         ({"timeToLiveSeconds": 30}, -1, {}),
     ],
 )
-def test_kubeflows_application_has_seconds(own: dict[str, Any], ttl: float | None, expected: dict[str, Any]) -> None:
+def test_kubeflow_ttl_is_written_in_seconds(own: dict[str, Any], ttl: float | None, expected: dict[str, Any]) -> None:
     document = KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | own}
     assert set_ttl(document, ttl) == KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | expected}
 
@@ -106,7 +106,7 @@ def test_time_to_live_that_kubernetes_cannot_store_is_reported() -> None:
 
 
 @pytest.mark.parametrize("ttl", [None, -1, 0, 5, timedelta(hours=1)])
-def test_valid_time_to_live_is_no_problem(ttl: timedelta | int | None) -> None:
+def test_valid_time_to_live_is_accepted(ttl: timedelta | int | None) -> None:
     assert find_ttl_problem(ttl) is None
 
 
@@ -114,11 +114,11 @@ def test_valid_time_to_live_is_no_problem(ttl: timedelta | int | None) -> None:
     ("millis", "seconds"), [(1500, 1.5), (0, 0.0), (-1, None), (True, None), ("5", None), (None, None)]
 )
 def test_time_to_live_is_read_in_seconds(millis: int | str | None, seconds: float | None) -> None:
-    assert APACHE.read_ttl(apache(ttlAfterStopMillis=millis)) == seconds
+    assert APACHE.read_ttl(build_apache_document(ttlAfterStopMillis=millis)) == seconds
 
 
-def test_failed_driver_is_kept() -> None:
-    made = keep_failed_driver(apache(ttlAfterStopMillis=5), 300)
+def test_keep_failed_driver_sets_retain_policy_and_duration() -> None:
+    made = keep_failed_driver(build_apache_document(ttlAfterStopMillis=5), 300)
     assert made["spec"]["applicationTolerations"] == {
         "ttlAfterStopMillis": 5,
         "resourceRetainPolicy": "OnFailure",
@@ -129,24 +129,24 @@ def test_failed_driver_is_kept() -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        apache(resourceRetainPolicy="Never"),
-        apache(resourceRetainDurationMillis=1000),
-        apache() | {"apiVersion": "spark.apache.org/v1beta1"},
+        build_apache_document(resourceRetainPolicy="Never"),
+        build_apache_document(resourceRetainDurationMillis=1000),
+        build_apache_document() | {"apiVersion": "spark.apache.org/v1beta1"},
         DOCUMENT | {"spec": {"applicationTolerations": ["ttl"]}},
         KUBEFLOW_DOCUMENT,
     ],
 )
-def test_document_without_the_fields_or_with_its_own_is_left_alone(document: dict[str, Any]) -> None:
+def test_document_without_retention_fields_or_with_own_values_is_unchanged(document: dict[str, Any]) -> None:
     assert keep_failed_driver(document, 5) == document
 
 
 @pytest.mark.parametrize(("keep", "valid"), [(None, True), (5, True), (-1, False), (True, False), ("5m", False)])
-def test_duration_of_retention_is_checked(keep: int | str | None, valid: bool) -> None:
+def test_invalid_retention_duration_is_reported(keep: int | str | None, valid: bool) -> None:
     assert (find_retention_problem(keep) is None) is valid
 
 
-def test_every_driver_is_kept_unless_the_document_says_otherwise() -> None:
-    made = APACHE.keep_driver(apache(resourceRetainPolicy="Never"), 600)
+def test_keep_driver_respects_retain_policy_of_document() -> None:
+    made = APACHE.keep_driver(build_apache_document(resourceRetainPolicy="Never"), 600)
     assert made["spec"]["applicationTolerations"] == {
         "resourceRetainPolicy": "Never",
         "resourceRetainDurationMillis": 600_000,

@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 RECORD = {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
-def test_a_status_is_written_without_nulls_and_with_times_in_utc() -> None:
+def test_status_is_written_without_nulls_and_in_utc() -> None:
     status = ApplicationStatus.model_validate({"currentState": RECORD, "stateTransitionHistory": {"0": RECORD}})
     assert status.to_document() == {
         "currentState": RECORD,
@@ -33,11 +33,11 @@ def test_a_status_is_written_without_nulls_and_with_times_in_utc() -> None:
         ),
     ],
 )
-def test_times_of_other_writers_are_read(written: str, read: datetime) -> None:
+def test_times_in_other_formats_are_read(written: str, read: datetime) -> None:
     status = ApplicationStatus.model_validate({"currentState": {**RECORD, "lastTransitionTime": written}})
     assert status.current_state.last_transition_time == read
 
 
-def test_what_a_newer_version_has_written_is_kept() -> None:
+def test_unknown_status_fields_are_preserved() -> None:
     status = ApplicationStatus.model_validate({"currentState": RECORD, "futureSummary": {"a": 1}})
     assert status.to_document()["futureSummary"] == {"a": 1}
