@@ -1,7 +1,7 @@
-"""The harness around `decide()`: one decision for a given state, or one reconcile pass in a world.
+"""Run `decide()` in tests: make one decision for a given state, or run one reconcile pass in a world.
 
-A world is what a pass observes and changes. There are two: the scene, in which a test directs the pods of one
-application, and the stage, a cluster on a virtual clock that plays recorded scenarios.
+A world is what a pass observes and changes. There are two worlds. In a scene, a test controls the pods of one
+application. A stage is a cluster on a virtual clock that plays recorded scenarios.
 """
 
 from dataclasses import replace
@@ -37,11 +37,11 @@ from tests.builders import NOW, application, seconds, status_at
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_MAX_DECISIONS = 3  # the first one, one after a live read, one after a creation
+_MAX_DECISIONS = 3  # the first decision, one after a live read and one after a creation
 
 
 class World(Protocol):
-    """What a reconcile pass observes and changes."""
+    """The resources that a reconcile pass observes and changes."""
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         """Return the driver pod of the current attempt, from the cache or by a live read."""
@@ -72,14 +72,14 @@ class World(Protocol):
 
 
 class TooManyPasses(AssertionError):
-    """The application did not come to rest."""
+    """Reconciliation did not settle."""
 
 
 def reconcile(world: World, application: SparkApplication, settings: Settings, now: datetime) -> list[Decision]:
-    """Run one pass as the controller does, and return its decisions; the last one was applied.
+    """Run one pass as the controller does, and return its decisions. Only the last decision is applied.
 
     Raises:
-        TooManyPasses: No decision was final.
+        TooManyPasses: When no decision is final.
     """
     cached = world.find_driver(application, live=False)
     driver: DriverObservation = Present(cached) if cached else Unconfirmed()
@@ -119,7 +119,7 @@ def _apply(world: World, application: SparkApplication, action: Action) -> None:
 
 
 def _check_deletion(world: World, application: SparkApplication, *, force: bool) -> None:
-    """Fail if a driver that nobody asked to stop is deleted, or if one is forced before it was given grace."""
+    """Fail if the driver must not be deleted, or if it is force-deleted without an earlier graceful deletion."""
     driver = world.find_driver(application, live=True)
     if driver is None:
         return
@@ -127,9 +127,11 @@ def _check_deletion(world: World, application: SparkApplication, *, force: bool)
     state = current.current_state_summary if current else ApplicationState.SUBMITTED
     suspended = application.spec.suspend or (current is not None and current.reason == reasons.SUSPENDED)
     stopped = application.deletion_timestamp is not None or suspended or state in STOPPING | TERMINATED
-    assert stopped, f"a driver is deleted in {state}, and nobody asked for that"
+    assert stopped, f"the driver is deleted in {state}, but neither deletion nor suspension was requested"
     if force:
-        assert "deletionTimestamp" in driver["metadata"], "a driver is deleted without ever having been given grace"
+        assert "deletionTimestamp" in driver["metadata"], (
+            "the driver is force-deleted without an earlier graceful deletion"
+        )
 
 
 def decide_once(
@@ -140,10 +142,10 @@ def decide_once(
 
 
 def build_application_in_state(state: ApplicationState, **modifiers: Any) -> SparkApplication:
-    """An application in `state`, reached by some legal way."""
+    """Build an application that has reached `state` through legal moves."""
     return application(status=status_at(state), **modifiers)
 
 
 def get_entered_state(decision: Decision) -> ApplicationState | None:
-    """Return the state in which the decision leaves the application, or None if it does not write the status."""
+    """Return the state that the decision writes, or None if it writes no status."""
     return decision.status.current_state.current_state_summary if decision.status else None

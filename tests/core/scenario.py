@@ -1,4 +1,4 @@
-"""Plays a recorded scenario: its steps are what scheduler, kubelet, Spark and users do around the controller."""
+"""Play recorded scenarios. The steps act for the scheduler, the kubelet, Spark and users."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -20,7 +20,7 @@ _SECOND = timedelta(seconds=1)
 
 
 class StepFailed(AssertionError):
-    """What a step waits for did not come."""
+    """A step timed out."""
 
 
 def list_scenarios() -> list[str]:
@@ -34,7 +34,7 @@ def read_scenario(name: str) -> JsonObject:
 
 @dataclass
 class ApplicationTrace:
-    """What became of one application: every entry of its history as it was first written, and its last form."""
+    """The history of one application: each entry as it was first written, and the last document."""
 
     document: JsonObject
     exists: bool = True
@@ -58,7 +58,7 @@ class ApplicationTrace:
 
 
 class Scenario:
-    """One scenario, played from its first resource to `_QUIET_SECONDS` after its last step."""
+    """One scenario. Playing it ends `_SETTLE_SECONDS` after its last step."""
 
     def __init__(self, script: JsonObject) -> None:
         self._script = script
@@ -91,12 +91,12 @@ class Scenario:
 
     @property
     def created(self) -> list[str]:
-        """Every object that the controller has created, executors and applications aside."""
+        """All objects that the controller has created, without executors and applications."""
         return sorted(self._format_label(key) for key in self._stage.created if self._is_child(key))
 
     @property
     def left(self) -> list[str]:
-        """Those that still exist."""
+        """The objects in `created` that still exist."""
         return sorted(self._format_label(key) for key in self._stage.objects if self._is_child(key))
 
     def _is_child(self, key: Key) -> bool:
@@ -128,7 +128,7 @@ class Scenario:
     def _wait_for(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
         if not self._stage.advance(argument.get("timeout", _WAIT_TIMEOUT_SECONDS), until):
             states = {label: trace.states for label, trace in self.applications.items()}
-            raise StepFailed(f"{what} did not come; states so far: {states}")
+            raise StepFailed(f"timed out waiting for {what}; states so far: {states}")
 
     def _step_sleep(self, argument: JsonObject) -> None:
         self._stage.advance(argument["it"])
@@ -164,7 +164,7 @@ class Scenario:
 
     def _step_wait_gone(self, argument: JsonObject) -> None:
         application = self._find_application(argument)
-        self._wait_for("the application's end", argument, lambda: application not in self._stage.objects)
+        self._wait_for("the deletion of the application", argument, lambda: application not in self._stage.objects)
 
     def _step_driver(self, argument: JsonObject) -> None:
         story = argument.get("it", argument)
@@ -217,7 +217,7 @@ class Scenario:
 
 
 def _apply_merge_patch(value: Any, patch: Any) -> Any:
-    """`value` after the merge patch `patch`."""
+    """Return `value` with the merge patch `patch` applied."""
     if not isinstance(patch, dict):
         return patch
     base = value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The scene: one application whose pods do what a test says, on a clock that the test moves."""
+"""A scene: one application, whose pods a test controls, and a clock that the test advances."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,24 +19,24 @@ GRACE_SECONDS = 30
 
 
 class Scene:
-    """The application `document`, reconciled by the harness; its pods end only if the test says so.
+    """One application, reconciled by the harness. Its pods terminate only when the test says so.
 
     Args:
-        document: The application.
-        settings: The settings of the controller.
-        builds: Whether drivers are really built, for specs from which no driver can be built.
+        document: The SparkApplication.
+        settings: The settings of the controller. Default: `Settings()`.
+        builds: Whether to build the driver of each attempt. Set it to test specs from which no driver can be built.
 
     Attributes:
         states: All states that the application has entered, in order.
         reasons: The reasons of all decisions, in order.
-        refusal: The reason with which the API refuses a driver, None if it accepts drivers.
+        refusal: The reason with which the API refuses a driver, or None if it accepts drivers.
         cached: Whether the cache holds the driver.
         stuck: Whether pods never finish terminating.
         lose_writes: Whether status writes are lost, as in a crash.
         created: The attempts whose driver was created, in order.
         cleaned: The attempts whose resources were deleted by name.
-        forced: The attempts whose driver was deleted without grace.
-        wake: When the application is to be reconciled again.
+        forced: The attempts whose driver was force-deleted.
+        wake: The time of the next reconcile, or None.
     """
 
     def __init__(self, document: dict[str, Any], settings: Settings | None = None, *, builds: bool = False) -> None:
@@ -73,7 +73,7 @@ class Scene:
         return status.current_attempt_summary.attempt_info.id if status else 0
 
     def set_driver(self, story: str, **modifiers: Any) -> None:
-        """Replace the current driver by a pod in the situation `story`; a deletion that has begun continues."""
+        """Replace the current driver with a pod in the situation `story`. A deletion in progress continues."""
         before = self.pods[self.attempt]["metadata"]
         pod = driver_pod(story, **modifiers)
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds"):
@@ -84,11 +84,11 @@ class Scene:
             del self.pods[self.attempt]
 
     def remove_driver(self) -> None:
-        """Remove the current driver without an event."""
+        """Remove the current driver. The controller receives no event."""
         self.pods.pop(self.attempt, None)
 
     def request_driver_deletion(self) -> None:
-        """Delete the current driver as another client does; a terminated pod that is not stuck is removed."""
+        """Delete the current driver as another client does. A terminated pod that is not stuck is removed."""
         pod = self.pods[self.attempt]
         if pod["status"]["phase"] in ("Succeeded", "Failed", "Pending") and not self.stuck:
             self.remove_driver()
@@ -96,14 +96,14 @@ class Scene:
             self._begin_deletion(pod)
 
     def lose_node(self) -> None:
-        """Lose the node of the current driver; a terminated pod stays unchanged."""
+        """Lose the node of the current driver. A terminated pod is unchanged."""
         pod = self.pods[self.attempt]
         if pod["status"]["phase"] not in ("Succeeded", "Failed"):
             ready = {"type": "Ready", "status": "False", "lastTransitionTime": self.now.isoformat()}
             pod["status"] = {**pod["status"], "phase": "Unknown", "conditions": [ready]}
 
     def delete(self) -> None:
-        """Delete the application; without finalizers it is removed at once, with its pods."""
+        """Delete the application. Without finalizers, the application and its pods are removed immediately."""
         assert self.document is not None
         if self.document["metadata"]["finalizers"]:
             self.document["metadata"].setdefault("deletionTimestamp", self.now.isoformat())
@@ -117,7 +117,7 @@ class Scene:
         self.document["spec"] |= spec
 
     def run(self) -> "Scene":
-        """Reconcile until nothing is left to do at this time."""
+        """Reconcile until nothing is due at the current time."""
         for _ in range(50):
             if self.document is None:
                 self.wake = None
@@ -127,7 +127,7 @@ class Scene:
         raise TooManyPasses(self.reasons[-6:])
 
     def advance(self, by: float) -> "Scene":
-        """Move the clock by `by` seconds, and reconcile whenever the last decision asked for it."""
+        """Advance the clock by `by` seconds, and reconcile when a decision requests it."""
         end = self.now + timedelta(seconds=by)
         for _ in range(2_000):
             if self.wake is None or self.wake > end:
@@ -138,7 +138,7 @@ class Scene:
         raise TooManyPasses(self.reasons[-6:])
 
     def _run_pass(self) -> bool:
-        """Run one pass; whether another one is due at once, because the decision says so or actions cause events."""
+        """Run one pass. Return whether another pass is due immediately, by the decision or by events of its actions."""
         decisions = reconcile(self, self.application, self.settings, self.now)
         self.reasons += [decision.reason for decision in decisions]
         if self.lose_writes:
@@ -147,7 +147,7 @@ class Scene:
         self.wake = None if after is None else self.now + after
         return bool(decisions[-1].actions) or after == timedelta(0)
 
-    # --- the world of the harness ---
+    # --- implementation of World ---
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         return self.pods.get(self.attempt) if live or self.cached else None
@@ -157,7 +157,7 @@ class Scene:
 
     def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
         others = [number for number in self.pods if number != attempt_id]
-        assert not others, f"attempt {attempt_id} is created while the driver of {others} is there"
+        assert not others, f"attempt {attempt_id} is created while the driver of {others} exists"
         if self.refusal is not None:
             return Refused(self.refusal)
         if refusal := self._describe_build_error(attempt_id):
@@ -191,7 +191,7 @@ class Scene:
 
     def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
         self.cleaned.append(attempt_id)
-        if not self._describe_build_error(attempt_id):  # what cannot be built has no names to delete by
+        if not self._describe_build_error(attempt_id):  # without a build, the names of the resources are unknown
             self.delete_driver(application, attempt_id, force=False)
 
     def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:

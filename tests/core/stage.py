@@ -1,4 +1,4 @@
-"""The stage: a cluster in memory on a virtual clock, with an API, a garbage collector and a kubelet."""
+"""A stage: an in-memory cluster on a virtual clock, with an API, a garbage collector and a kubelet."""
 
 import heapq
 import itertools
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 class RefusedByApi(Exception):
-    """The API rejects an object permanently; str() is one sentence."""
+    """The API permanently rejects an object. `str()` returns one sentence."""
 
 
 def key_of(document: JsonObject) -> Key:
@@ -36,14 +36,14 @@ def key_of(document: JsonObject) -> Key:
 
 
 class Stage:
-    """The objects of the cluster; time passes only in `advance`.
+    """The objects of the cluster. Time passes only in `advance`.
 
     Attributes:
-        now: The time.
-        objects: The objects that exist.
+        now: The current time.
+        objects: The existing objects, by key.
         created: The keys of all objects that were ever created, in order.
-        stuck: Whether pods terminate only when they are deleted without grace.
-        on_change: Called with the key and the object after each change.
+        stuck: Whether pods terminate only when they are force-deleted.
+        on_change: The function to call with the key and the object after each change.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Stage:
         return self.now + timedelta(seconds=seconds)
 
     def advance(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
-        """Let `seconds` pass, or less if `until` becomes true; return whether it has."""
+        """Advance the clock by `seconds`, or until `until` returns True. Return whether it did."""
         end = self.compute_due_time(seconds)
         while not until():
             if not self._due or self._due[0][0] > end:
@@ -73,7 +73,7 @@ class Stage:
         return True
 
     def create(self, document: JsonObject) -> JsonObject:
-        """Create `document`, or return the object that already has its name."""
+        """Create `document`, or return the existing object of that name."""
         key = key_of(document)
         if key in self.objects:
             return self.objects[key]
@@ -90,7 +90,7 @@ class Stage:
         return created
 
     def notify(self, key: Key) -> None:
-        """Report a written object; one that is deleted and has no finalizers left is removed."""
+        """Report a written object. A deleted object without finalizers is removed."""
         document = self.objects[key]
         metadata = document["metadata"]
         if key.kind != "Pod" and "deletionTimestamp" in metadata and not metadata.get("finalizers"):
@@ -120,7 +120,7 @@ class Stage:
             self.call_later(_KUBELET_DELAY, lambda: self._terminate(key, metadata["uid"]))
 
     def remove(self, key: Key) -> None:
-        """Remove an object at once; the garbage collector deletes its dependents."""
+        """Remove an object immediately. The garbage collector then deletes its dependents."""
         document = self.objects.pop(key, None)
         if document is None:
             return
@@ -176,7 +176,7 @@ class Stage:
 
 
 def _needs_kubelet(document: JsonObject) -> bool:
-    """Whether `document` is a pod that a kubelet must stop: bound to a node and not terminated."""
+    """Return whether `document` is a pod that a kubelet must stop: bound to a node and not terminated."""
     bound = document["kind"] == "Pod" and bool(document["spec"].get("nodeName"))
     return bound and document["status"]["phase"] in ("Pending", "Running")
 
@@ -195,14 +195,14 @@ _STORIES: dict[str, JsonObject] = {
 
 
 def complete_story(story: str | JsonObject) -> JsonObject:
-    """Return the complete story of a step, given as a word, as `{as: word}`, or as phase and containers."""
+    """Return the complete story of a step. A step gives it as a word, as `{as: word}`, or as phase and containers."""
     if isinstance(story, str):
         return _STORIES[story]
     return {**_STORIES.get(story.get("as", ""), {}), **{k: v for k, v in story.items() if k not in ("as", "app")}}
 
 
 def build_pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
-    """Return the status that a kubelet writes: each container has the story's default state or its own."""
+    """Return the pod status that a kubelet writes. Each container has its own state or the story's default state."""
     phase, ready = story["phase"], story.get("ready", False)
     conditions = [{"type": "PodScheduled", "status": str(story.get("scheduled", True))}]
     if not story.get("scheduled", True):

@@ -1,4 +1,4 @@
-"""The controller on the stage: it reconciles an application soon after a change, with the harness."""
+"""The controller on a stage. It uses the harness to reconcile an application after each change."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -22,7 +22,7 @@ _REACTION = 0.02
 
 
 class StageController:
-    """Reconciles an application soon after a change of it or of one of its pods, while it runs."""
+    """Reconcile an application after a change to the application or one of its pods, while the controller runs."""
 
     def __init__(self, stage: Stage, settings: Settings) -> None:
         self._stage = stage
@@ -65,7 +65,7 @@ class StageController:
         if decision.requeue_after is not None:
             self._requeue(key, max(decision.requeue_after.total_seconds(), _REACTION))
 
-    # --- the world of the harness ---
+    # --- implementation of World ---
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         pods = self._list_pods(application.uid)

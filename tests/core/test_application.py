@@ -1,4 +1,4 @@
-"""How an application starts and runs, rule by rule, and its whole life."""
+"""The decisions about an application that starts and runs, rule by rule, and its whole lifecycle."""
 
 from datetime import timedelta
 from typing import Any
@@ -276,7 +276,7 @@ def test_too_few_executors_time_out() -> None:
     assert scene.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
 
 
-# --- the whole life ---
+# --- lifecycle ---
 
 
 def test_successful_application_enters_expected_states() -> None:

@@ -1,4 +1,4 @@
-"""How an application ends: by its driver, by deletion, and what is left of it."""
+"""The decisions about an application that stops or is deleted, and about the resources that remain."""
 
 from datetime import timedelta
 
@@ -228,7 +228,7 @@ def test_deletion_cleans_up_interrupted_creation(state: ApplicationState) -> Non
     assert get_entered_state(decision) is S.RESOURCE_RELEASED
 
 
-# --- force ---
+# --- force deletion ---
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_deletion_cleans_up_interrupted_creation(state: ApplicationState) -> Non
     ids=["deletion just began", "within the grace period", "grace period expired"],
 )
 def test_driver_is_force_deleted_after_grace_period(after: int, actions: tuple[Action, ...]) -> None:
-    # Its deletion began at NOW: the timestamp is the end of the pod's own 30 s.
+    # The deletion began at NOW: deletionTimestamp is the end of the pod's own grace period of 30 s.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     resource = application(status=long_ago, deleted=True, timeouts={"forceTerminationGracePeriodMillis": 330_000})
@@ -245,7 +245,7 @@ def test_driver_is_force_deleted_after_grace_period(after: int, actions: tuple[A
 
 
 def test_terminating_driver_requeues_at_end_of_grace_period() -> None:
-    # That it is gone is an event; nothing else about it changes with time.
+    # An event reports when the pod is removed, so only the end of the grace period needs a timer.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     resource = build_application_in_state(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
     assert decide_once(resource, driver, after=100).requeue_after == seconds(230)

@@ -1,4 +1,4 @@
-"""Any order of events: no exception, no illegal move, never two drivers, and an end where one is due."""
+"""Events in any order cause no exception, no illegal move and no second driver, and time limits are kept."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
 from tests.core.scene import GRACE_SECONDS, Scene
 
-LOOKING_FOR_A_DRIVER = timedelta(seconds=62)  # the grace period of a driver that the cache does not show, and a little
+CONFIRMATION_TIME = timedelta(seconds=62)  # the grace period of a driver that is not in the cache, plus 2 s
 MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
 COUNTS = st.integers(-1, 3)
 STORIES = st.sampled_from(["pending", "pulling", "unready", "started", "ready", "succeeded", "failed", "killed"])
@@ -84,7 +84,7 @@ SPEC_EDITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "deploymentMode": st.sampled_from(["ClusterMode", "ClientMode"]),
         "sparkConf": st.sampled_from(
             [
-                {},  # no image: no driver can be built from it
+                {},  # no driver can be built without an image
                 IMAGE,
                 {**IMAGE, "spark.driver.memory": "much"},
                 {**IMAGE, "spark.app.id": "mine"},
@@ -107,27 +107,27 @@ SPEC_EDITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 def compute_max_state_duration(application: SparkApplication) -> timedelta | None:
-    """How long the application may stay where it is, if the controller looks when it asks to; None: for ever."""
+    """Return the longest time in the current state if each requested reconcile happens, or None if it is unlimited."""
     tolerations, status = application.spec.application_tolerations, application.status
     if status is None:
         return None
     state = status.current_state.current_state_summary
     grace = to_duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
     if application.deletion_timestamp or state in STOPPING:
-        return grace + LOOKING_FOR_A_DRIVER
+        return grace + CONFIRMATION_TIME
     if state is ApplicationState.SCHEDULED_TO_RESTART:
         return policy.get_backoff(tolerations.restart_config, status)
     if state in TIMED_OUT:
         limit = policy.get_timeout(tolerations.application_timeout_config, state)
-        return None if limit is None else limit + LOOKING_FOR_A_DRIVER
+        return None if limit is None else limit + CONFIRMATION_TIME
     if state is ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES:
         limit = policy.get_retention(tolerations)
-        return None if limit is None else limit + grace + LOOKING_FOR_A_DRIVER
+        return None if limit is None else limit + grace + CONFIRMATION_TIME
     return policy.get_time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
 
 
 def compute_lost_driver_deadline(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
-    """When a driver that was taken away, and does not end, is given up at the latest; None where it was not."""
+    """Return the latest time to abandon a driver that was deleted or lost its node, or None if neither happened."""
     grace = to_duration(
         application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
     )
@@ -138,7 +138,7 @@ def compute_lost_driver_deadline(application: SparkApplication, pod: dict[str, A
 
 
 class ApplicationMachine(RuleBasedStateMachine):
-    """`Scene` itself fails where a driver is created beside another one."""
+    """A state machine around `Scene`, which itself fails if a second driver is created."""
 
     @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
@@ -217,10 +217,10 @@ class ApplicationMachine(RuleBasedStateMachine):
     @precondition(has_application)
     @rule(seconds=st.sampled_from([1, 61, 400]))
     def advance_time(self, seconds: int) -> None:
-        """No state that has a limit lasts longer, unless the clock went back or the application is held.
+        """Check that no state exceeds its limit, unless the clock was set back or the application is suspended.
 
-        A limit that was shortened below the age of the state is acted on from then on: what is still to be
-        released has its own time to go.
+        A limit that was shortened below the age of the state applies from the time of the change. The deletion of the
+        driver then has its own time limit.
         """
         self.scene.run().advance(seconds)
         if self.scene.document is None or self.clock_went_back:
@@ -232,7 +232,7 @@ class ApplicationMachine(RuleBasedStateMachine):
             entered = application.status.current_state.last_transition_time
             timeouts = application.spec.application_tolerations.application_timeout_config
             grace = to_duration(timeouts.force_termination_grace_period_millis)
-            due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
+            due = max(entered + limit, self.limits_changed + grace + CONFIRMATION_TIME)
             assert self.scene.now <= due, f"{self.scene.state} has lasted {self.scene.now - entered}"
 
     @precondition(has_driver)
@@ -245,7 +245,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         due = compute_lost_driver_deadline(application, self.scene.pods[self.scene.attempt])
         if due is not None and self.scene.state in STARTING | RUNNING and not application.deletion_timestamp:
             suspended = application.status and application.status.current_state.reason == "Suspended"
-            assert suspended or self.scene.now <= max(due, self.limits_changed + LOOKING_FOR_A_DRIVER)
+            assert suspended or self.scene.now <= max(due, self.limits_changed + CONFIRMATION_TIME)
 
     @precondition(has_application)
     @rule()
@@ -260,43 +260,45 @@ class ApplicationMachine(RuleBasedStateMachine):
         self.scene.lose_writes = False
 
     @invariant()
-    def has_at_most_one_driver(self) -> None:
+    def check_at_most_one_driver(self) -> None:
         assert len(self.scene.pods) <= 1
 
     @invariant()
-    def has_driver_of_current_attempt_only(self) -> None:
+    def check_driver_belongs_to_current_attempt(self) -> None:
         assert self.scene.document is None or set(self.scene.pods) <= {self.scene.attempt}
 
     @invariant()
-    def has_no_driver_when_released(self) -> None:
+    def check_no_driver_when_released(self) -> None:
         assert self.scene.document is None or self.scene.state != "ResourceReleased" or not self.scene.pods
 
     @invariant()
-    def has_only_legal_moves(self) -> None:
+    def check_moves_are_legal(self) -> None:
         states = [ApplicationState(state) for state in self.scene.states]
         for origin, target in pairwise(states):
             assert target in MOVES[origin], f"{origin} to {target}"
 
     @invariant()
-    def has_no_driver_when_deleted(self) -> None:
+    def check_no_driver_when_deleted(self) -> None:
         assert self.has_application() or not self.scene.pods
 
     @invariant()
-    def has_verdict_for_every_state(self) -> None:
+    def check_verdict_matches_state(self) -> None:
         if self.scene.document is not None:
             judged = judge_progress(read_progress(self.scene.document))
             assert (judged.outcome is Outcome.WAITING) is (self.scene.state not in TERMINATED)
             assert judged.sentence.endswith(".")
 
     def teardown(self) -> None:
-        """A deleted application goes, whatever came before: that is the one limit that is always there."""
+        """Check that a deleted application is always removed, because this limit exists in every state."""
         scene = getattr(self, "scene", None)
         if scene is None or scene.document is None:
             return
         scene.stuck = False
         scene.delete()
         scene.run().advance(700)
-        if scene.document is not None and scene.pods:  # a driver with an absurd grace period ends by itself
+        if (
+            scene.document is not None and scene.pods
+        ):  # with an extreme grace period, the driver must terminate by itself
             scene.set_driver("failed")
             scene.run()
         assert scene.document is None

@@ -1,4 +1,4 @@
-"""What nobody should write, and somebody will: a message that names the field, or a defined state."""
+"""Invalid input leads to a message that names the field, or to a defined state."""
 
 from copy import deepcopy
 from datetime import timedelta
@@ -179,11 +179,11 @@ def test_valid_app_id_is_accepted() -> None:
     assert validate_application(application_document(conf={"spark.app.id": "mine"})) == []
 
 
-# --- a status that somebody else has written ---
+# --- status written by another controller ---
 
 
 def build_document_with_status(**status: Any) -> dict[str, Any]:
-    """A document with a status that is none of ours, on top of one that runs."""
+    """Return a running application whose status fields are replaced by `status`."""
     return application_document(status={**status_at(S.RUNNING_HEALTHY).to_document(), **status})
 
 
@@ -307,8 +307,8 @@ def test_decide_accepts_extreme_times(time: str, state: ApplicationState) -> Non
     for resource in (document, {**document, "metadata": {**document["metadata"], "deletionTimestamp": time}}):
         decision = decide(parse_application(resource), Observed(Present(pod)), Settings(), NOW)
         assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
-    unborn = {key: value for key, value in document.items() if key != "status"}
-    created = decide(parse_application(unborn), Observed(create_outcome=Created()), Settings(), NOW)
+    without_status = {key: value for key, value in document.items() if key != "status"}
+    created = decide(parse_application(without_status), Observed(create_outcome=Created()), Settings(), NOW)
     assert created.status is not None
 
 

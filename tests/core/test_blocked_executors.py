@@ -74,16 +74,16 @@ def test_executor_timeout_message_contains_blocked_executor() -> None:
 
 
 def test_blocked_executors_are_listed_oldest_first_with_message() -> None:
-    unborn = {
-        "metadata": {"name": "unborn"},
+    undated = {
+        "metadata": {"name": "undated"},
         "status": {"containerStatuses": [container(waiting="ErrImagePull", message="not found.")]},
     }
-    seen = [unborn, held_up_executor("young", created=NOW), *executors(1, pending=1), {}]
+    seen = [undated, held_up_executor("young", created=NOW), *executors(1, pending=1), {}]
     old = held_up_executor("old", created=NOW - seconds(1))
     assert [each.sentence for each in find_blocked_executors([*seen, old])] == [
         "executor pod old cannot start: ImagePullBackOff (image registry.example/spark:9)",
         "executor pod young cannot start: ImagePullBackOff (image registry.example/spark:9)",
-        "executor pod unborn cannot start: ErrImagePull: not found",
+        "executor pod undated cannot start: ErrImagePull: not found",
     ]
 
 

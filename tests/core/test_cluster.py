@@ -229,7 +229,7 @@ def test_reconcile_of_any_cluster_settles(
     outcomes: list[CreateOutcome | None],
     times: list[datetime],
 ) -> None:
-    """Whatever comes of applying, and whatever the clock shows, a few looks are enough."""
+    """Reconciliation settles after a few passes, whatever the outcome of apply and the clock."""
     seen = build_cluster(state, finalizer=finalizer, deleted=deleted, generation=generation)
     for outcome, now in zip(outcomes, times, strict=True):
         decision = decide(seen, outcome, now)

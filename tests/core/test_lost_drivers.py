@@ -1,4 +1,4 @@
-"""Drivers that somebody or something takes away, and of whose end nobody hears."""
+"""Drivers that are deleted by others or lose their node, and never report their termination."""
 
 import pytest
 
@@ -26,7 +26,7 @@ TAINTED = {
 def build_lost_driver(
     *, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason: str | None = None
 ) -> Present:
-    """A driver whose node does not answer."""
+    """Return a driver whose node does not respond."""
     seen = pod(phase, container(), ready=False, reason=reason)
     seen["status"]["conditions"][0]["lastTransitionTime"] = since
     return Present(seen)

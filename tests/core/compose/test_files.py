@@ -1,4 +1,4 @@
-"""Which files a config map holds, and where Spark finds them."""
+"""The files that a config map holds, and the paths where Spark finds them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a DAG file loads when it composes an application."""
+"""The modules that are imported when a DAG file composes an application."""
 
 import pkgutil
 import subprocess

@@ -1,4 +1,4 @@
-"""An application made of an operator's parameters, alone or over a document."""
+"""An application built from an operator's parameters, with or without a document."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
 
 
 def build_spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[str, Any]:
-    """The spec that comes out; it is one that an operator would take."""
+    """Return the composed spec. Check that validation finds no errors in it."""
     document = override_metadata(document or new_application(), name="report", namespace="jobs")
     given: dict[str, Any] = {"spark_version": "4.3.0", **parameters}
     result = apply_parameters(document, Parameters(**given))

@@ -1,4 +1,4 @@
-"""Who starts an application again."""
+"""Restarts by the controller and retries by Airflow."""
 
 import itertools
 from datetime import timedelta

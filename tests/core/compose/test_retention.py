@@ -1,4 +1,4 @@
-"""How long an application stays after its end, and the driver pod of a failure."""
+"""The time to live of a stopped application, and the retention of failed driver pods."""
 
 from datetime import timedelta
 from typing import Any
@@ -87,7 +87,7 @@ def test_invalid_tolerations_are_unchanged() -> None:
         ({}, None, {"timeToLiveSeconds": 604_800}),
         ({"timeToLiveSeconds": 30}, None, {"timeToLiveSeconds": 30}),
         ({"timeToLiveSeconds": 30}, 1.5, {"timeToLiveSeconds": 2}),
-        # Here -1 would mean at once.
+        # For Kubeflow, -1 would mean to delete the application immediately.
         ({"timeToLiveSeconds": 30}, -1, {}),
     ],
 )
