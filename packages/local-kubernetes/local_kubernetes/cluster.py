@@ -22,7 +22,7 @@ from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.requests import WriteOptions
 from local_kubernetes.api.retention import EventRetention
 from local_kubernetes.api.server import ApiServer
-from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.status import build_bad_request
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.tls import ServerIdentity, issue_identity
 from local_kubernetes.home import LocalClusterError, lock_home, write_private
@@ -143,7 +143,7 @@ class _NodeLogs:
 
     async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
         if self.node is None:
-            raise bad_request(f"pod {pod} does not have a host assigned")
+            raise build_bad_request(f"pod {pod} does not have a host assigned")
         return await self.node.read(namespace, pod, container, **options)
 
 

@@ -34,11 +34,11 @@ from local_kubernetes.api.kinds import (
     STATEFUL_SETS,
     Kind,
 )
-from local_kubernetes.api.metadata import finalizer_warnings
-from local_kubernetes.api.pod_warnings import pod_warnings
+from local_kubernetes.api.metadata import find_finalizer_warnings
+from local_kubernetes.api.pod_warnings import find_pod_warnings
 from local_kubernetes.api.registry import ServedKind
-from local_kubernetes.api.rules import natural_causes
-from local_kubernetes.api.status import Cause, forbidden, invalid
+from local_kubernetes.api.rules import find_natural_causes
+from local_kubernetes.api.status import Cause, build_forbidden, build_invalid
 from local_kubernetes.api.store import Store
 
 _STATEFUL_SET_CHANGES = (
@@ -80,9 +80,9 @@ def admit(served: ServedKind, document: JsonObject) -> None:
         if document.get("spec", ...) is None:
             del document["spec"]
         fill(document)
-    causes = kind_rules.kind_causes(served.kind, document)
+    causes = kind_rules.find_kind_causes(served.kind, document)
     if causes:
-        raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(served.kind, text_at(document, ("metadata", "name")), causes)
 
 
 def admit_new(store: Store, served: ServedKind, namespace: str | None, document: JsonObject) -> None:
@@ -128,11 +128,11 @@ def create_default_account(store: Store, namespace: str) -> None:
 def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
     """Return the warnings about an accepted document; `current` is the object that it replaces."""
     if kind.key == PODS.key:
-        return list(pod_warnings(document["spec"]))
+        return list(find_pod_warnings(document["spec"]))
     if kind.key == STATEFUL_SETS.key:
-        return list(pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
+        return list(find_pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
     if kind.custom:
-        return list(finalizer_warnings(document["metadata"], current["metadata"] if current else {}))
+        return list(find_finalizer_warnings(document["metadata"], current["metadata"] if current else {}))
     return []
 
 
@@ -164,7 +164,7 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
                 "to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
                 "was previously negative)"
             )
-            raise invalid(kind, name, [Cause("spec", message, "FieldValueForbidden")])
+            raise build_invalid(kind, name, [Cause("spec", message, "FieldValueForbidden")])
         pods.add_tolerations(document["spec"])
     elif kind.key == SERVICES.key:
         _keep_address(current, document)
@@ -174,10 +174,10 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
         for key in ("data", "binaryData", "immutable"):
             if current.get(key) != document.get(key):
                 message = "Forbidden: field is immutable when `immutable` is set"
-                raise invalid(kind, name, [Cause(key, message, "FieldValueForbidden")])
+                raise build_invalid(kind, name, [Cause(key, message, "FieldValueForbidden")])
     if kind.key == SECRETS.key and current.get("type") != document.get("type"):
         told = f'Invalid value: "{document.get("type")}": field is immutable'
-        raise invalid(kind, name, [Cause("type", told)])
+        raise build_invalid(kind, name, [Cause("type", told)])
 
 
 def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
@@ -188,7 +188,7 @@ def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
     address = document["spec"].get("clusterIP")
     if current["spec"].get("clusterIP") not in (None, address):
         cause = Cause("spec.clusterIPs[0]", f'Invalid value: ["{address}"]: may not change once set')
-        raise invalid(SERVICES, current["metadata"]["name"], [cause])
+        raise build_invalid(SERVICES, current["metadata"]["name"], [cause])
 
 
 def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> None:
@@ -202,7 +202,7 @@ def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> Non
             f"'{_STATEFUL_SET_CHANGES[-1]}' are forbidden"
         )
         cause = Cause("spec", message, "FieldValueForbidden")
-        raise invalid(STATEFUL_SETS, current["metadata"]["name"], [cause])
+        raise build_invalid(STATEFUL_SETS, current["metadata"]["name"], [cause])
 
 
 def _give_priority(store: Store, pod: JsonObject) -> None:
@@ -212,17 +212,17 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
     priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
     if name and name not in _SYSTEM_PRIORITIES:
         if not store.exists(PRIORITY_CLASSES, None, name):
-            raise forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
+            raise build_forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
         found = store.view(PRIORITY_CLASSES, None, name)
         priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
     told = "must not be provided in pod spec; priority admission controller computed"
     if spec.get("priority", priority) != priority:
         why = f"the integer value of priority ({spec['priority']}) {told} {priority} from the given PriorityClass name"
-        raise forbidden(PODS, pod_name, why)
+        raise build_forbidden(PODS, pod_name, why)
     if spec.get("preemptionPolicy", policy) != policy:
         given = spec["preemptionPolicy"]
         why = f"the string value of PreemptionPolicy ({given}) {told} {policy} from the given PriorityClass name"
-        raise forbidden(PODS, pod_name, why)
+        raise build_forbidden(PODS, pod_name, why)
     spec["priority"], spec["preemptionPolicy"] = priority, policy
 
 
@@ -230,9 +230,9 @@ def _refuse_runtime_class(pod: JsonObject) -> None:
     """Reject a pod with a RuntimeClass, because none exists, or with fields that a RuntimeClass would set."""
     spec, name = pod["spec"], text_at(pod, ("metadata", "name"))
     if spec.get("runtimeClassName"):
-        raise forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
+        raise build_forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
     if spec.get("overhead"):
-        raise forbidden(
+        raise build_forbidden(
             PODS, name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         )
 
@@ -240,12 +240,12 @@ def _refuse_runtime_class(pod: JsonObject) -> None:
 def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonObject) -> None:
     schema.prune(rules, document)
     schema.apply_defaults(rules, document)
-    causes = [*schema.validate(rules, document), *_scale_causes(served, document)]
+    causes = [*schema.validate(rules, document), *_find_scale_causes(served, document)]
     if causes:
-        raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(served.kind, text_at(document, ("metadata", "name")), causes)
 
 
-def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
+def _find_scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
     """Return the errors in the number of replicas, for kinds with a `scale` subresource."""
     if served.scale is None:
         return
@@ -255,16 +255,16 @@ def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
     for key in parents:
         parent = parent.get(key)
         if not isinstance(parent, dict):
-            yield from _wrong_type(path, parent, "map[string]interface{}")
+            yield from _find_wrong_type(path, parent, "map[string]interface{}")
             return
     value = parent.get(last)
     if not isinstance(value, int) or isinstance(value, bool):
-        yield from _wrong_type(path, value, "int64")
+        yield from _find_wrong_type(path, value, "int64")
     elif value < 0:
         yield Cause(path, f"Invalid value: {value}: should be a non-negative integer")
 
 
-def _wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
+def _find_wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
     """Return an error if a value on the path to a number has another type; missing values are no error."""
     if value is None:
         return
@@ -275,9 +275,9 @@ def _wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
 
 
 def _fill_pod(document: JsonObject) -> None:
-    causes = pod_rules.pod_spec_causes(document.get("spec"))
+    causes = pod_rules.find_pod_spec_causes(document.get("spec"))
     if causes:
-        raise invalid(PODS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(PODS, text_at(document, ("metadata", "name")), causes)
     document["spec"].setdefault("enableServiceLinks", True)
     pods.fill_pod_spec(document["spec"])
 
@@ -295,7 +295,7 @@ def _with_claims(pod_spec: object, spec: JsonObject) -> object:
 def _fill_stateful_set(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
     template = spec.get("template")
-    causes = pod_rules.pod_spec_causes(_with_claims((template or {}).get("spec"), spec), "spec.template.spec")
+    causes = pod_rules.find_pod_spec_causes(_with_claims((template or {}).get("spec"), spec), "spec.template.spec")
     labels = ((template or {}).get("metadata") or {}).get("labels")
     wanted = (spec.get("selector") or {}).get("matchLabels") or {}
     if not spec.get("selector"):
@@ -304,10 +304,10 @@ def _fill_stateful_set(document: JsonObject) -> None:
         shown = json.dumps(labels, separators=(",", ":"), sort_keys=True)
         message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         causes.append(Cause("spec.template.metadata.labels", message))
-    causes += natural_causes(spec.get("replicas", 0), "spec.replicas")
-    causes += kind_rules.stateful_set_causes(spec)
+    causes += find_natural_causes(spec.get("replicas", 0), "spec.replicas")
+    causes += kind_rules.find_stateful_set_causes(spec)
     if causes:
-        raise invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
     pods.fill_pod_spec(template["spec"])
     spec.setdefault("replicas", 1)
     spec.setdefault("serviceName", "")
@@ -336,11 +336,11 @@ def _check_event(served: ServedKind, namespace: str | None, document: JsonObject
         kind = document.get("type") or ""
         causes.append(Cause("type", f'Invalid value: "{kind}": has invalid value: {kind}'))
     if causes:
-        raise invalid(EVENTS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(EVENTS, text_at(document, ("metadata", "name")), causes)
     found = text_at(document, ("involvedObject", "namespace"))
     if found != namespace and (found or namespace != "default"):
         cause = Cause("involvedObject.namespace", f'Invalid value: "{found}": does not match event.namespace')
-        raise invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
 
 
 _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
@@ -358,7 +358,7 @@ def _require_account(store: Store, namespace: str | None, pod: JsonObject) -> No
     account = pod["spec"]["serviceAccountName"]
     if not store.exists(SERVICE_ACCOUNTS, namespace, account):
         why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
-        raise forbidden(PODS, text_at(pod, ("metadata", "name")), why)
+        raise build_forbidden(PODS, text_at(pod, ("metadata", "name")), why)
 
 
 def _allocate(store: Store, service: JsonObject) -> None:

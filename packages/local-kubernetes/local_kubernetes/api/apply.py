@@ -62,17 +62,17 @@ def record_update(
     if metadata.get("managedFields") in ([], [{}]) and current is not None:
         metadata.pop("managedFields")  # this is how a client resets them
         return
-    current = current or _unwritten(served)
-    before, made_before = _find_owned_fields(served, current, subresource), _branches(served, current, subresource)
-    after, made = _find_owned_fields(served, document, subresource), _branches(served, document, subresource)
+    current = current or _list_unwritten_fields(served)
+    before, made_before = _find_owned_fields(served, current, subresource), _list_branches(served, current, subresource)
+    after, made = _find_owned_fields(served, document, subresource), _list_branches(served, document, subresource)
     known = before.keys() | made_before
     changed = frozenset(
         path for path, value in after.items() if path not in known or (path in before and before[path] != value)
     ) | (made - known)
     gone = known - after.keys() - made
-    managers = _managers(current)
+    managers = _get_managers(current)
     if changed or gone:
-        writer = _entry(served, manager, "Update", subresource, changed)
+        writer = _build_entry(served, manager, "Update", subresource, changed)
         managers = [
             replace(item, paths=item.paths | changed, time=writer.time if changed else item.time)
             if item.is_same(writer)
@@ -90,7 +90,7 @@ def record_apply(
 ) -> None:
     """Record in a new document, in place, that a manager created it by applying `config`."""
     paths = frozenset(_find_owned_fields(served, config, subresource))
-    _write(document, [_entry(served, manager, "Apply", subresource, paths)])
+    _write(document, [_build_entry(served, manager, "Apply", subresource, paths)])
 
 
 def apply_configuration(
@@ -116,26 +116,26 @@ def apply_configuration(
     """
     wanted = _find_owned_fields(served, config, subresource)
     present = _find_owned_fields(served, current, subresource)
-    writer = _entry(served, options.manager, "Apply", subresource, frozenset(wanted))
-    managers = _managers(current)
+    writer = _build_entry(served, options.manager, "Apply", subresource, frozenset(wanted))
+    managers = _get_managers(current)
     others = [item for item in managers if not item.is_same(writer)]
     previous = [item for item in managers if item.is_same(writer)]
     differing = {path for path, value in wanted.items() if path not in present or present[path] != value}
     conflicts = [(item, path) for item in others for path in sorted(item.paths & differing)]
     if conflicts and not options.force:
-        raise _conflict(conflicts)
+        raise _build_conflict(conflicts)
     given_up = frozenset().union(*(item.paths for item in previous)) - writer.paths
     orphaned = given_up.difference(*(item.paths for item in others))
-    result: JsonObject = fields.merge(current, _without_identity(config), served.schema)
+    result: JsonObject = fields.merge(current, _remove_identity(config), served.schema)
     result = fields.remove(result, orphaned)
     others = [replace(item, paths=item.paths - differing) for item in others]
-    if not _differ(result, current):
+    if not _are_different(result, current):
         writer = replace(writer, time=previous[0].time if previous else "")
     _write(result, [*others, writer])
     return result
 
 
-def _differ(document: JsonObject, other: JsonObject) -> bool:
+def _are_different(document: JsonObject, other: JsonObject) -> bool:
     """Whether two states of an object differ in anything but their managers."""
 
     def drop_managers(item: JsonObject) -> JsonObject:
@@ -163,21 +163,21 @@ _ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
 }
 
 
-def _unwritten(served: ServedKind) -> JsonObject:
+def _list_unwritten_fields(served: ServedKind) -> JsonObject:
     if served.kind.custom:
         return {"metadata": {}}
     return {"metadata": {}, "spec": {}, "status": {}, **_ALWAYS_THERE.get(served.kind.key, {})}
 
 
-def _branches(served: ServedKind, document: JsonObject, subresource: str | None) -> frozenset[fields.Path]:
+def _list_branches(served: ServedKind, document: JsonObject, subresource: str | None) -> frozenset[fields.Path]:
     """Return the objects and keyed lists of a document that a request to a subresource can own.
 
     A part that exists before the first write counts as created, even if it is empty.
     """
-    part = _writable(served, document, subresource)
+    part = _copy_writable_part(served, document, subresource)
     made = set(fields.branches(part, served.schema))
     if not served.kind.custom:
-        made |= set(fields.branches(_with_something(_unwritten(served)), None))
+        made |= set(fields.branches(_with_something(_list_unwritten_fields(served)), None))
     return frozenset(path for path in made if path[:2] not in _UNOWNED and path != ("f:metadata",))
 
 
@@ -188,7 +188,7 @@ def _with_something(document: JsonObject) -> JsonObject:
     }
 
 
-def _writable(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
+def _copy_writable_part(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
     """Return the part of a document that a request to a subresource can write."""
     if subresource == "status" and served.kind.custom:
         return {"status": document["status"]} if "status" in document else {}
@@ -201,19 +201,19 @@ def _writable(served: ServedKind, document: JsonObject, subresource: str | None)
 
 def _find_owned_fields(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
     """Return the fields of a document that a request to a subresource can own."""
-    part = _writable(served, document, subresource)
+    part = _copy_writable_part(served, document, subresource)
     owned = dict(fields.leaves(part, served.schema)) if part else {}
     return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
 
 
-def _entry(
+def _build_entry(
     served: ServedKind, manager: str, operation: str, subresource: str | None, paths: frozenset[fields.Path]
 ) -> _Manager:
     now = "" if subresource == "scale" else timestamp(datetime.now(UTC))
     return _Manager(manager, operation, served.api_version, subresource or "", now, paths)
 
 
-def _managers(document: Mapping[str, Any]) -> list[_Manager]:
+def _get_managers(document: Mapping[str, Any]) -> list[_Manager]:
     entries = (document.get("metadata") or {}).get("managedFields") or []
     return [
         _Manager(
@@ -255,12 +255,12 @@ def _place_in_order(manager: _Manager) -> tuple[str, ...]:
     return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
 
 
-def _without_identity(config: JsonObject) -> JsonObject:
+def _remove_identity(config: JsonObject) -> JsonObject:
     """Return a configuration without the fields that only identify the object."""
     return {key: value for key, value in config.items() if key not in ("apiVersion", "kind")}
 
 
-def _conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
+def _build_conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
     causes = [
         {
             "reason": "FieldManagerConflict",

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from local_kubernetes.api import protobuf
 from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.api.status import bad_request, too_large, unsupported_media_type
+from local_kubernetes.api.status import build_bad_request, build_too_large, build_unsupported_media_type
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 JSON = "application/json"
@@ -36,7 +36,7 @@ async def read_bytes(request: web.Request) -> bytes:
     try:
         return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
-        raise too_large(MAX_BODY_BYTES) from error
+        raise build_too_large(MAX_BODY_BYTES) from error
 
 
 async def read_object(request: web.Request) -> JsonObject:
@@ -47,12 +47,12 @@ async def read_object(request: web.Request) -> JsonObject:
     """
     content_type = request.content_type if "Content-Type" in request.headers else JSON
     if content_type not in (JSON, YAML, PROTOBUF):
-        raise unsupported_media_type((JSON, YAML, PROTOBUF))
+        raise build_unsupported_media_type((JSON, YAML, PROTOBUF))
     document = decode(await read_bytes(request), content_type)
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise bad_request("the body must be an object with apiVersion and kind")
+        raise build_bad_request("the body must be an object with apiVersion and kind")
     return document
 
 
@@ -64,7 +64,7 @@ async def read_required_object(request: web.Request) -> JsonObject:
     """
     document = await read_object(request)
     if not document and not (await read_bytes(request)).strip():
-        raise bad_request("the body of the request is empty: send the object")
+        raise build_bad_request("the body of the request is empty: send the object")
     return document
 
 
@@ -84,7 +84,7 @@ def decode(body: bytes, content_type: str) -> Any:
         return _decode_json(body)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         text = " ".join(str(error).split())
-        raise bad_request(f"the body of the request cannot be read as {content_type}: {text}") from error
+        raise build_bad_request(f"the body of the request cannot be read as {content_type}: {text}") from error
 
 
 def _decode_json(body: bytes) -> Any:

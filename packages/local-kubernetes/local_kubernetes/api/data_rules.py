@@ -4,9 +4,9 @@ import base64
 
 from local_kubernetes.api.documents import JsonObject, text_at
 from local_kubernetes.api.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
-from local_kubernetes.api.rules import config_key_problems
-from local_kubernetes.api.rules import invalid as invalid_value
-from local_kubernetes.api.status import Cause, bad_request, invalid
+from local_kubernetes.api.rules import build_invalid_cause as invalid_value
+from local_kubernetes.api.rules import find_config_key_problems
+from local_kubernetes.api.status import Cause, build_bad_request, build_invalid
 
 _MAX_DATA_BYTES = 1024 * 1024
 _LINE_ENDS = str.maketrans("", "", "\r\n")
@@ -29,11 +29,11 @@ def fill_config_map(document: JsonObject) -> None:
     causes = []
     for field, other in (("data", "binaryData"), ("binaryData", "")):
         for key in document.get(field) or {}:
-            causes += [invalid_value(f"{field}[{key}]", key, why) for why in config_key_problems(key)]
+            causes += [invalid_value(f"{field}[{key}]", key, why) for why in find_config_key_problems(key)]
             if key in (document.get(other) or {}):
                 causes.append(Cause(f"{field}[{key}]", f'Invalid value: "{key}": duplicate of key present in {other}'))
     if causes:
-        raise invalid(CONFIG_MAPS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(CONFIG_MAPS, text_at(document, ("metadata", "name")), causes)
     _check_size(CONFIG_MAPS, document, size)
 
 
@@ -41,7 +41,7 @@ def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
     if size > _MAX_DATA_BYTES:
         told = f"Too long: may not be more than {_MAX_DATA_BYTES} bytes"
         cause = Cause("[]" if kind.key == CONFIG_MAPS.key else "data", told, "FieldValueTooLong")
-        raise invalid(kind, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(kind, text_at(document, ("metadata", "name")), [cause])
 
 
 def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
@@ -51,7 +51,7 @@ def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
         try:
             decoded = base64.b64decode(value.translate(_LINE_ENDS), validate=True)
         except ValueError as error:
-            raise bad_request(f"{kind}: {field}.{key} is not base64") from error
+            raise build_bad_request(f"{kind}: {field}.{key} is not base64") from error
         data[key] = base64.b64encode(decoded).decode()
         size += len(decoded)
     return size
@@ -62,4 +62,4 @@ def fill_lease(document: JsonObject) -> None:
     seconds = (document.get("spec") or {}).get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         cause = Cause("spec.leaseDurationSeconds", f"Invalid value: {seconds}: must be greater than 0")
-        raise invalid(LEASES, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(LEASES, text_at(document, ("metadata", "name")), [cause])

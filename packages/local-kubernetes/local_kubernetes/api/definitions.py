@@ -7,9 +7,9 @@ from typing import Any
 
 from local_kubernetes.api.documents import JsonObject, timestamp
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
-from local_kubernetes.api.rules import choice_causes
-from local_kubernetes.api.status import Cause, invalid
-from local_kubernetes.api.structural import schema_causes
+from local_kubernetes.api.rules import find_choice_causes
+from local_kubernetes.api.status import Cause, build_invalid
+from local_kubernetes.api.structural import find_schema_causes
 
 REPLICAS_PATH = ".spec.replicas"
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -110,11 +110,11 @@ def complete(definition: JsonObject) -> None:
     """
     spec = definition.get("spec")
     name = str((definition.get("metadata") or {}).get("name") or "")
-    causes = _spec_causes(spec) if isinstance(spec, dict) else [_build_required_cause("spec")]
+    causes = _find_spec_causes(spec) if isinstance(spec, dict) else [_build_required_cause("spec")]
     if not causes and isinstance(spec, dict):
-        causes = _content_causes(spec, name)
+        causes = _find_content_causes(spec, name)
     if causes or not isinstance(spec, dict):
-        raise invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes)
+        raise build_invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes)
     names = spec["names"]
     names.setdefault("singular", names["kind"].lower())
     names.setdefault("listKind", f"{names['kind']}List")
@@ -145,7 +145,7 @@ def build_established_status(definition: JsonObject, now: datetime) -> JsonObjec
     return {"conditions": conditions, "acceptedNames": dict(spec["names"]), "storedVersions": stored}
 
 
-def _spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
+def _find_spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
     causes = [
         _build_required_cause(f"spec.{key}") for key in ("group", "scope", "versions", "names") if not spec.get(key)
     ]
@@ -160,7 +160,7 @@ def _spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
     return causes
 
 
-def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
+def _find_content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
     causes = []
     expected = f"{spec['names']['plural']}.{spec['group']}"
     if name != expected:
@@ -176,16 +176,16 @@ def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
             causes.append(_build_required_cause(f"spec.versions[{index}].name"))
         place = f"spec.versions[{index}].schema.openAPIV3Schema"
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        causes += schema_causes(schema, place) if schema else [_build_required_cause(place)]
-        causes += _column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
-        causes += _scale_causes(version, f"spec.versions[{index}].subresources.scale")
+        causes += find_schema_causes(schema, place) if schema else [_build_required_cause(place)]
+        causes += _find_column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
+        causes += _find_scale_causes(version, f"spec.versions[{index}].subresources.scale")
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
         message = 'Unsupported value: the local cluster converts by "None" only'
         causes.append(Cause("spec.conversion.strategy", message, "FieldValueNotSupported"))
     return causes
 
 
-def _column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+def _find_column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
         yield from (
             _build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
@@ -193,10 +193,10 @@ def _column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
         if not column.get("type"):
             yield _build_required_cause(f"{place}[{index}].type")
         else:
-            yield from choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
+            yield from find_choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
 
 
-def _scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+def _find_scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
     scale = (version.get("subresources") or {}).get("scale")
     if scale is None:
         return

@@ -6,7 +6,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import NAMESPACES, PODS, Kind
 from local_kubernetes.api.registry import KindRegistry, ServedKind
 from local_kubernetes.api.reviews import REVIEWS
-from local_kubernetes.api.status import PageNotFound, resource_not_found
+from local_kubernetes.api.status import PageNotFound, build_resource_not_found
 
 VERSION: JsonObject = {
     "major": "1",
@@ -80,7 +80,7 @@ def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObj
         if (review_group, "v1") == (group_name, version)
     ]
     if not resources and group_name in {item.group for item in kinds if not item.kind.custom}:
-        raise resource_not_found()
+        raise build_resource_not_found()
     if not resources:
         raise PageNotFound
     if not group_name:  # this list is older than the field

@@ -32,11 +32,11 @@ from local_kubernetes.api.requests import (
 from local_kubernetes.api.status import (
     ApiStatusError,
     PageNotFound,
-    expired,
-    method_not_allowed,
-    resource_not_found,
-    success,
-    verb_not_supported,
+    build_expired,
+    build_method_not_allowed,
+    build_resource_not_found,
+    build_success,
+    build_verb_not_supported,
 )
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.watch import Event
@@ -101,11 +101,11 @@ def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> Resource
         ApiStatusError: 404 for a namespace of a cluster-scoped kind, 405 for a creation without a namespace, 406.
     """
     if not served.kind.namespaced and path.namespace is not None:
-        raise PageNotFound if served.kind.custom else resource_not_found()
+        raise PageNotFound if served.kind.custom else build_resource_not_found()
     if served.kind.namespaced and path.namespace is None and path.name is not None:
-        raise resource_not_found()
+        raise build_resource_not_found()
     if served.kind.namespaced and path.namespace is None and http.method != "GET":
-        raise method_not_allowed()
+        raise build_method_not_allowed()
     presentation = negotiate(http.headers.get("Accept", ""), http.query.get("includeObject"))
     return ResourceRequest(http, path, served, presentation)
 
@@ -140,9 +140,9 @@ class ResourceHandlers:
                 verbs["DELETE"] = self._delete
         verb = verbs.get(method)
         if verb is None and request.path.subresource and request.served.kind.custom:
-            raise verb_not_supported(request.served.kind, VERBS.get(method, method.lower()))
+            raise build_verb_not_supported(request.served.kind, VERBS.get(method, method.lower()))
         if verb is None:
-            raise method_not_allowed()
+            raise build_method_not_allowed()
         return await verb(request)
 
     def close(self) -> None:
@@ -186,12 +186,12 @@ class ResourceHandlers:
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
         if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
             return request.answer(deleted)
-        return response(success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
+        return response(build_success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
 
     async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
         kind = request.served.kind
         if kind.key == NAMESPACES.key:
-            raise method_not_allowed()
+            raise build_method_not_allowed()
         selection = list_options(request.http.query, kind)
         options = delete_options(request.http.query, await read_object(request.http))
         items, version = self._store.list(
@@ -267,7 +267,7 @@ def _check_version(options: ListOptions, version: int) -> None:
         cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
         raise ApiStatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
     if options.version_match == "Exact" and wanted != version:
-        raise expired(f"The provided resource version {wanted} is not available: request the present one")
+        raise build_expired(f"The provided resource version {wanted} is not available: request the present one")
 
 
 def _place(document: JsonObject) -> tuple[str, str]:

@@ -18,14 +18,14 @@ from local_kubernetes.api.kinds import (
     SERVICES,
     Kind,
 )
-from local_kubernetes.api.rules import invalid as invalid_value
+from local_kubernetes.api.rules import build_invalid_cause as invalid_value
 from local_kubernetes.api.rules import (
-    label_problems,
-    labels_causes,
-    qualified_name_problems,
-    subdomain_problems,
+    find_label_problems,
+    find_labels_causes,
+    find_qualified_name_problems,
+    find_subdomain_problems,
 )
-from local_kubernetes.api.status import ApiStatusError, Cause, bad_request, invalid
+from local_kubernetes.api.status import ApiStatusError, Cause, build_bad_request, build_invalid
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
@@ -55,7 +55,7 @@ def metadata_of(document: JsonObject) -> JsonObject:
     if metadata is None:
         metadata = document["metadata"] = {}
     if not isinstance(metadata, dict):
-        raise bad_request("metadata: an object is expected")
+        raise build_bad_request("metadata: an object is expected")
     return metadata
 
 
@@ -119,15 +119,17 @@ def require_name(metadata: Mapping[str, Any], name: str) -> None:
     """
     found = metadata.get("name")
     if not found:
-        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+        raise build_bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
     if found != name:
-        raise bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
+        raise build_bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
 
 
 def _check_place(was: Mapping[str, Any], metadata: JsonObject) -> None:
     require_name(metadata, was["name"])
     if metadata.get("namespace") not in (None, was.get("namespace")):
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise build_bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if was.get("namespace"):
         metadata["namespace"] = was["namespace"]
     else:
@@ -149,13 +151,13 @@ def validate(kind: Kind, document: Mapping[str, Any]) -> None:
     """
     metadata = document["metadata"]
     causes = [
-        *_name_causes(kind, metadata),
-        *_label_causes(metadata),
-        *_owner_causes(metadata),
-        *_finalizer_causes(kind, metadata),
+        *_find_name_causes(kind, metadata),
+        *_find_label_causes(metadata),
+        *_find_owner_causes(metadata),
+        *_find_finalizer_causes(kind, metadata),
     ]
     if causes:
-        raise invalid(kind, str(metadata.get("name") or ""), causes)
+        raise build_invalid(kind, str(metadata.get("name") or ""), causes)
 
 
 def _place(metadata: JsonObject, namespace: str | None) -> None:
@@ -164,33 +166,33 @@ def _place(metadata: JsonObject, namespace: str | None) -> None:
         metadata.pop("namespace", None)
         return
     if given and given != namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise build_bad_request("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace
 
 
-def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
+def _find_name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     name = metadata.get("name")
     if not name:
         return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
-    return [invalid_value("metadata.name", name, why) for why in _name_problems(kind)(name)]
+    return [invalid_value("metadata.name", name, why) for why in _find_name_problems(kind)(name)]
 
 
-def _name_problems(kind: Kind) -> Callable[[str], list[str]]:
+def _find_name_problems(kind: Kind) -> Callable[[str], list[str]]:
     """Return why a text cannot be the name of an object of a kind."""
     if kind.key in _NAMED_BY_LABELS:
-        return label_problems
-    return _segment_problems if kind.plural in _PATH_SEGMENT_KINDS else subdomain_problems
+        return find_label_problems
+    return _find_segment_problems if kind.plural in _PATH_SEGMENT_KINDS else find_subdomain_problems
 
 
-def _segment_problems(text: str) -> list[str]:
+def _find_segment_problems(text: str) -> list[str]:
     return [] if _SEGMENT.fullmatch(text) else ["may not contain '%'"]
 
 
-def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+def _find_label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     annotations = metadata.get("annotations") or {}
-    causes = list(labels_causes((metadata.get("labels") or {}).items(), "metadata.labels"))
+    causes = list(find_labels_causes((metadata.get("labels") or {}).items(), "metadata.labels"))
     for key in annotations:
-        causes += [invalid_value("metadata.annotations", key, why) for why in qualified_name_problems(key.lower())]
+        causes += [invalid_value("metadata.annotations", key, why) for why in find_qualified_name_problems(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > _MAX_ANNOTATION_BYTES:
         told = f"Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"
@@ -198,11 +200,11 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     return causes
 
 
-def _finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
+def _find_finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     causes = []
     free = kind.custom or kind.key in _FREE_FINALIZERS
     for index, finalizer in enumerate(metadata.get("finalizers") or []):
-        problems = qualified_name_problems(finalizer)
+        problems = find_qualified_name_problems(finalizer)
         causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
         if not free and not problems and _is_bare(finalizer):
             told = "name is neither a standard finalizer name nor is it fully qualified"
@@ -210,7 +212,7 @@ def _finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     return causes
 
 
-def finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> Iterator[str]:
+def find_finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> Iterator[str]:
     """Return the warnings about finalizers that a custom resource did not have before."""
     for finalizer in metadata.get("finalizers") or []:
         if _is_bare(finalizer) and finalizer not in (was.get("finalizers") or []):
@@ -225,7 +227,7 @@ def _is_bare(finalizer: str) -> bool:
     return "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
 
 
-def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+def _find_owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     owners = metadata.get("ownerReferences") or []
     causes = [
         Cause(f"metadata.ownerReferences.{key}", 'Invalid value: "": must not be empty')
@@ -254,7 +256,7 @@ def _refuse_new_finalizers(kind: Kind, was: Mapping[str, Any], metadata: Mapping
             f"[]string{{{', '.join(chr(34) + item + chr(34) for item in added)}}}",
             "FieldValueForbidden",
         )
-        raise invalid(kind, str(metadata.get("name")), [cause])
+        raise build_invalid(kind, str(metadata.get("name")), [cause])
 
 
 def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from local_kubernetes.api.kinds import (
 )
 from local_kubernetes.api.preconditions import Room
 from local_kubernetes.api.selectors import Selector
-from local_kubernetes.api.status import ApiStatusError, not_found
+from local_kubernetes.api.status import ApiStatusError, build_not_found
 from local_kubernetes.api.watch import (
     ADDED,
     DELETED,
@@ -69,7 +69,7 @@ class Objects:
         """Return the last change of an object; raises ApiStatusError 404."""
         found = self._of(kind).get((namespace or "", name))
         if found is None:
-            raise not_found(kind, name)
+            raise build_not_found(kind, name)
         return found
 
     def latest(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from local_kubernetes.api.documents import copy_json
-from local_kubernetes.api.status import ApiStatusError, bad_request
+from local_kubernetes.api.status import ApiStatusError, build_bad_request
 
 _MAX_OPERATIONS = 10_000
 
@@ -21,7 +21,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return result
 
 
-def json_patch(target: Any, operations: Any) -> Any:
+def apply_json_patch(target: Any, operations: Any) -> Any:
     """Apply a JSON patch: all of its operations in order, or none.
 
     Raises:
@@ -29,7 +29,7 @@ def json_patch(target: Any, operations: Any) -> Any:
             be applied or a test fails.
     """
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
-        raise bad_request("json patch: a list of operations is expected")
+        raise build_bad_request("json patch: a list of operations is expected")
     if len(operations) > _MAX_OPERATIONS:
         told = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
         raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {told}")
@@ -41,33 +41,33 @@ def json_patch(target: Any, operations: Any) -> Any:
 
 def _apply_operation(document: Any, operation: dict[str, Any]) -> Any:
     name = operation.get("op")
-    path = _pointer(operation, "path")
+    path = _parse_pointer(operation, "path")
     if name in ("add", "replace", "test") and "value" not in operation:
-        raise unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
+        raise build_unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
     if name == "add":
         return _add(document, path, copy_json(operation["value"]))
     if name == "remove":
         return _remove(document, path)
     if name == "replace":
-        _value_at(document, path)
+        _get_value(document, path)
         return _add(_remove(document, path), path, copy_json(operation["value"]))
     if name == "test":
         return _test(document, path, operation["value"])
     if name in ("move", "copy"):
-        source = _pointer(operation, "from")
-        value = copy_json(_value_at(document, source))
+        source = _parse_pointer(operation, "from")
+        value = copy_json(_get_value(document, source))
         return _add(_remove(document, source) if name == "move" else document, path, value)
-    raise unprocessable(f"unknown operation {name!r}")
+    raise build_unprocessable(f"unknown operation {name!r}")
 
 
-def _pointer(operation: dict[str, Any], key: str) -> list[str]:
+def _parse_pointer(operation: dict[str, Any], key: str) -> list[str]:
     text = operation.get(key)
     if not isinstance(text, str) or (text and not text.startswith("/")):
-        raise unprocessable(f'"{key}" must be a JSON pointer, got {text!r}')
+        raise build_unprocessable(f'"{key}" must be a JSON pointer, got {text!r}')
     return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
 
 
-def _value_at(document: Any, path: list[str]) -> Any:
+def _get_value(document: Any, path: list[str]) -> Any:
     for part in path:
         if isinstance(document, dict) and part in document:
             document = document[part]
@@ -81,7 +81,7 @@ def _value_at(document: Any, path: list[str]) -> Any:
 def _add(document: Any, path: list[str], value: Any) -> Any:
     if not path:
         return value
-    parent = _value_at(document, path[:-1])
+    parent = _get_value(document, path[:-1])
     if isinstance(parent, dict):
         parent[path[-1]] = value
     elif isinstance(parent, list):
@@ -95,7 +95,7 @@ def _add(document: Any, path: list[str], value: Any) -> Any:
 def _remove(document: Any, path: list[str]) -> Any:
     if not path:
         return None
-    parent = _value_at(document, path[:-1])
+    parent = _get_value(document, path[:-1])
     if isinstance(parent, dict) and path[-1] in parent:
         del parent[path[-1]]
     elif isinstance(parent, list):
@@ -106,23 +106,23 @@ def _remove(document: Any, path: list[str]) -> Any:
 
 
 def _test(document: Any, path: list[str], expected: Any) -> Any:
-    found = _value_at(document, path)
+    found = _get_value(document, path)
     if found != expected or isinstance(found, bool) != isinstance(expected, bool):
-        raise unprocessable(f"testing value /{'/'.join(path)} failed")
+        raise build_unprocessable(f"testing value /{'/'.join(path)} failed")
     return document
 
 
 def _index(items: list[Any], part: str, highest: int) -> int:
     if not part.isascii() or not part.isdigit() or (len(part) > 1 and part[0] == "0") or int(part) > highest:
-        raise unprocessable(f"invalid index {part!r} of a list of {len(items)}")
+        raise build_unprocessable(f"invalid index {part!r} of a list of {len(items)}")
     return int(part)
 
 
 def _build_missing_error(path: list[str]) -> ApiStatusError:
-    return unprocessable(f"the path /{'/'.join(path)} does not exist")
+    return build_unprocessable(f"the path /{'/'.join(path)} does not exist")
 
 
-def unprocessable(why: str) -> ApiStatusError:
+def build_unprocessable(why: str) -> ApiStatusError:
     """Return 422: a patch cannot be applied."""
     message = f"the server rejected our request due to an error in our request: {why}"
     return ApiStatusError(422, "Invalid", message, {})

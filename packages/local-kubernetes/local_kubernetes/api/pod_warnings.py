@@ -11,7 +11,7 @@ _PORT = ("containerPort", "protocol", "hostIP", "hostPort")
 _BYTES = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
+def find_pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
     """Return the warnings for the creator of a pod with this specification."""
     for index, secret in enumerate(spec.get("imagePullSecrets") or []):
         if not secret.get("name"):
@@ -23,12 +23,12 @@ def pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or []):
             here = f"{place}.{field}[{index}]"
-            yield from _amount_warnings(container.get("resources") or {}, here)
-            yield from _variable_warnings(container.get("env") or [], here)
-            yield from _port_warnings(container.get("ports") or [], here, ports)
+            yield from _find_amount_warnings(container.get("resources") or {}, here)
+            yield from _find_variable_warnings(container.get("env") or [], here)
+            yield from _find_port_warnings(container.get("ports") or [], here, ports)
 
 
-def _amount_warnings(resources: Spec, place: str) -> Iterator[str]:
+def _find_amount_warnings(resources: Spec, place: str) -> Iterator[str]:
     for part in ("limits", "requests"):
         for name, amount in (resources.get(part) or {}).items():
             if name in _BYTES and not is_whole(amount):
@@ -36,7 +36,7 @@ def _amount_warnings(resources: Spec, place: str) -> Iterator[str]:
                 yield f"{place}.resources.{part}[{name}]: {told}"
 
 
-def _variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
+def _find_variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
     names: list[str] = []
     for index, variable in enumerate(variables):
         name = variable["name"]
@@ -46,7 +46,7 @@ def _variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
         names.append(name)
 
 
-def _port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
+def _find_port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
     """Return the warnings about duplicate ports; `seen` has the ports of the containers before."""
     for index, port in enumerate(ports):
         here = f"{place}.ports[{index}]"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from local_kubernetes.api.documents import parse_timestamp, whole_number
 from local_kubernetes.api.kinds import Kind
-from local_kubernetes.api.status import Cause, bad_request, invalid
+from local_kubernetes.api.status import Cause, build_bad_request, build_invalid
 
 _LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")
@@ -75,7 +75,7 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
     if "stream" in query:
         causes.append(Cause("stream", "Forbidden: may not be specified", "FieldValueForbidden"))
     if causes:
-        raise invalid(_LOG_OPTIONS, pod, causes)
+        raise build_invalid(_LOG_OPTIONS, pod, causes)
     return LogOptions(
         container=query.get("container", ""),
         follow=_flag(query, "follow"),
@@ -99,9 +99,11 @@ def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
     known = [item["name"] for field in _CONTAINER_LISTS for item in pod["spec"].get(field) or []]
     container = options.container or (main[0] if len(main) == 1 else "")
     if not container:
-        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]")
+        raise build_bad_request(
+            f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]"
+        )
     if container not in known:
-        raise bad_request(f"container {container} is not valid for pod {name}")
+        raise build_bad_request(f"container {container} is not valid for pod {name}")
     return container
 
 
@@ -118,12 +120,14 @@ def require_started(pod: Mapping[str, Any], container: str, options: LogOptions)
     started = state.get("lastState") or {}
     if options.previous:
         if "terminated" not in started:
-            raise bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
+            raise build_bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
         return
     waiting = (state.get("state") or {}).get("waiting")
     if waiting is not None and "terminated" not in started:
         why = waiting.get("reason") or "ContainerCreating"
-        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {_PULLING.get(why, why)}')
+        raise build_bad_request(
+            f'container "{container}" in pod "{name}" is waiting to start: {_PULLING.get(why, why)}'
+        )
 
 
 def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
@@ -133,7 +137,7 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
     try:
         number = whole_number(text)
     except ValueError as error:
-        raise bad_request(f"{key}: {text!r} is not an integer") from error
+        raise build_bad_request(f"{key}: {text!r} is not an integer") from error
     if number < least:
         rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
         causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
@@ -143,11 +147,11 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
 def _time(text: str) -> datetime:
     """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
     if _TIME.fullmatch(text) is None:
-        raise bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
+        raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
     try:
         return parse_timestamp(text).astimezone(UTC).replace(microsecond=0)
     except ValueError as error:
-        raise bad_request(f"sinceTime: {text!r} is not an RFC 3339 time") from error
+        raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time") from error
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
 

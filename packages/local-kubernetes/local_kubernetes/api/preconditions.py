@@ -3,7 +3,7 @@
 from local_kubernetes.api.documents import JsonObject, copy_json
 from local_kubernetes.api.kinds import NAMESPACES, Kind
 from local_kubernetes.api.metadata import metadata_of
-from local_kubernetes.api.status import ApiStatusError, conflict, forbidden, precondition_failed
+from local_kubernetes.api.status import ApiStatusError, build_conflict, build_forbidden, build_precondition_failed
 
 MAX_OBJECT_BYTES = 1536 * 1024
 MAX_TOTAL_BYTES = 512 * 1024 * 1024
@@ -42,7 +42,7 @@ def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_ve
     """
     metadata = current["metadata"]
     if kind.key == NAMESPACES.key and metadata["name"] in PROTECTED_NAMESPACES:
-        raise forbidden(kind, metadata["name"], "this namespace may not be deleted")
+        raise build_forbidden(kind, metadata["name"], "this namespace may not be deleted")
     _check_precondition(kind, metadata, "uid", uid)
     _check_precondition(kind, metadata, "resourceVersion", resource_version)
 
@@ -50,7 +50,7 @@ def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_ve
 def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
     if wanted is not None and wanted != metadata[key]:
         word = "UID" if key == "uid" else "ResourceVersion"
-        raise precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
+        raise build_precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
 
 
 def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
@@ -63,12 +63,12 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
     found = current["metadata"]["uid"]
     if metadata.get("uid") not in (None, "", found):
         why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
-        raise conflict(kind, current["metadata"]["name"], why)
+        raise build_conflict(kind, current["metadata"]["name"], why)
     version = metadata.get("resourceVersion")
     if version and not str(version).isdecimal():
         raise ApiStatusError(500, "", f'the resourceVersion "{version}" is not a number')
     if version not in (None, "", current["metadata"]["resourceVersion"]):
-        raise conflict(kind, current["metadata"]["name"])
+        raise build_conflict(kind, current["metadata"]["name"])
 
 
 def of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:

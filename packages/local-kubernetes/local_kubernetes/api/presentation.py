@@ -11,7 +11,7 @@ from aiohttp import web
 from local_kubernetes.api.columns import columns_of
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.registry import ServedKind
-from local_kubernetes.api.status import ApiStatusError, bad_request
+from local_kubernetes.api.status import ApiStatusError, build_bad_request
 from local_kubernetes.api.watch import Event
 
 META_VERSION = "meta.k8s.io/v1"
@@ -63,7 +63,7 @@ def negotiate(accept: str, include: str | None) -> Presentation:
 def _check_include(include: str | None) -> None:
     if include not in (None, "", "Metadata", "Object", "None"):
         told = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
-        raise bad_request(f"Unable to convert to Table as requested: {told}")
+        raise build_bad_request(f"Unable to convert to Table as requested: {told}")
 
 
 class Presenter:

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from local_kubernetes.api.rules import (
-    choice_causes,
-    forbidden,
-    invalid,
-    named_port_causes,
-    natural_causes,
-    port_causes,
-    required,
+    build_forbidden_cause,
+    build_invalid_cause,
+    build_required_cause,
+    find_choice_causes,
+    find_named_port_causes,
+    find_natural_causes,
+    find_port_causes,
 )
 from local_kubernetes.api.status import Cause
 
@@ -20,48 +20,50 @@ _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
-def probe_causes(probe: Probe, place: str, name: str) -> Iterator[Cause]:
+def find_probe_causes(probe: Probe, place: str, name: str) -> Iterator[Cause]:
     """Return the errors in a probe; `name` is its field."""
-    yield from _handler_causes(probe, place, 0)
+    yield from _find_handler_causes(probe, place, 0)
     for field in _NUMBERS:
-        yield from natural_causes(probe.get(field) or 0, f"{place}.{field}")
+        yield from find_natural_causes(probe.get(field) or 0, f"{place}.{field}")
     if name != "readinessProbe" and (probe.get("successThreshold") or 1) != 1:
-        yield invalid(f"{place}.successThreshold", probe["successThreshold"], "must be 1")
+        yield build_invalid_cause(f"{place}.successThreshold", probe["successThreshold"], "must be 1")
     grace = probe.get("terminationGracePeriodSeconds")
     if grace is not None and name == "readinessProbe":
-        yield invalid(f"{place}.terminationGracePeriodSeconds", grace, "must not be set for readinessProbes")
+        yield build_invalid_cause(
+            f"{place}.terminationGracePeriodSeconds", grace, "must not be set for readinessProbes"
+        )
     elif grace is not None and grace <= 0:
-        yield invalid(f"{place}.terminationGracePeriodSeconds", grace, "must be greater than 0")
+        yield build_invalid_cause(f"{place}.terminationGracePeriodSeconds", grace, "must be greater than 0")
 
 
-def lifecycle_causes(lifecycle: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+def find_lifecycle_causes(lifecycle: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
     """Return the errors in the lifecycle hooks of a container."""
     for hook in ("postStart", "preStop"):
         if lifecycle.get(hook) is not None:
-            yield from _handler_causes(lifecycle[hook], f"{place}.{hook}", grace_seconds)
+            yield from _find_handler_causes(lifecycle[hook], f"{place}.{hook}", grace_seconds)
 
 
-def _handler_causes(handlers: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+def _find_handler_causes(handlers: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
     given = [handler for handler in _HANDLERS if handlers.get(handler) is not None]
     if not given:
-        yield required(place, "must specify a handler type")
+        yield build_required_cause(place, "must specify a handler type")
     for handler in given[:1]:
-        yield from _one_causes(handler, handlers[handler], f"{place}.{handler}", grace_seconds)
+        yield from _find_one_causes(handler, handlers[handler], f"{place}.{handler}", grace_seconds)
     for handler in given[1:]:
-        yield forbidden(f"{place}.{handler}", "may not specify more than 1 handler type")
+        yield build_forbidden_cause(f"{place}.{handler}", "may not specify more than 1 handler type")
 
 
-def _one_causes(handler: str, told: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+def _find_one_causes(handler: str, told: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
     if handler == "exec" and not told.get("command"):
-        yield required(f"{place}.command")
+        yield build_required_cause(f"{place}.command")
     elif handler in ("httpGet", "tcpSocket"):
-        yield from named_port_causes(told.get("port") or 0, f"{place}.port")
+        yield from find_named_port_causes(told.get("port") or 0, f"{place}.port")
     elif handler == "grpc":
-        yield from port_causes(told.get("port") or 0, f"{place}.port")
+        yield from find_port_causes(told.get("port") or 0, f"{place}.port")
     elif handler == "sleep":
         seconds = told.get("seconds") or 0
         if not 0 <= seconds <= grace_seconds:
             rule = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_seconds})"
-            yield invalid(place, seconds, rule)
+            yield build_invalid_cause(place, seconds, rule)
     if handler == "httpGet" and told.get("scheme"):
-        yield from choice_causes(told["scheme"], ("HTTP", "HTTPS"), f"{place}.scheme")
+        yield from find_choice_causes(told["scheme"], ("HTTP", "HTTPS"), f"{place}.scheme")

@@ -5,7 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from local_kubernetes.api.quantities import parse_quantity
-from local_kubernetes.api.rules import choice_causes, invalid, qualified_causes, required
+from local_kubernetes.api.rules import (
+    build_invalid_cause,
+    build_required_cause,
+    find_choice_causes,
+    find_qualified_causes,
+)
 from local_kubernetes.api.status import Cause
 
 Reference = Mapping[str, Any]
@@ -31,36 +36,40 @@ _CPU_UNITS = ("1m", "1")
 _MEMORY_UNITS = ("1", *(f"1{unit}{binary}" for binary in ("", "i") for unit in ("k" if not binary else "K", *"MGTPE")))
 
 
-def field_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
+def find_field_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
     """Return the errors in a reference to a field of the pod."""
     path = reference.get("fieldPath") or ""
     version = reference.get("apiVersion") or "v1"
     one = _FIELD_OF_MAP.fullmatch(path)
     if not path:
-        yield required(f"{place}.fieldPath")
+        yield build_required_cause(f"{place}.fieldPath")
     elif version != "v1":
-        yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: unsupported pod version: {version}")
+        yield build_invalid_cause(
+            f"{place}.fieldPath", path, f"error converting fieldPath: unsupported pod version: {version}"
+        )
     elif one is not None:
-        yield from qualified_causes(one[2].lower() if one[1] == "annotations" else one[2], place)
+        yield from find_qualified_causes(one[2].lower() if one[1] == "annotations" else one[2], place)
     elif path not in _KNOWN:
-        yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: field label not supported: {path}")
+        yield build_invalid_cause(
+            f"{place}.fieldPath", path, f"error converting fieldPath: field label not supported: {path}"
+        )
     else:
-        yield from choice_causes(path, _IN_VOLUMES if in_volume else _IN_VARIABLES, f"{place}.fieldPath")
+        yield from find_choice_causes(path, _IN_VOLUMES if in_volume else _IN_VARIABLES, f"{place}.fieldPath")
 
 
-def resource_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
+def find_resource_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
     """Return the errors in a reference to a resource of a container."""
     resource = reference.get("resource") or ""
     if in_volume and not reference.get("containerName"):
-        yield required(f"{place}.containerName")
+        yield build_required_cause(f"{place}.containerName")
     elif not resource:
-        yield required(f"{place}.resource")
+        yield build_required_cause(f"{place}.resource")
     elif not resource.partition(".")[2].startswith("hugepages-"):
-        yield from choice_causes(resource, _RESOURCES, f"{place}.resource")
-    yield from _divisor_causes(resource, reference.get("divisor") or "0", place)
+        yield from find_choice_causes(resource, _RESOURCES, f"{place}.resource")
+    yield from _find_divisor_causes(resource, reference.get("divisor") or "0", place)
 
 
-def _divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Cause]:
+def _find_divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Cause]:
     if resource not in _RESOURCES or not parse_quantity(divisor):
         return
     name = resource.partition(".")[2]
@@ -68,4 +77,4 @@ def _divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Cause]:
     if parse_quantity(divisor) not in [parse_quantity(unit) for unit in units]:
         told = " and ".join(units) if name == "cpu" else ", ".join(units)
         told = f"only divisor's values {told} are supported with the {name.replace('-', ' ')} resource"
-        yield invalid(f"{place}.divisor", resource, told)
+        yield build_invalid_cause(f"{place}.divisor", resource, told)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_kubernetes.api import definitions, events, types
-from local_kubernetes.api.absent import absent_resource
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import (
     BUILT_IN_KINDS,
@@ -13,7 +12,8 @@ from local_kubernetes.api.kinds import (
     EVENTS,
     Kind,
 )
-from local_kubernetes.api.status import PageNotFound, not_implemented, resource_not_found
+from local_kubernetes.api.missing_features import find_missing_resource
+from local_kubernetes.api.status import PageNotFound, build_not_implemented, build_resource_not_found
 from local_kubernetes.api.store import Store
 
 
@@ -87,19 +87,19 @@ class KindRegistry:
             ApiStatusError: 404, as plain text if the group is not one of Kubernetes. 501 for resources of Kubernetes
                 that the local cluster lacks, unless a definition provides them.
         """
-        absent = absent_resource(group, plural)
+        absent = find_missing_resource(group, plural)
         built_in = self._built_in.get((group, plural))
         if built_in is not None and built_in.version == version:
             return built_in
         if absent is None and group in self._built_in_groups:
-            raise resource_not_found()
+            raise build_resource_not_found()
         if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
             definition = self._store.view(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
             found = self._versions(definition).get(version)
             if found is not None:
                 return found
         if absent is not None:
-            raise not_implemented(absent)
+            raise build_not_implemented(absent)
         raise PageNotFound
 
     def __iter__(self) -> Iterator[ServedKind]:

@@ -19,9 +19,9 @@ from local_kubernetes.api.selectors import (
 from local_kubernetes.api.status import (
     ApiStatusError,
     Cause,
-    bad_request,
-    invalid_options,
-    not_implemented,
+    build_bad_request,
+    build_invalid_options,
+    build_not_implemented,
 )
 
 Query = Mapping[str, str]
@@ -60,7 +60,7 @@ def parse_path(path: str) -> ResourcePath | None:
     else:
         return None
     if rest[:1] == ["watch"]:
-        raise not_implemented("paths below /watch are not part of the local cluster: use ?watch=true")
+        raise build_not_implemented("paths below /watch are not part of the local cluster: use ?watch=true")
     namespace = None
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
         namespace, rest = rest[1], rest[2:]
@@ -137,9 +137,9 @@ def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") ->
         told = f"Too long: may not be more than {_MANAGER_BYTES} bytes"
         causes.append(Cause("fieldManager", told, "FieldValueTooLong"))
     dry_run = query.get("dryRun")
-    causes += _dry_run_causes(dry_run)
+    causes += _find_dry_run_causes(dry_run)
     if causes:
-        raise invalid_options(kind, causes)
+        raise build_invalid_options(kind, causes)
     return WriteOptions(bool(dry_run), manager, _flag(query, "force"), validation or "Warn")
 
 
@@ -151,10 +151,10 @@ def check_patch_options(query: Query, *, applies: bool) -> None:
     """
     if applies and not query.get("fieldManager"):
         told = "Required value: is required for apply patch"
-        raise invalid_options("PatchOptions", [Cause("fieldManager", told, "FieldValueRequired")])
+        raise build_invalid_options("PatchOptions", [Cause("fieldManager", told, "FieldValueRequired")])
     if not applies and "force" in query:
         told = "Forbidden: may not be specified for non-apply patch"
-        raise invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
+        raise build_invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
 
 
 def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
@@ -164,21 +164,21 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
         ApiStatusError: 400 for a body that is not DeleteOptions; 400 or 422 for invalid values.
     """
     if body.get("kind") not in (None, "DeleteOptions"):
-        raise bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
+        raise build_bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
     grace = body.get("gracePeriodSeconds")
     if grace is None:
         grace = _number(query, "gracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
-        raise bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
+        raise build_bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
     preconditions = body.get("preconditions") or {}
     if not isinstance(preconditions, dict):
-        raise bad_request("preconditions: an object is expected")
+        raise build_bad_request("preconditions: an object is expected")
     dry_run = body.get("dryRun") or query.get("dryRun")
     dry_run = dry_run[0] if isinstance(dry_run, list) else dry_run
     propagation, causes = _propagation(query, body)
-    causes += _dry_run_causes(dry_run)
+    causes += _find_dry_run_causes(dry_run)
     if causes:
-        raise invalid_options("DeleteOptions", causes)
+        raise build_invalid_options("DeleteOptions", causes)
     return DeleteOptions(
         grace_seconds=grace,
         propagation=propagation,
@@ -210,7 +210,7 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
         told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
-        raise ApiStatusError(500, "", told) if _flag(query, "watch") else bad_request(told)
+        raise ApiStatusError(500, "", told) if _flag(query, "watch") else build_bad_request(told)
     options = ListOptions(
         labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
         fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
@@ -244,39 +244,41 @@ def decode_continuation(token: str) -> tuple[int, tuple[str, str]]:
         namespace, name = content["start"]
         return int(content["rv"]), (str(namespace), str(name))
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise bad_request(f"continue key is not valid: {error}") from error
+        raise build_bad_request(f"continue key is not valid: {error}") from error
 
 
 def _check_list_options(options: ListOptions) -> None:
-    causes = list(_version_causes(options))
+    causes = list(_find_version_causes(options))
     if causes:
-        raise invalid_options("ListOptions", causes)
+        raise build_invalid_options("ListOptions", causes)
 
 
-def _version_causes(options: ListOptions) -> Iterator[Cause]:
+def _find_version_causes(options: ListOptions) -> Iterator[Cause]:
     """Return the errors in the combination of version, match, watch and initial events."""
     match = options.version_match
 
-    def forbidden(field: str, why: str) -> Cause:
+    def build_cause(field: str, why: str) -> Cause:
         return Cause(field, f"Forbidden: {why}", "FieldValueForbidden")
 
     if options.watch and options.continuation:
-        yield forbidden("continue", "continue is forbidden for watch")
+        yield build_cause("continue", "continue is forbidden for watch")
     if options.initial_events and not options.watch:
-        yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        yield build_cause("sendInitialEvents", "sendInitialEvents is forbidden for list")
         return
     if options.initial_events and match != "NotOlderThan":
-        yield forbidden(
+        yield build_cause(
             "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         )
     elif options.watch and match and not options.initial_events:
-        yield forbidden(
+        yield build_cause(
             "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         )
     elif not options.watch and match and not options.resource_version:
-        yield forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
+        yield build_cause(
+            "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        )
     elif match == "Exact" and options.resource_version == "0":
-        yield forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+        yield build_cause("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
     supported = ("NotOlderThan",) if options.watch else ("Exact", "NotOlderThan", "")
     if match and match not in supported:
         listed = ", ".join(f'"{item}"' for item in supported)
@@ -284,7 +286,7 @@ def _version_causes(options: ListOptions) -> Iterator[Cause]:
         yield Cause("resourceVersionMatch", told, "FieldValueNotSupported")
 
 
-def _dry_run_causes(value: str | None) -> list[Cause]:
+def _find_dry_run_causes(value: str | None) -> list[Cause]:
     if value in (None, "", "All"):
         return []
     told = f'Unsupported value: ["{value}"]: supported values: "All"'
@@ -303,7 +305,7 @@ def _number(query: Query, key: str) -> int | None:
     try:
         return whole_number(text)
     except ValueError as error:
-        raise bad_request(f'{key}: Invalid value: "{text}": must be a whole number') from error
+        raise build_bad_request(f'{key}: Invalid value: "{text}": must be a whole number') from error
 
 
 def _is_version(text: str) -> bool:

@@ -7,11 +7,11 @@ from typing import Any
 from local_kubernetes.api.quantities import is_whole, parse_quantity
 from local_kubernetes.api.rules import (
     NOT_NEGATIVE,
-    forbidden,
-    invalid,
-    not_found,
-    qualified_name_problems,
-    required,
+    build_forbidden_cause,
+    build_invalid_cause,
+    build_not_found_cause,
+    build_required_cause,
+    find_qualified_name_problems,
 )
 from local_kubernetes.api.status import Cause
 
@@ -26,7 +26,7 @@ _STANDARD = _OF_CONTAINERS | {
 }
 
 
-def resources_causes(resources: Resources, place: str, claims: Sequence[str]) -> Iterator[Cause]:
+def find_resources_causes(resources: Resources, place: str, claims: Sequence[str]) -> Iterator[Cause]:
     """Return the errors in requests and limits; a limit without a request is also the request.
 
     Args:
@@ -38,47 +38,49 @@ def resources_causes(resources: Resources, place: str, claims: Sequence[str]) ->
     requests = limits | (resources.get("requests") or {})
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
-            yield from _name_causes(name, f"{place}.{part}[{name}]")
-            yield from _amount_causes(name, amount, f"{place}.{part}[{name}]")
+            yield from _find_name_causes(name, f"{place}.{part}[{name}]")
+            yield from _find_amount_causes(name, amount, f"{place}.{part}[{name}]")
     for name, amount in requests.items():
-        yield from _limit_causes(name, amount, limits, place)
+        yield from _find_limit_causes(name, amount, limits, place)
     if any(map(_is_huge_page, requests)) and not requests.keys() & {"cpu", "memory"}:
-        yield forbidden(place, "HugePages require cpu or memory")
+        yield build_forbidden_cause(place, "HugePages require cpu or memory")
     for index, claim in enumerate(resources.get("claims") or []):
         if claim.get("name") not in claims:
             told = "must be one of the names in pod.spec.resourceClaims"
             told = told if claims else f"{told} which is empty"
-            yield not_found(f"{place}.claims[{index}]", claim.get("name") or "", told)
+            yield build_not_found_cause(f"{place}.claims[{index}]", claim.get("name") or "", told)
 
 
-def _name_causes(name: str, place: str) -> Iterator[Cause]:
-    problems = qualified_name_problems(name)
-    yield from (invalid(place, name, why) for why in problems)
+def _find_name_causes(name: str, place: str) -> Iterator[Cause]:
+    problems = find_qualified_name_problems(name)
+    yield from (build_invalid_cause(place, name, why) for why in problems)
     if "/" in name or _is_huge_page(name):
         return
     if name not in _STANDARD and not problems:
-        yield invalid(place, name, "must be a standard resource type or fully qualified")
+        yield build_invalid_cause(place, name, "must be a standard resource type or fully qualified")
     if name not in _OF_CONTAINERS:
-        yield invalid(place, name, "must be a standard resource for containers")
+        yield build_invalid_cause(place, name, "must be a standard resource for containers")
 
 
-def _amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
+def _find_amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
     if parse_quantity(amount) < 0:
-        yield invalid(place, amount, NOT_NEGATIVE)
+        yield build_invalid_cause(place, amount, NOT_NEGATIVE)
     if _is_extended(name) and not is_whole(amount):
-        yield invalid(place, amount, "must be an integer")
+        yield build_invalid_cause(place, amount, "must be an integer")
 
 
-def _limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
+def _find_limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
     """Return the errors in a request compared with its limit."""
     request, limit = parse_quantity(amount), _number(limits.get(name))
     whole = _is_extended(name) or _is_huge_page(name)
     if limit is None and whole:
-        yield required(f"{place}.limits", "Limit must be set for non overcommitable resources")
+        yield build_required_cause(f"{place}.limits", "Limit must be set for non overcommitable resources")
     elif limit is not None and whole and request != limit:
-        yield invalid(f"{place}.requests", amount, f"must be equal to {name} limit of {limits[name]}")
+        yield build_invalid_cause(f"{place}.requests", amount, f"must be equal to {name} limit of {limits[name]}")
     elif limit is not None and request > limit:
-        yield invalid(f"{place}.requests", amount, f"must be less than or equal to {name} limit of {limits[name]}")
+        yield build_invalid_cause(
+            f"{place}.requests", amount, f"must be less than or equal to {name} limit of {limits[name]}"
+        )
 
 
 def _number(amount: str | None) -> Decimal | None:

@@ -20,18 +20,18 @@ from local_kubernetes.api.kinds import (
     ROLES,
 )
 from local_kubernetes.api.metadata import drop_empty, metadata_of, require_name
-from local_kubernetes.api.patch import json_patch, merge_patch, unprocessable
+from local_kubernetes.api.patch import apply_json_patch, build_unprocessable, merge_patch
 from local_kubernetes.api.shapes import check_shape
 from local_kubernetes.api.status import (
     ApiStatusError,
     Cause,
-    bad_request,
-    conflict,
-    invalid,
-    unsupported_media_type,
-    version_required,
+    build_bad_request,
+    build_conflict,
+    build_invalid,
+    build_unsupported_media_type,
+    build_version_required,
 )
-from local_kubernetes.api.strategic import strategic_merge_patch
+from local_kubernetes.api.strategic import apply_strategic_merge_patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def replace(
         return create(store, served, place[0], body, options)
     needs_version = kind.custom or kind.key in _VERSION_REQUIRED
     if needs_version and store.view(kind, *place) and not text_at(body, ("metadata", "resourceVersion")):
-        raise version_required(kind, place[1])
+        raise build_version_required(kind, place[1])
     return change(store, served, place, lambda _: copy_json(body), options, subresource)
 
 
@@ -114,18 +114,18 @@ def patch(
     media_type, value = content
     if media_type == APPLY_PATCH:
         return _apply(store, served, place, value, options, subresource)
-    appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: json_patch, MERGE_PATCH: merge_patch}
+    appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: apply_json_patch, MERGE_PATCH: merge_patch}
     if not served.kind.custom:
-        appliers[STRATEGIC_PATCH] = strategic_merge_patch
+        appliers[STRATEGIC_PATCH] = apply_strategic_merge_patch
     if media_type not in appliers:
-        raise unsupported_media_type((*appliers, APPLY_PATCH), None if served.kind.custom else {})
+        raise build_unsupported_media_type((*appliers, APPLY_PATCH), None if served.kind.custom else {})
     if media_type != JSON_PATCH and not isinstance(value, dict):
-        raise bad_request("the patch must be an object")
+        raise build_bad_request("the patch must be an object")
 
     def patch_from(current: JsonObject) -> JsonObject:
         patched = appliers[media_type](current, value)
         if not isinstance(patched, dict):
-            raise unprocessable("the patched document is no object")
+            raise build_unprocessable("the patched document is no object")
         _check_patched(served, current, patched, options)
         return patched
 
@@ -176,12 +176,12 @@ def _apply(
     subresource: str | None,
 ) -> tuple[JsonObject, bool]:
     if not isinstance(value, dict):
-        raise bad_request("the configuration to apply must be an object")
+        raise build_bad_request("the configuration to apply must be an object")
     _check_applied(served, value)
     namespace, name = place
     metadata = metadata_of(value)
     if metadata.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
+        raise build_bad_request("metadata.managedFields must be nil")
     require_name(metadata, name)
     if not store.exists(served.kind, namespace, name) and subresource is None:
         _check_no_object_is_meant(served, metadata, name)
@@ -206,14 +206,14 @@ def _check_applied(served: ServedKind, value: JsonObject) -> None:
     kind, version = value.get("kind") or "", value.get("apiVersion") or ""
     if (kind, version) != (served.kind.kind, served.api_version):
         group, _, short = str(version).rpartition("/")
-        raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
+        raise build_bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
     place = f"{text_at(value, ('metadata', 'namespace'))}/{text_at(value, ('metadata', 'name'))}"
     problem = f"failed to create typed patch object ({place}; {served.group}/{served.version}, Kind={kind})"
     try:
         check_shape(served, value)
     except ApiStatusError as error:
         raise ApiStatusError(500, "", f"{problem}: {error.message}") from error
-    unknown = schema.unknown_fields(served.declared, value)
+    unknown = schema.find_unknown_fields(served.declared, value)
     if unknown:
         told = ", ".join(f".{path}: field not declared in schema" for path in unknown)
         raise ApiStatusError(500, "", f"{problem}: {told}")
@@ -224,7 +224,7 @@ def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: st
     metadata.pop("resourceVersion", None)
     if metadata.get("uid"):
         why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
-        raise conflict(served.kind, name, why)
+        raise build_conflict(served.kind, name, why)
 
 
 def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject, options: WriteOptions) -> None:
@@ -233,17 +233,17 @@ def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject,
     uid = text_at(patched, ("metadata", "uid"))
     if uid and uid != text_at(current, ("metadata", "uid")):
         cause = Cause("metadata.uid", f'Invalid value: "{uid}": field is immutable')
-        raise invalid(served.kind, text_at(current, ("metadata", "name")), [cause])
+        raise build_invalid(served.kind, text_at(current, ("metadata", "name")), [cause])
     if served.kind.custom:
         return
     try:
         _check_type(served, patched)
         _check_fields(served, patched, options)
     except ApiStatusError as error:
-        raise _bad_patch(error.message) from error
+        raise _build_bad_patch(error.message) from error
 
 
-def _bad_patch(why: str) -> ApiStatusError:
+def _build_bad_patch(why: str) -> ApiStatusError:
     """Return 422: the patched object is not of its kind."""
     cause = Cause("patch", f"Invalid value: {why}")
     return ApiStatusError(422, "Invalid", f' "" is invalid: patch: {cause.message}', {"causes": [cause.document()]})
@@ -252,7 +252,7 @@ def _bad_patch(why: str) -> ApiStatusError:
 def _check_version(served: ServedKind, document: JsonObject) -> None:
     version = document.get("apiVersion")
     if version != served.api_version and (version or document.get("kind")):
-        raise bad_request(
+        raise build_bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({served.api_version})"
         )
 
@@ -262,13 +262,15 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
     if not kind and not version and not served.kind.custom:
         document["kind"], document["apiVersion"] = kind, version = served.kind.kind, served.api_version
     if not kind:
-        raise bad_request("Object 'Kind' is missing: say what it is, `kind: " + served.kind.kind + "`")
+        raise build_bad_request("Object 'Kind' is missing: say what it is, `kind: " + served.kind.kind + "`")
     _check_version(served, document)
     if kind != served.kind.kind and served.kind.custom:
         cause = Cause("kind", f'Invalid value: "{kind}": must be {served.kind.kind}')
-        raise invalid(replace_field(served.kind, kind=str(kind)), text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(
+            replace_field(served.kind, kind=str(kind)), text_at(document, ("metadata", "name")), [cause]
+        )
     if kind != served.kind.kind:
-        raise bad_request(
+        raise build_bad_request(
             f'{kind} in version "{served.version}" cannot be handled as a {served.kind.kind}: '
             "the kind does not match the path"
         )
@@ -277,7 +279,7 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
 
 def _check_fields(served: ServedKind, document: JsonObject, options: WriteOptions) -> None:
     """Warn of unknown fields, or reject them; remove those of a built-in kind, in place."""
-    unknown = [f'unknown field "{path}"' for path in schema.unknown_fields(served.declared, document)]
+    unknown = [f'unknown field "{path}"' for path in schema.find_unknown_fields(served.declared, document)]
     if unknown and not served.kind.custom:
         schema.prune(served.declared, document)
     if options.field_validation == "Ignore":

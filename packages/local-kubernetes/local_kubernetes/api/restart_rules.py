@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api.rules import choice_causes, required, too_many
+from local_kubernetes.api.rules import build_required_cause, build_too_many_cause, find_choice_causes
 from local_kubernetes.api.status import Cause
 
 _POLICIES = ("Always", "Never", "OnFailure")
@@ -13,24 +13,24 @@ _MOST_RULES = 20
 _MOST_CODES = 255
 
 
-def restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Cause]:
+def find_restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Cause]:
     """Return the errors in the restart policy of a container and its rules for exit codes."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     if policy is not None:
-        yield from choice_causes(policy, _POLICIES, f"{place}.restartPolicy")
+        yield from find_choice_causes(policy, _POLICIES, f"{place}.restartPolicy")
     elif rules:
-        yield required(f"{place}.restartPolicy", "must specify restartPolicy when restart rules are used")
+        yield build_required_cause(f"{place}.restartPolicy", "must specify restartPolicy when restart rules are used")
     if len(rules) > _MOST_RULES:
-        yield too_many(f"{place}.restartPolicyRules", len(rules), _MOST_RULES)
+        yield build_too_many_cause(f"{place}.restartPolicyRules", len(rules), _MOST_RULES)
         return
     for index, rule in enumerate(rules):
         here = f"{place}.restartPolicyRules[{index}]"
-        yield from choice_causes(rule.get("action") or "", _ACTIONS, f"{here}.action")
+        yield from find_choice_causes(rule.get("action") or "", _ACTIONS, f"{here}.action")
         codes = rule.get("exitCodes")
         if codes is None:
-            yield required(f"{here}.exitCodes", "must be specified")
+            yield build_required_cause(f"{here}.exitCodes", "must be specified")
             continue
-        yield from choice_causes(codes.get("operator") or "", _OPERATORS, f"{here}.exitCodes.operator")
+        yield from find_choice_causes(codes.get("operator") or "", _OPERATORS, f"{here}.exitCodes.operator")
         values = codes.get("values") or []
         if len(values) > _MOST_CODES:
-            yield too_many(f"{here}.exitCodes.values", len(values), _MOST_CODES)
+            yield build_too_many_cause(f"{here}.exitCodes.values", len(values), _MOST_CODES)

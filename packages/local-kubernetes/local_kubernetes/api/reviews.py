@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import Kind
-from local_kubernetes.api.status import Cause, invalid
+from local_kubernetes.api.status import Cause, build_invalid
 
 USER = "local-admin"
 _GROUPS = ["system:masters", "system:authenticated"]
@@ -33,7 +33,7 @@ def answer(group: str, plural: str, review: JsonObject) -> JsonObject:
     if kind.endswith("AccessReview") and not (spec.get("resourceAttributes") or spec.get("nonResourceAttributes")):
         told = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         cause = Cause("spec.resourceAttributes", f"Invalid value: null: {told}")
-        raise invalid(Kind(group, ("v1",), plural, ""), "", [cause])
+        raise build_invalid(Kind(group, ("v1",), plural, ""), "", [cause])
     if kind == "SelfSubjectReview":
         status: JsonObject = {"userInfo": {"username": USER, "groups": _GROUPS}}
     elif kind == "SelfSubjectRulesReview":

@@ -37,39 +37,39 @@ _LARGEST_MODE = 0o777
 _LARGEST_PORT = 65535
 
 
-def invalid(place: str, value: object, why: str) -> Cause:
+def build_invalid_cause(place: str, value: object, why: str) -> Cause:
     """Return the error of an invalid value."""
     shown = json.dumps(value, ensure_ascii=False)
     return Cause(place, f"Invalid value: {shown}: {why}")
 
 
-def required(place: str, why: str = "") -> Cause:
+def build_required_cause(place: str, why: str = "") -> Cause:
     """Return the error of a missing value."""
     return Cause(place, f"Required value: {why}" if why else "Required value", "FieldValueRequired")
 
 
-def forbidden(place: str, why: str) -> Cause:
+def build_forbidden_cause(place: str, why: str) -> Cause:
     """Return the error of a value that is not allowed."""
     return Cause(place, f"Forbidden: {why}", "FieldValueForbidden")
 
 
-def too_many(place: str, found: int, most: int) -> Cause:
+def build_too_many_cause(place: str, found: int, most: int) -> Cause:
     """Return the error of a list that is too long."""
     return Cause(place, f"Too many: {found}: must have at most {most} items", "FieldValueTooMany")
 
 
-def duplicate(place: str, value: object) -> Cause:
+def build_duplicate_cause(place: str, value: object) -> Cause:
     """Return the error of a duplicate value."""
     return Cause(place, f"Duplicate value: {json.dumps(value)}", "FieldValueDuplicate")
 
 
-def not_found(place: str, value: object, why: str = "") -> Cause:
+def build_not_found_cause(place: str, value: object, why: str = "") -> Cause:
     """Return the error of a reference to something that does not exist."""
     told = f"Not found: {json.dumps(value)}"
     return Cause(place, f"{told}: {why}" if why else told, "FieldValueNotFound")
 
 
-def choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:
+def find_choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:
     """Return the errors in a value that must be one of several."""
     if value not in tuple(choices):
         supported = ", ".join(f'"{choice}"' for choice in choices)
@@ -77,46 +77,46 @@ def choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator
         yield Cause(place, told, "FieldValueNotSupported")
 
 
-def range_causes(value: int, least: int, most: int, place: str) -> Iterator[Cause]:
+def find_range_causes(value: int, least: int, most: int, place: str) -> Iterator[Cause]:
     """Return the errors in a number that must be within a range."""
     if not least <= value <= most:
-        yield invalid(place, value, f"must be between {least} and {most}, inclusive")
+        yield build_invalid_cause(place, value, f"must be between {least} and {most}, inclusive")
 
 
-def natural_causes(value: int, place: str) -> Iterator[Cause]:
+def find_natural_causes(value: int, place: str) -> Iterator[Cause]:
     """Return the errors in a number that must not be negative."""
     if value < 0:
-        yield invalid(place, value, NOT_NEGATIVE)
+        yield build_invalid_cause(place, value, NOT_NEGATIVE)
 
 
-def port_causes(port: int, place: str) -> Iterator[Cause]:
+def find_port_causes(port: int, place: str) -> Iterator[Cause]:
     """Return the errors in a port number."""
-    yield from range_causes(port, 1, _LARGEST_PORT, place)
+    yield from find_range_causes(port, 1, _LARGEST_PORT, place)
 
 
-def named_port_causes(port: int | str, place: str) -> Iterator[Cause]:
+def find_named_port_causes(port: int | str, place: str) -> Iterator[Cause]:
     """Return the errors in a port that is a number or a name."""
     if isinstance(port, int):
-        yield from port_causes(port, place)
+        yield from find_port_causes(port, place)
     else:
-        yield from (invalid(place, port, why) for why in port_name_problems(port))
+        yield from (build_invalid_cause(place, port, why) for why in find_port_name_problems(port))
 
 
-def mode_causes(mode: int | None, place: str) -> Iterator[Cause]:
+def find_mode_causes(mode: int | None, place: str) -> Iterator[Cause]:
     """Return the errors in the mode of a file."""
     if mode is not None and not 0 <= mode <= _LARGEST_MODE:
-        yield invalid(place, mode, "must be a number between 0 and 0777 (octal), both inclusive")
+        yield build_invalid_cause(place, mode, "must be a number between 0 and 0777 (octal), both inclusive")
 
 
-def address_causes(address: str, place: str) -> Iterator[Cause]:
+def find_address_causes(address: str, place: str) -> Iterator[Cause]:
     """Return the errors in an IP address."""
     try:
         ip_address(address)
     except ValueError:
-        yield invalid(place, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+        yield build_invalid_cause(place, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Iterator[Cause]:
+def find_inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Iterator[Cause]:
     """Return the errors in a path that must stay within a volume.
 
     Args:
@@ -125,61 +125,61 @@ def inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Itera
         reserved: Whether names that begin with two dots are reserved.
     """
     if path.startswith("/"):
-        yield invalid(place, path, "must be a relative path")
+        yield build_invalid_cause(place, path, "must be a relative path")
     elif ".." in path.split("/"):
-        yield backstep(place, path)
+        yield build_backstep_cause(place, path)
     elif reserved and path.startswith(".."):
-        yield invalid(place, path, "must not start with '..'")
+        yield build_invalid_cause(place, path, "must not start with '..'")
 
 
-def backstep(place: str, path: str) -> Cause:
+def build_backstep_cause(place: str, path: str) -> Cause:
     """Return the error of a path with `..`."""
-    return invalid(place, path, "must not contain '..'")
+    return build_invalid_cause(place, path, "must not contain '..'")
 
 
-def name_causes(name: str, place: str, taken: Collection[str] = ()) -> Iterator[Cause]:
+def find_name_causes(name: str, place: str, taken: Collection[str] = ()) -> Iterator[Cause]:
     """Return the errors in a name that must be a unique DNS label."""
     if not name:
-        yield required(place)
-    elif problems := label_problems(name):
-        yield from (invalid(place, name, why) for why in problems)
+        yield build_required_cause(place)
+    elif problems := find_label_problems(name):
+        yield from (build_invalid_cause(place, name, why) for why in problems)
     elif name in taken:
-        yield duplicate(place, name)
+        yield build_duplicate_cause(place, name)
 
 
-def subdomain_causes(name: str, place: str) -> Iterator[Cause]:
+def find_subdomain_causes(name: str, place: str) -> Iterator[Cause]:
     """Return the errors in the name of an object."""
-    yield from (invalid(place, name, why) for why in subdomain_problems(name))
+    yield from (build_invalid_cause(place, name, why) for why in find_subdomain_problems(name))
 
 
-def qualified_causes(name: str, place: str) -> Iterator[Cause]:
+def find_qualified_causes(name: str, place: str) -> Iterator[Cause]:
     """Return the errors in a name with an optional domain prefix."""
-    yield from (invalid(place, name, why) for why in qualified_name_problems(name))
+    yield from (build_invalid_cause(place, name, why) for why in find_qualified_name_problems(name))
 
 
-def labels_causes(labels: Iterable[tuple[str, str]], place: str) -> Iterator[Cause]:
+def find_labels_causes(labels: Iterable[tuple[str, str]], place: str) -> Iterator[Cause]:
     """Return the errors in the keys and values of labels."""
     for key, value in labels:
-        yield from qualified_causes(key, place)
-        yield from (invalid(place, value, why) for why in label_value_problems(value))
+        yield from find_qualified_causes(key, place)
+        yield from (build_invalid_cause(place, value, why) for why in find_label_value_problems(value))
 
 
-def label_problems(text: str) -> list[str]:
+def find_label_problems(text: str) -> list[str]:
     """Return why a text is not a DNS label."""
-    problems = _problems(text, _LABEL, _LABEL_RULE, 63)
+    problems = _find_problems(text, _LABEL, _LABEL_RULE, 63)
     return ["must not contain dots" if why == _LABEL_RULE and _is_subdomain(text) else why for why in problems]
 
 
-def subdomain_problems(text: str) -> list[str]:
+def find_subdomain_problems(text: str) -> list[str]:
     """Return why a text is not a DNS subdomain."""
-    return _problems(text, _SUBDOMAIN, _SUBDOMAIN_RULE, 253)
+    return _find_problems(text, _SUBDOMAIN, _SUBDOMAIN_RULE, 253)
 
 
 def _is_subdomain(text: str) -> bool:
     return re.fullmatch(_SUBDOMAIN, text) is not None
 
 
-def qualified_name_problems(text: str) -> list[str]:
+def find_qualified_name_problems(text: str) -> list[str]:
     """Return why a text is not a name with an optional domain prefix."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
@@ -190,7 +190,7 @@ def qualified_name_problems(text: str) -> list[str]:
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
     elif slash:
-        problems += [f"prefix part {why}" for why in _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_RULE, 253, "bytes")]
+        problems += [f"prefix part {why}" for why in _find_problems(prefix, _SUBDOMAIN, _SUBDOMAIN_RULE, 253, "bytes")]
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > 63:
@@ -200,13 +200,13 @@ def qualified_name_problems(text: str) -> list[str]:
     return problems
 
 
-def label_value_problems(text: str) -> list[str]:
+def find_label_value_problems(text: str) -> list[str]:
     """Return why a text is not a label value."""
     problems = ["must be no more than 63 bytes"] if len(text) > 63 else []
     return problems + ([_LABEL_VALUE_RULE] if re.fullmatch(f"({_NAME})?", text) is None else [])
 
 
-def config_key_problems(text: str) -> list[str]:
+def find_config_key_problems(text: str) -> list[str]:
     """Return why a text is not a key of a config map or secret."""
     problems = ["must be no more than 253 characters"] if len(text) > 253 else []
     if re.fullmatch(_CONFIG_KEY, text) is None:
@@ -218,7 +218,7 @@ def config_key_problems(text: str) -> list[str]:
     return problems
 
 
-def port_name_problems(text: str) -> list[str]:
+def find_port_name_problems(text: str) -> list[str]:
     """Return why a text is not a port name."""
     problems = ["must be no more than 15 characters"] if len(text) > 15 else []
     if re.fullmatch(r"[-a-z0-9]+", text) is None:
@@ -232,6 +232,6 @@ def port_name_problems(text: str) -> list[str]:
     return problems
 
 
-def _problems(text: str, pattern: str, rule: str, longest: int, unit: str = "characters") -> list[str]:
+def _find_problems(text: str, pattern: str, rule: str, longest: int, unit: str = "characters") -> list[str]:
     problems = [f"must be no more than {longest} {unit}"] if len(text) > longest else []
     return problems + ([rule] if re.fullmatch(pattern, text) is None else [])

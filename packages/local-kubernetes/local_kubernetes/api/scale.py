@@ -6,7 +6,7 @@ from typing import Any
 from local_kubernetes.api.documents import JsonObject, copy_json
 from local_kubernetes.api.kinds import Kind
 from local_kubernetes.api.registry import ServedKind
-from local_kubernetes.api.status import Cause, bad_request, invalid, resource_not_found
+from local_kubernetes.api.status import Cause, build_bad_request, build_invalid, build_resource_not_found
 
 _SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
 
@@ -19,7 +19,7 @@ def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
     """
     paths = served.scale
     if paths is None:
-        raise resource_not_found()
+        raise build_resource_not_found()
     metadata = document["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: JsonObject = {"replicas": _value(document, paths.status_replicas) or 0}
@@ -42,13 +42,13 @@ def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any
         ApiStatusError: 404 for a kind without the subresource, 400 for an invalid number.
     """
     if served.scale is None:
-        raise resource_not_found()
+        raise build_resource_not_found()
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if isinstance(replicas, bool) or not isinstance(replicas, int):
-        raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
+        raise build_bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
     if replicas < 0 and not served.kind.custom:  # the schema of a custom resource checks this
         told = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        raise invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
+        raise build_invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
     result = copy_json(document)
     *parents, last = served.scale.replicas.strip(".").split(".")
     node = result

@@ -40,15 +40,18 @@ _METADATA_KEYS = frozenset(
 _NOWHERE = "<nil>"
 
 
-def unknown_fields(schema: Schema, document: Mapping[str, Any]) -> list[str]:
+def find_unknown_fields(schema: Schema, document: Mapping[str, Any]) -> list[str]:
     """Return the paths of unknown fields, those of the metadata first."""
-    unknown = list(_unknown(schema, document, "", root=True, remove=False))
-    return [*_unknown_metadata(document, remove=False), *unknown]
+    unknown = list(_find_unknown(schema, document, "", root=True, remove=False))
+    return [*_find_unknown_metadata(document, remove=False), *unknown]
 
 
 def prune(schema: Schema, document: dict[str, Any]) -> None:
     """Remove unknown fields, in place."""
-    for _ in (*_unknown(schema, document, "", root=True, remove=True), *_unknown_metadata(document, remove=True)):
+    for _ in (
+        *_find_unknown(schema, document, "", root=True, remove=True),
+        *_find_unknown_metadata(document, remove=True),
+    ):
         pass
 
 
@@ -76,15 +79,15 @@ def validate(schema: Schema, document: Mapping[str, Any]) -> list[Cause]:
     own = {key: value for key, value in document.items() if key not in _OBJECT_KEYS}
     required = [key for key in schema.get("required") or [] if key not in _OBJECT_KEYS]
     properties = {k: v for k, v in (schema.get("properties") or {}).items() if k not in _OBJECT_KEYS}
-    return list(violations({**schema, "required": required, "properties": properties}, own, ""))
+    return list(find_violations({**schema, "required": required, "properties": properties}, own, ""))
 
 
-def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool) -> Iterator[str]:
+def _find_unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool) -> Iterator[str]:
     if isinstance(value, list):
         items = schema.get("items")
         for index, item in enumerate(value):
             if isinstance(items, dict):
-                yield from _unknown(items, item, f"{path}[{index}]", root=False, remove=remove)
+                yield from _find_unknown(items, item, f"{path}[{index}]", root=False, remove=remove)
         return
     if not isinstance(value, dict):
         return
@@ -98,14 +101,14 @@ def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool)
         if key in known:
             continue
         if child is not None:
-            yield from _unknown(child, value[key], place, root=False, remove=remove)
+            yield from _find_unknown(child, value[key], place, root=False, remove=remove)
         elif not keeps:
             if remove:
                 del value[key]
             yield place
 
 
-def _unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iterator[str]:
+def _find_unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iterator[str]:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return
@@ -115,47 +118,47 @@ def _unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iterator[
         yield f"metadata.{key}"
 
 
-def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
+def find_violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
     """Yield the errors in a value at a path."""
     if value is None:
         if not schema.get("nullable") and schema.get("type"):
-            yield _wrong_type(path, schema["type"], value)
+            yield _build_type_cause(path, schema["type"], value)
         return
-    wrong_type = _type_violation(schema, value, path)
+    wrong_type = _find_type_violation(schema, value, path)
     if wrong_type is not None:
         yield wrong_type
     if _is_number(value):  # a number of the wrong type is still validated further
-        yield from _number_violations(schema, value, path)
+        yield from _find_number_violations(schema, value, path)
     elif wrong_type is not None:
         return
-    yield from _keyword_violations(schema, value, path)
-    yield from _junctor_violations(schema, value, path)
+    yield from _find_keyword_violations(schema, value, path)
+    yield from _find_junctor_violations(schema, value, path)
     if isinstance(value, dict):
-        yield from _object_violations(schema, value, path)
+        yield from _find_object_violations(schema, value, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         yield from _find_repeated(schema, value, path)
         for index, item in enumerate(value):
-            yield from violations(schema["items"], item, f"{path}[{index}]")
+            yield from find_violations(schema["items"], item, f"{path}[{index}]")
 
 
-def _type_violation(schema: Schema, value: Any, path: str) -> Cause | None:
+def _find_type_violation(schema: Schema, value: Any, path: str) -> Cause | None:
     if schema.get(_INT_OR_STRING):
         fits = isinstance(value, int | str) and not isinstance(value, bool)
-        return None if fits else _wrong_type(path, "integer,string", value)
+        return None if fits else _build_type_cause(path, "integer,string", value)
     expected = schema.get("type")
     if not expected or _is_of_type(value, expected):
         return None
-    number_format = _number_format(schema)
+    number_format = _get_number_format(schema)
     if not number_format or isinstance(value, str | list):
-        return _wrong_type(path, expected, value)
+        return _build_type_cause(path, expected, value)
     found = "float64" if _is_number(value) else ""  # here the API server compares formats instead of types
     told = f'Invalid value: "{found}": {path} in body must be of type {number_format}: "{found}"'
     return Cause(path, told, "FieldValueTypeInvalid")
 
 
-def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Cause]:
+def _find_number_violations(schema: Schema, value: float, path: str) -> Iterator[Cause]:
     """Whether a number fits its type and format; the API server reports this error without a field."""
-    expected, number_format = schema.get("type"), _number_format(schema)
+    expected, number_format = schema.get("type"), _get_number_format(schema)
     if expected == "integer":
         least, most = _INTEGERS.get(number_format, _INTEGERS["int64"])
         fits = float(value).is_integer() and least <= value <= most
@@ -166,10 +169,10 @@ def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Caus
         yield Cause(_NOWHERE, f'Invalid value: "": Checked value must be of type {expected} {told} in {path}')
 
 
-def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
+def _find_object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
     for key in ("apiVersion", "kind") if schema.get(_EMBEDDED) else ():
         if not value.get(key):
-            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
+            yield Cause(_join_path(path, key), "Required value", "FieldValueRequired")
     properties = schema.get("properties") or {}
     required = schema.get("required") or []
     others = schema.get("additionalProperties")
@@ -179,13 +182,13 @@ def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> I
             continue
         if item is None and not child.get("nullable"):
             continue  # the API server drops it, and reports it as missing if it is required
-        yield from violations(child, item, _join(path, key))
+        yield from find_violations(child, item, _join_path(path, key))
     for key in required:
         if value.get(key) is None and not (properties.get(key) or {}).get("nullable"):
-            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
+            yield Cause(_join_path(path, key), "Required value", "FieldValueRequired")
 
 
-def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+def _find_keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
     if "enum" in schema and value not in schema["enum"]:
         supported = ", ".join(f'"{item}"' if isinstance(item, int) else json.dumps(item) for item in schema["enum"])
         message = f"Unsupported value: {json.dumps(value)}: supported values: {supported}"
@@ -203,27 +206,27 @@ def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
             return  # a text is not validated further
 
 
-def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+def _find_junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
     """Yield the errors of combined schemas; the API server reports them without a field."""
 
-    def cause(rule: str) -> Cause:
+    def build_cause(rule: str) -> Cause:
         return Cause(_NOWHERE, f'Invalid value: "": "{path}" must {rule}')
 
-    judged = [list(violations(child, value, path)) for child in schema.get("allOf") or []]
+    judged = [list(find_violations(child, value, path)) for child in schema.get("allOf") or []]
     yield from (found for causes in judged for found in causes)
     if judged and all(judged):
-        yield cause("validate all the schemas (allOf). None validated")
-    judged = [list(violations(child, value, path)) for child in schema.get("anyOf") or []]
+        yield build_cause("validate all the schemas (allOf). None validated")
+    judged = [list(find_violations(child, value, path)) for child in schema.get("anyOf") or []]
     if judged and all(judged) and not schema.get(_INT_OR_STRING):
-        yield cause("validate at least one schema (anyOf)")
+        yield build_cause("validate at least one schema (anyOf)")
         yield from judged[0]
-    judged = [list(violations(child, value, path)) for child in schema.get("oneOf") or []]
+    judged = [list(find_violations(child, value, path)) for child in schema.get("oneOf") or []]
     fitting = sum(not causes for causes in judged)
     if judged and fitting != 1:
         found = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
-        yield cause(f"validate one and only one schema (oneOf). {found}")
-    if schema.get("not") is not None and not any(violations(schema["not"], value, path)):
-        yield cause("not validate the schema (not)")
+        yield build_cause(f"validate one and only one schema (oneOf). {found}")
+    if schema.get("not") is not None and not any(find_violations(schema["not"], value, path)):
+        yield build_cause("not validate the schema (not)")
 
 
 def _find_repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
@@ -264,11 +267,11 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _above(value: Any, bound: Any, schema: Schema) -> bool:
+def _is_above(value: Any, bound: Any, schema: Schema) -> bool:
     return bool(value > bound if schema.get("exclusiveMinimum") else value >= bound)
 
 
-def _below(value: Any, bound: Any, schema: Schema) -> bool:
+def _is_below(value: Any, bound: Any, schema: Schema) -> bool:
     return bool(value < bound if schema.get("exclusiveMaximum") else value <= bound)
 
 
@@ -282,8 +285,8 @@ _LARGEST_FLOAT = 3.4028235677973366e38
 
 _Keyword = tuple[Callable[[Any], bool], Callable[[Any, Any, Schema], bool], str]
 _KEYWORDS: dict[str, _Keyword] = {
-    "minimum": (_is_number, _above, "should be greater than or equal to {bound}"),
-    "maximum": (_is_number, _below, "should be less than or equal to {bound}"),
+    "minimum": (_is_number, _is_above, "should be greater than or equal to {bound}"),
+    "maximum": (_is_number, _is_below, "should be less than or equal to {bound}"),
     "multipleOf": (_is_number, lambda v, b, _: v % b == 0, "should be a multiple of {bound}"),
     "minLength": (_is_text, lambda v, b, _: len(v) >= b, "should be at least {bound} chars long"),
     "maxLength": (_is_text, lambda v, b, _: len(v) <= b, "should be at most {bound} chars long"),
@@ -320,7 +323,7 @@ def _is_of_type(value: Any, expected: str) -> bool:
     return expected not in _TYPES or _TYPES[expected](value)
 
 
-def _wrong_type(path: str, expected: str, value: Any) -> Cause:
+def _build_type_cause(path: str, expected: str, value: Any) -> Cause:
     found = next(
         (name for name in ("boolean", "integer", "number", "string", "array") if _TYPES[name](value)), "object"
     )
@@ -329,11 +332,11 @@ def _wrong_type(path: str, expected: str, value: Any) -> Cause:
     return Cause(path, message, "FieldValueTypeInvalid")
 
 
-def _number_format(schema: Schema) -> str:
+def _get_number_format(schema: Schema) -> str:
     """Return the format of a number; empty for formats that its type does not have."""
     found = str(schema.get("format") or "")
     return found if found in _NUMBER_FORMATS.get(schema.get("type") or "", ()) else ""
 
 
-def _join(path: str, key: str) -> str:
+def _join_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key

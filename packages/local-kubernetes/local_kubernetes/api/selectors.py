@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from local_kubernetes.api.documents import text_at, whole_number
 from local_kubernetes.api.kinds import Kind
-from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.status import build_bad_request
 
 
 class Selector(Protocol):
@@ -98,11 +98,11 @@ def parse_label_selector(text: str) -> LabelSelector:
     requirements: list[LabelRequirement] = []
     position = len(text) - len(text.lstrip())
     while position < len(text):
-        requirement, position = _label_requirement(text, position)
+        requirement, position = _parse_label_requirement(text, position)
         requirements.append(requirement)
         if position < len(text):
             if text[position] != "," or position + 1 == len(text):
-                raise _unparsable(text, position)
+                raise _build_parse_error(text, position)
             position += 1
             position += len(text) - position - len(text[position:].lstrip())
     return LabelSelector(tuple(requirements))
@@ -118,36 +118,36 @@ def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
     for term in filter(None, re.split(r"(?<!\\),", text)):
         matched = re.fullmatch(r"(.*?)(!=|==|=)(.*)", term)
         if matched is None:
-            raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
+            raise build_bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
         label, operator, value = matched.groups()
         if label not in kind.selectable_fields and not kind.fields and not kind.custom:
             known = ", ".join(f'"{name}"' for name in kind.selectable_fields)
-            raise bad_request(f'"{label}" is not a known field selector: only {known}')
+            raise build_bad_request(f'"{label}" is not a known field selector: only {known}')
         if label not in kind.selectable_fields:
-            raise bad_request(f"field label not supported: {label}")
+            raise build_bad_request(f"field label not supported: {label}")
         value = _unescape(value)
-        requirements.append(FieldRequirement(_path(kind, label), value, operator != "!="))
+        requirements.append(FieldRequirement(_get_path(kind, label), value, operator != "!="))
     return FieldSelector(tuple(requirements))
 
 
 def _unescape(value: str) -> str:
     bad = re.search(r"\\(?![\\,=]).?", re.sub(r"\\[\\,=]", "", value))
     if bad is not None:
-        raise bad_request(f"invalid field selector: invalid escape sequence: {bad[0]}")
+        raise build_bad_request(f"invalid field selector: invalid escape sequence: {bad[0]}")
     return re.sub(r"\\([\\,=])", r"\1", value)
 
 
-def _path(kind: Kind, label: str) -> tuple[str, ...]:
+def _get_path(kind: Kind, label: str) -> tuple[str, ...]:
     if kind.key == ("", "events") and label == "source":
         return ("source", "component")
     return tuple(label.split("."))
 
 
-def _label_requirement(text: str, position: int) -> tuple[LabelRequirement, int]:
+def _parse_label_requirement(text: str, position: int) -> tuple[LabelRequirement, int]:
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LabelRequirement]], ...] = (
-        (_MEMBERSHIP, _membership),
-        (_COMPARISON, _comparison),
-        (_PRESENCE, _presence),
+        (_MEMBERSHIP, _build_membership),
+        (_COMPARISON, _build_comparison),
+        (_PRESENCE, _build_presence),
     )
     for pattern, read in readers:
         matched = pattern.match(text, position)
@@ -155,13 +155,13 @@ def _label_requirement(text: str, position: int) -> tuple[LabelRequirement, int]
             requirement = read(matched)
             _check_key(requirement.key)
             return requirement, matched.end()
-    raise _unparsable(text, position)
+    raise _build_parse_error(text, position)
 
 
 def _check_key(key: str) -> None:
     prefix, _, short = key.rpartition("/")
     if "/" in prefix or re.fullmatch(_VALUE, short) is None:
-        raise bad_request(
+        raise build_bad_request(
             f'unable to parse requirement: <nil>: Invalid value: "{key}": a valid label key must consist of '
             "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
             "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
@@ -174,32 +174,34 @@ def _check_lengths(key: str, values: Iterable[str]) -> None:
     for index, value in enumerate(sorted(values)):
         if len(value.encode()) > 63:
             why = "must be no more than 63 bytes"
-            raise bad_request(f'unable to parse requirement: values[{index}][{key}]: Invalid value: "{value}": {why}')
+            raise build_bad_request(
+                f'unable to parse requirement: values[{index}][{key}]: Invalid value: "{value}": {why}'
+            )
 
 
-def _membership(matched: re.Match[str]) -> LabelRequirement:
+def _build_membership(matched: re.Match[str]) -> LabelRequirement:
     values = frozenset(value.strip() for value in matched[3].split(","))
     _check_lengths(matched[1], values)
     for value in values:
         if value and re.fullmatch(_VALUE, value) is None:
-            raise _unparsable(matched.string, matched.start(3))
+            raise _build_parse_error(matched.string, matched.start(3))
     return LabelRequirement(matched[1], matched[2], values)
 
 
-def _comparison(matched: re.Match[str]) -> LabelRequirement:
+def _build_comparison(matched: re.Match[str]) -> LabelRequirement:
     operators = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
     operator = operators[matched[2]]
     value = matched[3] or ""
     _check_lengths(matched[1], [value])
     if operator in ("gt", "lt") and not _is_number(value):
-        raise bad_request(
+        raise build_bad_request(
             f"unable to parse requirement: values[0][{matched[1]}]: Invalid value: "
             f"\"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"
         )
     return LabelRequirement(matched[1], operator, frozenset((value,)))
 
 
-def _presence(matched: re.Match[str]) -> LabelRequirement:
+def _build_presence(matched: re.Match[str]) -> LabelRequirement:
     return LabelRequirement(matched[2], "absent" if matched[1] else "exists")
 
 
@@ -218,6 +220,6 @@ def _compare(value: str, operator: str, bound: str) -> bool:
     return number > int(bound) if operator == "gt" else number < int(bound)
 
 
-def _unparsable(text: str, position: int) -> Exception:
+def _build_parse_error(text: str, position: int) -> Exception:
     found = text[position:]
-    return bad_request(f"unable to parse requirement: found '{found}', expected: a label selector's term")
+    return build_bad_request(f"unable to parse requirement: found '{found}', expected: a label selector's term")

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from local_kubernetes.api import absent, discovery, openapi, reviews
+from local_kubernetes.api import discovery, missing_features, openapi, reviews
 from local_kubernetes.api.bodies import MAX_BODY_BYTES, read_required_object
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.handlers import ResourceHandlers, parse
@@ -20,10 +20,10 @@ from local_kubernetes.api.requests import parse_path
 from local_kubernetes.api.status import (
     ApiStatusError,
     PageNotFound,
-    bad_request,
-    method_not_allowed,
-    not_implemented,
-    unauthorized,
+    build_bad_request,
+    build_method_not_allowed,
+    build_not_implemented,
+    build_unauthorized,
 )
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.subresources import SubresourceHandlers
@@ -110,9 +110,9 @@ class ApiServer:
                 await self._journal.sync()
             return answer
         except ApiStatusError as error:
-            return _refusal(error)
+            return _build_refusal(error)
         except RecursionError:
-            return _refusal(bad_request("the document is nested too deeply"))
+            return _build_refusal(build_bad_request("the document is nested too deeply"))
         except web.HTTPException:
             raise
         except ConnectionError:
@@ -120,7 +120,7 @@ class ApiServer:
         except Exception as error:
             _LOG.exception("%s %s failed", request.method, request.path)
             told = f"internal error of the local cluster: {type(error).__name__}: {error}"
-            return _refusal(ApiStatusError(500, "InternalError", told))
+            return _build_refusal(ApiStatusError(500, "InternalError", told))
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.rel_url.raw_path.strip("/")
@@ -132,16 +132,16 @@ class ApiServer:
             return web.Response(text="ok")
         if path == "/version":
             if request.method not in ("GET", "HEAD"):
-                raise method_not_allowed()
+                raise build_method_not_allowed()
             return json_response(discovery.VERSION)
         if not self._is_authorized(request):
-            raise unauthorized()
+            raise build_unauthorized()
         if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
             return web.Response(headers={"Content-Type": openapi.PROTOBUF})
         found = self._about_the_server(path)
         if found is not None:
             if request.method not in ("GET", "HEAD"):
-                raise method_not_allowed()
+                raise build_method_not_allowed()
             return json_response(found)
         return await self._answer_resource(request, path)
 
@@ -151,7 +151,7 @@ class ApiServer:
             raise PageNotFound
         if (target.group, target.plural) in reviews.REVIEWS and target.version == "v1":
             if request.method != "POST":
-                raise method_not_allowed()
+                raise build_method_not_allowed()
             review = await read_required_object(request)
             return json_response(reviews.answer(target.group, target.plural, review), 201)
         served = self._kinds.find(target.group, target.version, target.plural)
@@ -176,8 +176,8 @@ class ApiServer:
             return openapi.index(self._kinds)
         if path.startswith("/openapi/v3/"):
             return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
-        if path in absent.PATHS:
-            raise not_implemented(f"{path} is not part of the local cluster")
+        if path in missing_features.PATHS:
+            raise build_not_implemented(f"{path} is not part of the local cluster")
         return self._about_groups(path)
 
     def _about_groups(self, path: str) -> JsonObject | None:
@@ -202,10 +202,10 @@ def _check_name(name: str) -> None:
     found = f"'{name}'" if name in (".", "..") else "'%'" if "%" in name else ""
     if found:
         verb = "contain" if "%" in name else "be"
-        raise bad_request(f'Name parameter invalid: "{name}": may not {verb} {found}')
+        raise build_bad_request(f'Name parameter invalid: "{name}": may not {verb} {found}')
 
 
-def _refusal(error: ApiStatusError) -> web.Response:
+def _build_refusal(error: ApiStatusError) -> web.Response:
     if isinstance(error, PageNotFound):
         return web.Response(status=404, text=error.text)
     headers = {}

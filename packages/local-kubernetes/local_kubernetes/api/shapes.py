@@ -12,7 +12,7 @@ from local_kubernetes.api import kinds
 from local_kubernetes.api.documents import JsonObject, parse_timestamp, timestamp
 from local_kubernetes.api.quantities import canonical_quantity
 from local_kubernetes.api.registry import ServedKind
-from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.status import build_bad_request
 from local_kubernetes.api.types import Schema, get_schema
 
 _METADATA = "meta.v1.ObjectMeta"
@@ -42,7 +42,7 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
     except _MisfitError as error:
         kind = served.kind.kind
         told = f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
-        raise bad_request(told) from error
+        raise build_bad_request(told) from error
     if served.kind.key in _RULES and not document.get("rules"):
         document["rules"] = None
     if not served.kind.custom and served.kind.key not in _EMPTY_LISTS_COUNT:

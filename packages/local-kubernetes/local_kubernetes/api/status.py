@@ -65,25 +65,25 @@ class Cause:
         return {"reason": self.reason, "message": self.message, "field": self.field}
 
 
-def not_found(kind: Kind, name: str) -> ApiStatusError:
+def build_not_found(kind: Kind, name: str) -> ApiStatusError:
     """Return 404: the object does not exist."""
-    return ApiStatusError(404, "NotFound", f'{kind.qualified_name} "{name}" not found', _details(kind, name))
+    return ApiStatusError(404, "NotFound", f'{kind.qualified_name} "{name}" not found', _build_details(kind, name))
 
 
-def already_exists(kind: Kind, name: str) -> ApiStatusError:
+def build_already_exists(kind: Kind, name: str) -> ApiStatusError:
     """Return 409: an object of this name exists."""
     message = f'{kind.qualified_name} "{name}" already exists'
-    return ApiStatusError(409, "AlreadyExists", message, _details(kind, name))
+    return ApiStatusError(409, "AlreadyExists", message, _build_details(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str | None = None) -> ApiStatusError:
+def build_conflict(kind: Kind, name: str, why: str | None = None) -> ApiStatusError:
     """Return 409: the object is not the version that the client has read."""
     why = why or ("the object has been modified; please apply your changes to the latest version and try again")
     message = f'Operation cannot be fulfilled on {kind.qualified_name} "{name}": {why}'
-    return ApiStatusError(409, "Conflict", message, _details(kind, name))
+    return ApiStatusError(409, "Conflict", message, _build_details(kind, name))
 
 
-def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
+def build_invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
     """Return 422: the document is not valid; the message lists all `causes`, at least one."""
     sentences = [f"{cause.field}: {cause.message}" for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
@@ -97,7 +97,7 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
     return ApiStatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)
 
 
-def invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
+def build_invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
     """Return 422: the options of a request are not valid; `kind` is that of the options, such as `ListOptions`."""
     sentences = [f"{cause.field}: {cause.message}" for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
@@ -105,31 +105,31 @@ def invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
     return ApiStatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
 
 
-def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiStatusError:
+def build_forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiStatusError:
     """Return 403: the request is not allowed for this object."""
     message = f'{kind.qualified_name} "{name}" is forbidden: {why}'
-    details = _details(kind, name)
+    details = _build_details(kind, name)
     if causes:
         details["causes"] = [cause.document() for cause in causes]
     return ApiStatusError(403, "Forbidden", message, details)
 
 
-def bad_request(message: str) -> ApiStatusError:
+def build_bad_request(message: str) -> ApiStatusError:
     """Return 400: the request is malformed."""
     return ApiStatusError(400, "BadRequest", message)
 
 
-def unauthorized() -> ApiStatusError:
+def build_unauthorized() -> ApiStatusError:
     """Return 401: the token is missing or wrong."""
     return ApiStatusError(401, "Unauthorized", "Unauthorized")
 
 
-def expired(message: str) -> ApiStatusError:
+def build_expired(message: str) -> ApiStatusError:
     """Return 410: the history does not reach back far enough; the client must list again."""
     return ApiStatusError(410, "Expired", message)
 
 
-def resource_not_found() -> ApiStatusError:
+def build_resource_not_found() -> ApiStatusError:
     """Return 404: nothing is served at this path."""
     return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
 
@@ -142,19 +142,19 @@ class PageNotFound(ApiStatusError):
         self.text = text
 
 
-def method_not_allowed(message: str | None = None) -> ApiStatusError:
+def build_method_not_allowed(message: str | None = None) -> ApiStatusError:
     """Return 405: the resource does not support this verb."""
     message = message or "the server does not allow this method on the requested resource"
     return ApiStatusError(405, "MethodNotAllowed", message, {})
 
 
-def verb_not_supported(kind: Kind, verb: str) -> ApiStatusError:
+def build_verb_not_supported(kind: Kind, verb: str) -> ApiStatusError:
     """Return 405: a subresource of a custom resource does not support this verb."""
     message = f'{verb} is not supported on resources of kind "{kind.qualified_name}"'
     return ApiStatusError(405, "MethodNotAllowed", message, {"group": kind.group, "kind": kind.plural})
 
 
-def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiStatusError:
+def build_precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiStatusError:
     """Return 409: a deletion names another UID or version (`field`: `UID`, `ResourceVersion`) than the object has."""
     hint = "deleted and then recreated" if field == "UID" else "modified"
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
@@ -162,41 +162,41 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: s
         f'Operation cannot be fulfilled on {qualified} "{name}": the {field} in the precondition ({wanted}) does '
         f"not match the {field} in record ({found}). The object might have been {hint}"
     )
-    return ApiStatusError(409, "Conflict", message, _details(kind, name) | {"kind": kind.kind})
+    return ApiStatusError(409, "Conflict", message, _build_details(kind, name) | {"kind": kind.kind})
 
 
-def version_required(kind: Kind, name: str) -> ApiStatusError:
+def build_version_required(kind: Kind, name: str) -> ApiStatusError:
     """Return 422: an update of this kind must name the version that it replaces."""
     told = "Invalid value: 0: must be specified for an update"
     cause = {"reason": "FieldValueInvalid", "message": told, "field": "metadata.resourceVersion"}
     message = f'{kind.qualified_name} "{name}" is invalid: metadata.resourceVersion: {told}'
-    return ApiStatusError(422, "Invalid", message, _details(kind, name) | {"causes": [cause]})
+    return ApiStatusError(422, "Invalid", message, _build_details(kind, name) | {"causes": [cause]})
 
 
-def unsupported_media_type(accepted: Sequence[str], details: JsonObject | None = None) -> ApiStatusError:
+def build_unsupported_media_type(accepted: Sequence[str], details: JsonObject | None = None) -> ApiStatusError:
     """Return 415: the media type of the body is not supported."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiStatusError(415, "UnsupportedMediaType", message, details)
 
 
-def too_large(limit: int) -> ApiStatusError:
+def build_too_large(limit: int) -> ApiStatusError:
     """Return 413: the body exceeds the limit, in bytes."""
     message = f"Request entity too large: limit is {limit}"
     return ApiStatusError(413, "RequestEntityTooLarge", message)
 
 
-def not_implemented(message: str) -> ApiStatusError:
+def build_not_implemented(message: str) -> ApiStatusError:
     """Return 501: Kubernetes has this feature, the local cluster does not."""
     return ApiStatusError(501, "NotImplemented", message)
 
 
-def success(kind: Kind, name: str, uid: str) -> JsonObject:
+def build_success(kind: Kind, name: str, uid: str) -> JsonObject:
     """Return the `Status` that answers a completed deletion."""
-    details = _details(kind, name) | {"uid": uid}
+    details = _build_details(kind, name) | {"uid": uid}
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
 
 
-def _details(kind: Kind, name: str) -> JsonObject:
+def _build_details(kind: Kind, name: str) -> JsonObject:
     details: JsonObject = {"name": name}
     if kind.group:
         details["group"] = kind.group

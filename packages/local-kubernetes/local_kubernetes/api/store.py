@@ -28,8 +28,8 @@ from local_kubernetes.api.preconditions import Room, check_deletion, check_updat
 from local_kubernetes.api.selectors import Selector
 from local_kubernetes.api.status import (
     Cause,
-    already_exists,
-    forbidden,
+    build_already_exists,
+    build_forbidden,
 )
 from local_kubernetes.api.watch import (
     Event,
@@ -85,7 +85,7 @@ class Store:
         self._require_namespace(kind, namespace, new)
         name = complete_new(kind, namespace, new, self._clock())
         if self.exists(kind, namespace, name):
-            raise already_exists(kind, name)
+            raise build_already_exists(kind, name)
         if kind.custom and kind.status:
             new.pop("status", None)
         if dry_run:
@@ -250,7 +250,7 @@ class Store:
             name = str((document.get("metadata") or {}).get("name") or "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             told = f"namespace {namespace} is being terminated"
-            raise forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
+            raise build_forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
 
     def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
         """Store a changed object, or remove it if it only waited for its last finalizer."""

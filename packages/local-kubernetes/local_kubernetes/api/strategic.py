@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from local_kubernetes.api.documents import copy_json
-from local_kubernetes.api.status import ApiStatusError, bad_request
+from local_kubernetes.api.status import ApiStatusError, build_bad_request
 
 _MERGE_KEYS: dict[str, str] = {
     "conditions": "type",
@@ -45,7 +45,7 @@ def merge_key(field: str, items: list[Any]) -> str | None:
     return _MERGE_KEYS.get(field)
 
 
-def strategic_merge_patch(target: Any, patch: Any) -> Any:
+def apply_strategic_merge_patch(target: Any, patch: Any) -> Any:
     """Apply a strategic merge patch.
 
     Raises:
@@ -53,7 +53,7 @@ def strategic_merge_patch(target: Any, patch: Any) -> Any:
             their key.
     """
     if not isinstance(patch, dict):
-        raise bad_request("strategic merge patch: an object is expected")
+        raise build_bad_request("strategic merge patch: an object is expected")
     return _merge(target if isinstance(target, dict) else {}, patch)
 
 
@@ -64,10 +64,10 @@ def _merge(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise _unusable(f"unknown patch type: {directive}")
+        raise _build_unusable(f"unknown patch type: {directive}")
     result = dict(target)
     if not isinstance(patch.get(_RETAIN, []), list):
-        raise bad_request("invalid patch format of retainKeys")
+        raise build_bad_request("invalid patch format of retainKeys")
     if _RETAIN in patch:
         result = {key: value for key, value in result.items() if key in patch[_RETAIN]}
     for key, value in patch.items():
@@ -90,7 +90,7 @@ def _merge_value(field: str, current: Any, value: Any) -> Any:
         return _interleave([item for item in current if item not in value], list(value), current)
     keyed = all(isinstance(item, dict) for item in value or current)
     if not keyed and field in _MERGE_KEYS and any(isinstance(item, dict) for item in current):
-        raise _unusable(f"{field}: a list of objects is expected")
+        raise _build_unusable(f"{field}: a list of objects is expected")
     key = merge_key(field, value or current) if keyed else None
     if key is None:
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
@@ -103,7 +103,7 @@ def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
     result = list(current)
     for item in patch:
         if key not in item:
-            raise _unusable(f"map: {item} does not contain declared merge key: {key}")
+            raise _build_unusable(f"map: {item} does not contain declared merge key: {key}")
         place = next((i for i, found in enumerate(result) if found.get(key) == item[key]), None)
         if item.get(_DIRECTIVE) == "delete":
             result = [found for found in result if found.get(key) != item[key]]
@@ -111,10 +111,10 @@ def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
             result.append(_merge({}, item))
         else:
             result[place] = _merge(result[place], item)
-    return _in_order(result, [item[key] for item in patch], current, lambda item: item.get(key))
+    return _arrange_items(result, [item[key] for item in patch], current, lambda item: item.get(key))
 
 
-def _in_order(items: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any]) -> list[Any]:
+def _arrange_items(items: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any]) -> list[Any]:
     """Return the items of the patch in its order, with the other items between them where they fit best."""
     others = [item for item in items if name(item) not in asked]
     chosen = [item for value in asked for item in items if name(item) == value]
@@ -142,7 +142,7 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
     for directive, value in patch.items():
         if directive.startswith(_ORDER):
             if not isinstance(value, list):
-                raise _unusable(f"{directive}: a list is expected")
+                raise _build_unusable(f"{directive}: a list is expected")
             field = directive.removeprefix(_ORDER)
             if isinstance(result.get(field), list):
                 result[field] = _order_items(field, result[field], value)
@@ -156,9 +156,9 @@ def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
     def name(item: Any) -> Any:
         return item.get(key) if key else item
 
-    return _in_order(items, [name(item) for item in order], items, name)
+    return _arrange_items(items, [name(item) for item in order], items, name)
 
 
-def _unusable(why: str) -> ApiStatusError:
+def _build_unusable(why: str) -> ApiStatusError:
     """Return 500, as in Kubernetes: the patch is incomplete."""
     return ApiStatusError(500, "", why)

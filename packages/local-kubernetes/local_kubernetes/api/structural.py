@@ -12,7 +12,7 @@ _PRESERVES = "x-kubernetes-preserve-unknown-fields"
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
-def schema_causes(schema: object, path: str, *, typed: bool = True) -> Iterator[Cause]:
+def find_schema_causes(schema: object, path: str, *, typed: bool = True) -> Iterator[Cause]:
     """Return all errors in the schema at a path of a definition; a `typed` schema must have a type."""
     if not isinstance(schema, dict):
         yield Cause(path, "Invalid value: a schema must be an object", "FieldValueTypeInvalid")
@@ -25,22 +25,22 @@ def schema_causes(schema: object, path: str, *, typed: bool = True) -> Iterator[
         if rule is not None and value is not None and not rule[0](value):
             yield Cause(place, f"Invalid value: {rule[1]}")
         else:
-            yield from _inner_causes(keyword, value, place, typed=typed)
+            yield from _find_inner_causes(keyword, value, place, typed=typed)
 
 
-def _inner_causes(keyword: str, value: Any, path: str, *, typed: bool) -> Iterator[Cause]:
+def _find_inner_causes(keyword: str, value: Any, path: str, *, typed: bool) -> Iterator[Cause]:
     if value is None:
         return
     if keyword == "properties":
         for name, child in value.items():
-            yield from schema_causes(child, f"{path}[{name}]", typed=typed)
+            yield from find_schema_causes(child, f"{path}[{name}]", typed=typed)
     elif keyword == "not":
-        yield from schema_causes(value, path, typed=False)
+        yield from find_schema_causes(value, path, typed=False)
     elif keyword == "items" or (keyword == "additionalProperties" and not isinstance(value, bool)):
-        yield from schema_causes(value, path, typed=typed)
+        yield from find_schema_causes(value, path, typed=typed)
     elif keyword in ("allOf", "anyOf", "oneOf"):
         for index, child in enumerate(value):
-            yield from schema_causes(child, f"{path}[{index}]", typed=False)
+            yield from find_schema_causes(child, f"{path}[{index}]", typed=False)
     elif keyword == "pattern":
         try:
             compile_pattern(value)

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from local_kubernetes.api import resources
-from local_kubernetes.api.absent import absent_subresource
 from local_kubernetes.api.bodies import decode, read_bytes, read_object
 from local_kubernetes.api.documents import JsonObject, text_at
 from local_kubernetes.api.handlers import VERBS, ResourceRequest
 from local_kubernetes.api.kinds import PODS, Kind
 from local_kubernetes.api.metadata import metadata_of
-from local_kubernetes.api.patch import json_patch, merge_patch
+from local_kubernetes.api.missing_features import find_missing_subresource
+from local_kubernetes.api.patch import apply_json_patch, merge_patch
 from local_kubernetes.api.podlogs import PodLogs, container_to_read, log_options, require_started
 from local_kubernetes.api.pods import build_scheduled_condition
 from local_kubernetes.api.presentation import response
@@ -21,14 +21,14 @@ from local_kubernetes.api.requests import delete_options
 from local_kubernetes.api.scale import scale_of, with_scale
 from local_kubernetes.api.status import (
     ApiStatusError,
-    bad_request,
-    conflict,
-    method_not_allowed,
-    not_found,
-    not_implemented,
-    resource_not_found,
-    unsupported_media_type,
-    verb_not_supported,
+    build_bad_request,
+    build_conflict,
+    build_method_not_allowed,
+    build_not_found,
+    build_not_implemented,
+    build_resource_not_found,
+    build_unsupported_media_type,
+    build_verb_not_supported,
 )
 from local_kubernetes.api.store import Store
 
@@ -71,15 +71,19 @@ class SubresourceHandlers:
         if request.served.scale is not None:
             handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
         if name not in handlers:
-            absent = absent_subresource(request.served.kind.qualified_name, name)
+            absent = find_missing_subresource(request.served.kind.qualified_name, name)
             if absent is not None:
-                raise not_implemented(absent)
-            raise not_found(request.served.kind, request.name) if request.served.kind.custom else resource_not_found()
+                raise build_not_implemented(absent)
+            raise (
+                build_not_found(request.served.kind, request.name)
+                if request.served.kind.custom
+                else build_resource_not_found()
+            )
         methods, handler = handlers[name]
         if request.http.method not in methods and request.served.kind.custom:
-            raise verb_not_supported(request.served.kind, VERBS.get(request.http.method, ""))
+            raise build_verb_not_supported(request.served.kind, VERBS.get(request.http.method, ""))
         if request.http.method not in methods:
-            raise method_not_allowed()
+            raise build_method_not_allowed()
         return await handler(request)
 
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
@@ -115,7 +119,7 @@ class SubresourceHandlers:
         def bind(pod: JsonObject) -> JsonObject:
             if pod["spec"].get("nodeName"):
                 why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
-                raise conflict(_BINDINGS, request.name, why)
+                raise build_conflict(_BINDINGS, request.name, why)
             pod["spec"]["nodeName"] = node
             conditions = pod["status"].get("conditions") or []
             others = [item for item in conditions if item["type"] != "PodScheduled"]
@@ -163,23 +167,23 @@ def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
     kind, version = eviction.get("kind"), eviction.get("apiVersion")
     if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
         told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
-        raise bad_request(f"{told} expected")
+        raise build_bad_request(f"{told} expected")
     metadata = metadata_of(eviction)
     if metadata.get("name") != request.name:
-        raise bad_request("name in URL does not match name in Eviction object")
+        raise build_bad_request("name in URL does not match name in Eviction object")
     if metadata.get("namespace") not in (None, request.path.namespace):
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise build_bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
 async def _patch_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:
     media_type = request.http.content_type
     patch = decode(await read_bytes(request.http), media_type)
     if media_type == resources.JSON_PATCH:
-        patched: JsonObject = json_patch(scale, patch)
+        patched: JsonObject = apply_json_patch(scale, patch)
     elif media_type in (resources.MERGE_PATCH, resources.STRATEGIC_PATCH):
         patched = merge_patch(scale, patch)
     else:
-        raise unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
+        raise build_unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
     return patched
 
 

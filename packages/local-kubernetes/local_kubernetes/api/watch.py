@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from local_kubernetes.api.documents import JsonObject, copy_json
-from local_kubernetes.api.status import expired
+from local_kubernetes.api.status import build_expired
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
@@ -76,7 +76,7 @@ class Subscription:
         while not self._pending:
             if self._overflowed:
                 self.close()
-                raise expired("the watch was too slow: changes were dropped, list again")
+                raise build_expired("the watch was too slow: changes were dropped, list again")
             if self._closed:
                 raise StopAsyncIteration
             self._arrival.clear()
@@ -170,7 +170,7 @@ class Feed:
         replay: list[Event] = []
         if since is not None:
             if since < self._floor:
-                raise expired(f"too old resource version: {since} ({self._floor})")
+                raise build_expired(f"too old resource version: {since} ({self._floor})")
             replay = [
                 event for place, event in self._events if event.resource_version > since and namespace in (None, place)
             ]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
-from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.status import build_bad_request
 from local_kubernetes.kubelet.container_log import LogQuery
 from local_kubernetes.kubelet.pod import PodWorker
 from local_kubernetes.kubelet.states import Waiting
@@ -31,14 +31,16 @@ def read_log(
     """
     found = worker.find_container(container) if worker else None
     if found is None:
-        raise bad_request(f"container {container} is not valid for pod {pod}")
+        raise build_bad_request(f"container {container} is not valid for pod {pod}")
     log = found.previous_log if previous else found.log
     if log is not None:
         return log.read(query)
     if previous:
-        raise bad_request(f'previous terminated container "{container}" in pod "{pod}" not found')
+        raise build_bad_request(f'previous terminated container "{container}" in pod "{pod}" not found')
     if isinstance(found.record.state, Waiting):
-        raise bad_request(f'container "{container}" in pod "{pod}" is waiting to start: {found.record.state.reason}')
+        raise build_bad_request(
+            f'container "{container}" in pod "{pod}" is waiting to start: {found.record.state.reason}'
+        )
     return _read_nothing()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local_kubernetes.api import absent
+from local_kubernetes.api import missing_features
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.store import Store
@@ -72,12 +72,12 @@ async def test_unsupported_verb_is_rejected(api: Api, method: str, path: str) ->
 
 def _places() -> dict[str, str]:
     """The paths that return 501, and their names in the documentation."""
-    found = {path: f"`{path}`" for path in (*absent.PATHS, "/api/v1/watch/namespaces/default/pods")}
+    found = {path: f"`{path}`" for path in (*missing_features.PATHS, "/api/v1/watch/namespaces/default/pods")}
     found["/api/v1/watch/namespaces/default/pods"] = "`/watch`"
-    for group, plurals in absent.RESOURCES.items():
+    for group, plurals in missing_features.RESOURCES.items():
         for plural in plurals:
             found[f"/apis/{group}/v1/{plural}" if group else f"/api/v1/{plural}"] = f"`{plural}`"
-    for plural, names in absent.SUBRESOURCES.items():
+    for plural, names in missing_features.SUBRESOURCES.items():
         root = f"/api/v1/{plural}" if plural in ("namespaces", "nodes") else f"/api/v1/namespaces/default/{plural}"
         found |= {f"{root}/a/{name}": f"`{plural}/{name}`" for name in names}
     return found

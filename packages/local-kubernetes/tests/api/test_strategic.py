@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.strategic import strategic_merge_patch
+from local_kubernetes.api.strategic import apply_strategic_merge_patch
 
 CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}
 
@@ -78,7 +78,7 @@ CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image":
     ],
 )
 def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: Any) -> None:
-    assert strategic_merge_patch(target, patch) == expected
+    assert apply_strategic_merge_patch(target, patch) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: 
 )
 def test_invalid_strategic_merge_patch_is_rejected(patch: Any, code: int) -> None:
     with pytest.raises(ApiStatusError) as refused:
-        strategic_merge_patch(CONTAINERS, patch)
+        apply_strategic_merge_patch(CONTAINERS, patch)
     assert refused.value.code == code

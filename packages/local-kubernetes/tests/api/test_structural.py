@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.structural import schema_causes
+from local_kubernetes.api.structural import find_schema_causes
 
 from api.builders import definition
 
 
 def test_valid_schema_has_no_errors() -> None:
     schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    assert list(schema_causes(schema, "s")) == []
+    assert list(find_schema_causes(schema, "s")) == []
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_valid_schema_has_no_errors() -> None:
     ],
 )
 def test_schema_errors_have_their_path(schema: Any, field: str) -> None:
-    assert [cause.field for cause in schema_causes(schema, "s", typed=False)] == [field]
+    assert [cause.field for cause in find_schema_causes(schema, "s", typed=False)] == [field]
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_schema_errors_have_their_path(schema: Any, field: str) -> None:
     ],
 )
 def test_schema_without_type_is_rejected(schema: Any, fields: list[str]) -> None:
-    assert [cause.field for cause in schema_causes(schema, "s")] == fields
+    assert [cause.field for cause in find_schema_causes(schema, "s")] == fields

@@ -45,7 +45,7 @@ SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
 """The subresources that are not served, by resource."""
 
 
-def absent_resource(group: str, plural: str) -> str | None:
+def find_missing_resource(group: str, plural: str) -> str | None:
     """Return the message for a resource of Kubernetes that is not served; None for every other one."""
     if plural not in RESOURCES.get(group, ()):
         return None
@@ -54,6 +54,6 @@ def absent_resource(group: str, plural: str) -> str | None:
     )
 
 
-def absent_subresource(plural: str, name: str) -> str | None:
+def find_missing_subresource(plural: str, name: str) -> str | None:
     """Return the message for a subresource that is not served; None for every other one."""
     return f"{plural}/{name} is not part of the local cluster" if name in SUBRESOURCES.get(plural, ()) else None
