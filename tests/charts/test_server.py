@@ -28,9 +28,9 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
-from tests.charts.conftest import Cluster, collection
-from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, of_kind, rendered
-from tests.charts.test_chart import rules_of
+from tests.charts.conftest import Cluster, build_path
+from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, render_chart, select_kind
+from tests.charts.test_chart import list_permissions
 from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller, state_of
 from tests.reconcile.test_clusters import build_cluster as spark_cluster
 
@@ -98,7 +98,7 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
         yield client
 
 
-async def until_served(client: KubeClient, *, gone: bool = False) -> None:
+async def wait_until_served(client: KubeClient, *, gone: bool = False) -> None:
     async with asyncio.timeout(DEADLINE):
         while await client.is_served(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110  nobody tells of it
             await asyncio.sleep(0.05)
@@ -118,7 +118,7 @@ async def definitions(client: KubeClient) -> AsyncIterator[None]:
             await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name, None)
         except NotFound:
             continue
-    await until_served(client, gone=True)
+    await wait_until_served(client, gone=True)
 
 
 @pytest.fixture
@@ -131,13 +131,13 @@ def installed(cluster: Cluster, definitions: None) -> Iterator[Json]:
 
 
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
-async def test_the_api_server_takes_every_object(
+async def test_api_server_accepts_every_object(
     cluster: Cluster, client: KubeClient, service_monitors: None, values: Json
 ) -> None:
-    documents = rendered(values)
+    documents = render_chart(values)
     assert documents
     for document in documents:
-        cluster.ask("POST", f"{collection(document)}?dryRun=All&fieldValidation=Strict", document)
+        cluster.ask("POST", f"{build_path(document)}?dryRun=All&fieldValidation=Strict", document)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ async def service_monitors(client: KubeClient) -> None:
 
 
 @asynccontextmanager
-async def controller_of_the_chart(cluster: Cluster, used: set[tuple[str, str, str]]) -> AsyncIterator[KubeClient]:
+async def run_chart_controller(cluster: Cluster, used: set[tuple[str, str, str]]) -> AsyncIterator[KubeClient]:
     """Run a controller with the permissions of the chart's service account; `used` collects its requests."""
 
     def note(call: Call, status: int | None, _: float) -> None:
@@ -176,32 +176,34 @@ async def controller_of_the_chart(cluster: Cluster, used: set[tuple[str, str, st
         yield client
 
 
-async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client: KubeClient, installed: Json) -> None:
+async def test_permissions_are_sufficient_and_all_are_used(
+    cluster: Cluster, client: KubeClient, installed: Json
+) -> None:
     used: set[tuple[str, str, str]] = set()
     stage = Stage(client, "jobs")
-    await until_served(client)
+    await wait_until_served(client)
     lease = LeaseReference(NAMESPACE, RELEASE)
     async with (
-        controller_of_the_chart(cluster, used) as limited,
+        run_chart_controller(cluster, used) as limited,
         elect(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
         run_controller(limited, "jobs", leadership=leadership),
     ):
         async with play_drivers(stage, "succeeded", "failed", "run"):
-            await lives_of_applications(stage)
-        await lives_of_clusters(stage)
+            await run_applications(stage)
+        await run_clusters(stage)
         await stage.wait_for_deleted_children()
-    documents = rendered(installed)
-    assert used == rules_of(documents, RELEASE) | rules_of(documents, f"{RELEASE}-lease")
+    documents = render_chart(installed)
+    assert used == list_permissions(documents, RELEASE) | list_permissions(documents, f"{RELEASE}-lease")
 
 
-async def lives_of_applications(stage: Stage) -> None:
+async def run_applications(stage: Stage) -> None:
     """Run applications that cause every request of the controller for applications."""
     maps = [{"name": "settings", "data": {"a": "b"}}]
     again = {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}
     await stage.submit(build_application(configMapSpecs=maps, tolerations={"ttlAfterStopMillis": 1}))
     await stage.wait_until(lambda seen: seen is None)
     await stage.submit(build_application(configMapSpecs=maps, restart=again))
-    await stage.wait_until(lambda seen: seen is not None and attempt_of(seen) == 1)
+    await stage.wait_until(lambda seen: seen is not None and read_attempt(seen) == 1)
     await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
     await stage.delete()
     await stage.wait_until(lambda seen: seen is None)
@@ -213,7 +215,7 @@ async def lives_of_applications(stage: Stage) -> None:
     await stage.client.delete(SERVICES, "taken", stage.namespace)
 
 
-def attempt_of(document: Json) -> int:
+def read_attempt(document: Json) -> int:
     """Return the number of the attempt; -1 without an attempt."""
     summary = (document.get("status") or {}).get("currentAttemptSummary") or {}
     return int((summary.get("attemptInfo") or {}).get("id", -1))
@@ -229,7 +231,7 @@ def route(name: str) -> Json:
     return {"serviceMetadata": {"name": name}, "serviceSpec": spec, "ingressMetadata": {"name": name}}
 
 
-async def lives_of_clusters(stage: Stage) -> None:
+async def run_clusters(stage: Stage) -> None:
     """Run clusters that cause every request of the controller for clusters.
 
     The second cluster already has its finalizer, as after a crash of the controller. No request has confirmed its state
@@ -241,27 +243,27 @@ async def lives_of_clusters(stage: Stage) -> None:
         await stage.client.create(SPARK_CLUSTERS, document, "jobs")
         async with asyncio.timeout(DEADLINE):
             while True:
-                if await cluster_state(stage, document["metadata"]["name"]) == ClusterState.RUNNING_HEALTHY:
+                if await read_cluster_state(stage, document["metadata"]["name"]) == ClusterState.RUNNING_HEALTHY:
                     break
                 await asyncio.sleep(0.05)
         await stage.client.delete(SPARK_CLUSTERS, document["metadata"]["name"], "jobs")
 
 
-async def cluster_state(stage: Stage, name: str) -> object:
+async def read_cluster_state(stage: Stage, name: str) -> object:
     """Return the state word of a cluster; None before there is one."""
     document = await stage.client.get(SPARK_CLUSTERS, name, "jobs")
     return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
 
 
-async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeClient, installed: Json) -> None:
-    await until_served(client)
-    (hook,) = of_kind(rendered(installed), "ValidatingWebhookConfiguration")
-    path = f"{collection(hook)}/{hook['metadata']['name']}"
+async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient, installed: Json) -> None:
+    await wait_until_served(client)
+    (hook,) = select_kind(render_chart(installed), "ValidatingWebhookConfiguration")
+    path = f"{build_path(hook)}/{hook['metadata']['name']}"
     old = build_application("old")
     del old["spec"]["mainClass"]
     await client.create(SPARK_APPLICATIONS, old, "jobs")  # no webhook answers yet, and the policy is Ignore
     async with (
-        controller_of_the_chart(cluster, set()) as limited,
+        run_chart_controller(cluster, set()) as limited,
         serve_webhook(0, limited, hook["metadata"]["name"], pause=0.1) as port,
     ):
         # The service has no pods: the API server calls the controller at its address.
@@ -271,7 +273,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
             {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
         ]
         cluster.ask("PATCH", path, operations, content="application/json-patch+json")
-        await until_asked(client)
+        await wait_until_webhook_is_called(client)
         with pytest.raises(Invalid, match=r"is required where spec\.jars is set: name the class to run"):
             await client.create(SPARK_APPLICATIONS, {**old, "metadata": {"name": "new"}}, "jobs")
         first = replace(SPARK_APPLICATIONS, version="v1alpha1")
@@ -287,7 +289,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
         await client.delete(SPARK_APPLICATIONS, "old", "jobs")
 
 
-async def until_asked(client: KubeClient) -> None:
+async def wait_until_webhook_is_called(client: KubeClient) -> None:
     """The API server trusts the certificate if it rejects an invalid resource because of the answer."""
     probe = build_application("probe")
     del probe["spec"]["mainClass"]
@@ -303,7 +305,7 @@ async def until_asked(client: KubeClient) -> None:
             await asyncio.sleep(0.1)
 
 
-def previous_chart(folder: Path) -> Path:
+def build_previous_chart(folder: Path) -> Path:
     """Build the chart of the previous release, with earlier CRDs."""
     chart = Path(shutil.copytree(CHART, folder / "spark-operator"))
     shutil.rmtree(chart / "files" / "crds")
@@ -318,13 +320,13 @@ def has_reasons(definition: Json) -> bool:
     return "'reason':" in str(definition["spec"])
 
 
-async def test_an_upgrade_brings_the_definitions_and_keeps_what_is_there(
+async def test_upgrade_updates_crds_and_keeps_existing_resources(
     cluster: Cluster, client: KubeClient, definitions: None, tmp_path: Path
 ) -> None:
     place = ("--namespace", NAMESPACE)
     values: Json = {"watch": {"namespaces": ["jobs"]}, "workers": 7}
-    helm("install", RELEASE, str(previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values=values)
-    await until_served(client)
+    helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values=values)
+    await wait_until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
     assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
@@ -345,15 +347,15 @@ async def test_an_upgrade_brings_the_definitions_and_keeps_what_is_there(
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
 
 
-async def test_applying_newer_definitions_over_those_of_a_release_needs_force_and_helm_still_upgrades(
+async def test_upgrade_succeeds_after_crds_were_applied_with_force(
     cluster: Cluster, client: KubeClient, definitions: None, tmp_path: Path
 ) -> None:
     place = ("--namespace", NAMESPACE)
-    helm("install", RELEASE, str(previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
-    await until_served(client)
+    helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
+    await wait_until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
     (document,) = [item for item in custom_resource_definitions() if item["metadata"]["name"] == name]
-    path = f"{collection(document)}/{name}?fieldManager=kubectl"
+    path = f"{build_path(document)}/{name}?fieldManager=kubectl"
     with pytest.raises(AssertionError, match=r'conflicts? with "helm"'):
         cluster.ask("PATCH", path, document, content=str(PatchType.APPLY))
     cluster.ask("PATCH", f"{path}&force=true", document, content=str(PatchType.APPLY))
@@ -368,12 +370,10 @@ async def test_applying_newer_definitions_over_those_of_a_release_needs_force_an
     helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
 
 
-async def test_definitions_that_somebody_else_has_made_can_be_taken_over(
-    cluster: Cluster, client: KubeClient, definitions: None
-) -> None:
+async def test_release_can_take_over_existing_crds(cluster: Cluster, client: KubeClient, definitions: None) -> None:
     for path in sorted(PREVIOUS.glob("*.yaml")):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, yaml.safe_load(path.read_text()), None)
-    await until_served(client)
+    await wait_until_served(client)
     created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
 
     words = ("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--take-ownership")

@@ -17,27 +17,27 @@ FIELDS = [pytest.param(kind, path, id=f"{kind} {path}") for kind in KINDS for pa
 OF_OUR_OWN = {"apiVersion", "kind", "metadata", "spec.suspend", "status.outcome"}
 
 
-def parts(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def iterate_parts(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     yield path, schema
     for name, part in schema.get("properties", {}).items():
-        yield from parts(part, f"{path}.{name}".removeprefix("."))
+        yield from iterate_parts(part, f"{path}.{name}".removeprefix("."))
     if "items" in schema:
-        yield from parts(schema["items"], f"{path}[]")
+        yield from iterate_parts(schema["items"], f"{path}[]")
     if "additionalProperties" in schema:
-        yield from parts(schema["additionalProperties"], f"{path}{{}}")
+        yield from iterate_parts(schema["additionalProperties"], f"{path}{{}}")
 
 
-def fields_of(kind: str) -> dict[str, dict[str, Any]]:
-    return dict(parts(OURS[kind]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
+def list_fields(kind: str) -> dict[str, dict[str, Any]]:
+    return dict(iterate_parts(OURS[kind]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
 
 
 @pytest.fixture(scope="module")
 def ours() -> dict[str, dict[str, dict[str, Any]]]:
-    return {kind: fields_of(kind) for kind in KINDS}
+    return {kind: list_fields(kind) for kind in KINDS}
 
 
 @pytest.mark.parametrize(("kind", "path"), FIELDS)
-def test_what_they_accept_of_a_field_is_accepted(ours: Any, kind: str, path: str) -> None:
+def test_field_accepts_every_value_of_the_apache_field(ours: Any, kind: str, path: str) -> None:
     their, our = THEIRS[kind][path], ours[kind][path]
     assert our["type"] == their["type"]
     assert our.get("enum") == (sorted(their["enum"]) if "enum" in their else None)
@@ -47,7 +47,7 @@ def test_what_they_accept_of_a_field_is_accepted(ours: Any, kind: str, path: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_few_fields_are_of_our_own(ours: Any, kind: str) -> None:
+def test_additional_fields_are_the_documented_ones(ours: Any, kind: str) -> None:
     own = OF_OUR_OWN if kind == "sparkapplications" else OF_OUR_OWN - {"spec.suspend", "status.outcome"}
     more = {path for path in ours[kind].keys() - THEIRS[kind].keys() if not path.endswith(".reason")}
     assert more == own

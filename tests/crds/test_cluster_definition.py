@@ -21,7 +21,7 @@ def schema(definition: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def test_the_names_are_the_apache_operators(definition: dict[str, Any]) -> None:
+def test_names_equal_those_of_the_apache_operator(definition: dict[str, Any]) -> None:
     assert definition["metadata"]["name"] == "sparkclusters.spark.apache.org"
     assert definition["spec"]["names"] == {
         "kind": "SparkCluster",
@@ -33,12 +33,12 @@ def test_the_names_are_the_apache_operators(definition: dict[str, Any]) -> None:
     assert definition["spec"]["scope"] == "Namespaced"
 
 
-def test_state_and_age_are_shown(definition: dict[str, Any]) -> None:
+def test_state_and_age_are_printer_columns(definition: dict[str, Any]) -> None:
     for version in definition["spec"]["versions"]:
         assert [column["name"] for column in version["additionalPrinterColumns"]] == ["Current State", "Age"]
 
 
-def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition: dict[str, Any]) -> None:
+def test_all_versions_share_one_schema_and_v1_is_stored(definition: dict[str, Any]) -> None:
     versions = definition["spec"]["versions"]
     assert [(each["name"], each["storage"]) for each in versions] == [
         ("v1", True),
@@ -49,7 +49,7 @@ def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition: dic
     assert all(each["served"] and each["subresources"] == {"status": {}} for each in versions)
 
 
-def test_what_the_apache_operator_needs_is_required(schema: dict[str, Any]) -> None:
+def test_fields_required_by_the_apache_operator_are_required(schema: dict[str, Any]) -> None:
     assert schema.get("required") is None
     assert at(schema, "spec")["required"] == ["clusterTolerations", "runtimeVersions"]
     assert at(schema, "spec.clusterTolerations")["required"] == ["instanceConfig"]
@@ -73,16 +73,16 @@ def test_what_the_apache_operator_needs_is_required(schema: dict[str, Any]) -> N
         "spec.workerSpec.horizontalPodAutoscalerSpec",
     ],
 )
-def test_kubernetes_own_types_keep_all_their_fields(schema: dict[str, Any], path: str) -> None:
+def test_kubernetes_types_preserve_unknown_fields(schema: dict[str, Any], path: str) -> None:
     assert at(schema, path)["x-kubernetes-preserve-unknown-fields"] is True
 
 
-def test_state_words_are_enumerated(schema: dict[str, Any]) -> None:
+def test_state_is_an_enumeration(schema: dict[str, Any]) -> None:
     history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
     assert history["properties"]["currentStateSummary"]["enum"] == sorted(ClusterState)
 
 
-def test_a_status_has_no_driver_and_no_counters_of_failures(schema: dict[str, Any]) -> None:
+def test_cluster_status_has_no_driver_and_no_failure_counters(schema: dict[str, Any]) -> None:
     assert set(at(schema, "status.currentState")["properties"]) == {
         "currentStateSummary",
         "lastTransitionTime",
@@ -92,7 +92,7 @@ def test_a_status_has_no_driver_and_no_counters_of_failures(schema: dict[str, An
     assert set(at(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
 
 
-def test_numbers_of_workers_that_kubernetes_refuses_are_refused_by_rules(schema: dict[str, Any]) -> None:
+def test_rules_reject_invalid_worker_counts(schema: dict[str, Any]) -> None:
     rules = at(schema, INSTANCES)["x-kubernetes-validations"]
     assert [rule["rule"] for rule in rules] == [
         "self.initWorkers >= 0",

@@ -12,14 +12,14 @@ from airflow_provider_spark_operator.crds.schema import at
 TOLERATIONS = "spec.applicationTolerations"
 
 
-def definition_of(kind: str) -> dict[str, Any]:
+def build_definition(kind: str) -> dict[str, Any]:
     (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == kind)
     return definition
 
 
 @pytest.fixture
 def definition() -> dict[str, Any]:
-    return definition_of("SparkApplication")
+    return build_definition("SparkApplication")
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def schema(definition: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def iterate_parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield schema
     for part in (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")):
         if part is not None:
-            yield from parts(part)
+            yield from iterate_parts(part)
 
 
-def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition: dict[str, Any]) -> None:
+def test_all_versions_share_one_schema_and_v1_is_stored(definition: dict[str, Any]) -> None:
     versions = definition["spec"]["versions"]
     assert [(each["name"], each["served"], each["storage"]) for each in versions] == [
         ("v1", True, True),
@@ -46,13 +46,13 @@ def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition: dic
     assert all(each["subresources"] == {"status": {}} for each in versions)
 
 
-def test_the_names_are_the_apache_operators(definition: dict[str, Any]) -> None:
+def test_names_equal_those_of_the_apache_operator(definition: dict[str, Any]) -> None:
     assert definition["metadata"]["name"] == "sparkapplications.spark.apache.org"
     assert definition["spec"]["names"]["shortNames"] == ["sparkapp"]
     assert definition["spec"]["scope"] == "Namespaced"
 
 
-def test_the_schema_is_structural(schema: dict[str, Any]) -> None:
+def test_schema_is_structural(schema: dict[str, Any]) -> None:
     allowed = {
         "type",
         "description",
@@ -66,18 +66,18 @@ def test_the_schema_is_structural(schema: dict[str, Any]) -> None:
         "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations",
     }
-    for part in parts(schema):
+    for part in iterate_parts(schema):
         assert set(part) <= allowed
         assert part["type"] in {"object", "array", "string", "integer", "boolean"}
         assert not ("properties" in part and "additionalProperties" in part)
 
 
-def test_every_field_of_the_model_is_in_the_schema(schema: dict[str, Any]) -> None:
+def test_schema_has_every_field_of_the_model(schema: dict[str, Any]) -> None:
     aliases = {field.alias for field in SparkApplicationSpec.model_fields.values()}
     assert set(at(schema, "spec")["properties"]) == aliases
 
 
-def test_only_what_the_apache_operator_needs_is_required(schema: dict[str, Any]) -> None:
+def test_required_fields_equal_those_of_the_apache_operator(schema: dict[str, Any]) -> None:
     required = {}
     for path in ("spec", "spec.runtimeVersions", "spec.applicationTolerations", "status", "status.currentState"):
         required[path] = at(schema, path).get("required")
@@ -92,19 +92,19 @@ def test_only_what_the_apache_operator_needs_is_required(schema: dict[str, Any])
     assert at(schema, "spec.configMapSpecs")["items"]["required"] == ["name"]
 
 
-def test_defaults_are_the_apache_operators_and_no_others(schema: dict[str, Any]) -> None:
+def test_defaults_equal_those_of_the_apache_operator(schema: dict[str, Any]) -> None:
     assert at(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
     assert at(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
     assert at(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
-    assert sum("default" in part for part in parts(schema)) == 3
+    assert sum("default" in part for part in iterate_parts(schema)) == 3
 
 
-def test_state_words_are_enumerated(schema: dict[str, Any]) -> None:
+def test_state_is_an_enumeration(schema: dict[str, Any]) -> None:
     history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
     assert history["properties"]["currentStateSummary"]["enum"] == sorted(ApplicationState)
 
 
-def test_kubernetes_own_types_keep_all_their_fields(schema: dict[str, Any]) -> None:
+def test_kubernetes_types_preserve_unknown_fields(schema: dict[str, Any]) -> None:
     for path in ("spec.driverSpec.podTemplateSpec", "status.currentState.lastObservedDriverStatus"):
         part = at(schema, path)
         assert part["x-kubernetes-preserve-unknown-fields"] is True
@@ -119,7 +119,7 @@ def test_kubernetes_own_types_keep_all_their_fields(schema: dict[str, Any]) -> N
         ("driverGrpcRouteList", ("grpcRouteMetadata", "grpcRouteSpec")),
     ],
 )
-def test_an_entry_of_a_way_to_the_driver_has_four_open_parts(
+def test_driver_route_entry_preserves_unknown_fields_in_its_parts(
     schema: dict[str, Any], path: str, names: tuple[str, str]
 ) -> None:
     entry = at(schema, f"spec.{path}")["items"]
@@ -128,46 +128,46 @@ def test_an_entry_of_a_way_to_the_driver_has_four_open_parts(
     assert all(part["x-kubernetes-preserve-unknown-fields"] for part in entry["properties"].values())
 
 
-def test_numbers_have_64_bits(schema: dict[str, Any]) -> None:
-    assert {part["format"] for part in parts(schema) if part["type"] == "integer"} == {"int64"}
+def test_integers_have_64_bits(schema: dict[str, Any]) -> None:
+    assert {part["format"] for part in iterate_parts(schema) if part["type"] == "integer"} == {"int64"}
 
 
-def test_every_call_returns_documents_of_its_own(definition: dict[str, Any]) -> None:
+def test_each_call_returns_new_documents(definition: dict[str, Any]) -> None:
     definition["spec"]["versions"].clear()
-    assert len(definition_of("SparkApplication")["spec"]["versions"]) == 3
+    assert len(build_definition("SparkApplication")["spec"]["versions"]) == 3
 
 
-def test_a_path_that_is_not_there_is_an_error(schema: dict[str, Any]) -> None:
+def test_unknown_path_raises_key_error(schema: dict[str, Any]) -> None:
     with pytest.raises(KeyError):
         at(schema, "spec.nothing")
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
-def test_every_field_is_described_for_kubectl_explain(kind: str) -> None:
-    schema = definition_of(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+def test_every_field_has_a_description(kind: str) -> None:
+    schema = build_definition(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     described = [
         schema,
-        *(part for path, part in named_fields(schema) if path not in {"apiVersion", "kind", "metadata"}),
+        *(part for path, part in list_named_fields(schema) if path not in {"apiVersion", "kind", "metadata"}),
     ]
     assert [part for part in described if not part.get("description", "").endswith((".", ")"))] == []
 
 
-def named_fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def list_named_fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The fields that have a name of their own; entries of lists and maps are described by their field."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}{name}", part
-        yield from named_fields(part, f"{path}{name}.")
+        yield from list_named_fields(part, f"{path}{name}.")
     for part in (schema.get("items"), schema.get("additionalProperties")):
         if part is not None:
-            yield from named_fields(part, f"{path}[].")
+            yield from list_named_fields(part, f"{path}[].")
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
-def test_a_definition_fits_into_the_annotation_of_kubectl_apply(kind: str) -> None:
-    assert len(json.dumps(definition_of(kind)).encode()) < 262_144 // 2
+def test_definition_fits_into_the_kubectl_apply_annotation(kind: str) -> None:
+    assert len(json.dumps(build_definition(kind)).encode()) < 262_144 // 2
 
 
-def test_a_description_says_meaning_unit_and_default(schema: dict[str, Any]) -> None:
+def test_description_has_meaning_unit_and_default(schema: dict[str, Any]) -> None:
     described = at(schema, f"{TOLERATIONS}.applicationTimeoutConfig.driverStartTimeoutMillis")["description"]
     assert described == (
         "Time in milliseconds that the driver container may take to start after it was requested. "
@@ -175,7 +175,7 @@ def test_a_description_says_meaning_unit_and_default(schema: dict[str, Any]) -> 
     )
 
 
-def test_the_outcome_is_a_column(definition: dict[str, Any]) -> None:
+def test_outcome_is_a_printer_column(definition: dict[str, Any]) -> None:
     for version in definition["spec"]["versions"]:
         names = [column["name"] for column in version["additionalPrinterColumns"]]
         assert names == ["Current State", "Outcome", "Attempt", "Age"]

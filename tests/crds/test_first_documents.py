@@ -51,7 +51,9 @@ def spark_with_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-async def first(client: KubeClient, resource: ResourceType, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+async def wait_for_first(
+    client: KubeClient, resource: ResourceType, holds: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
     """Wait for the first object that fulfills a condition; return the object."""
     async with aclosing(list_and_watch(client, resource, "default")) as changes:
         async for change in changes:
@@ -62,24 +64,24 @@ async def first(client: KubeClient, resource: ResourceType, holds: Callable[[dic
     raise AssertionError("a watch has no end")
 
 
-async def log_of_driver(client: KubeClient) -> str:
+async def read_driver_log(client: KubeClient) -> str:
     """Follow the log of the driver from its start, because the pod is deleted after its success."""
-    driver = await first(client, PODS, lambda pod: role_and_phase(pod) == ("driver", "Running"))
+    driver = await wait_for_first(client, PODS, lambda pod: read_role_and_phase(pod) == ("driver", "Running"))
     return "\n".join([line async for line in client.logs("default", driver["metadata"]["name"], follow=True)])
 
 
-def role_and_phase(pod: dict[str, Any]) -> tuple[str, str]:
+def read_role_and_phase(pod: dict[str, Any]) -> tuple[str, str]:
     return pod["metadata"].get("labels", {}).get("spark-role"), pod["status"].get("phase")
 
 
-def states(application: dict[str, Any]) -> list[str]:
+def list_states(application: dict[str, Any]) -> list[str]:
     history = application.get("status", {}).get("stateTransitionHistory", {})
     return [history[number]["currentStateSummary"] for number in sorted(history, key=int)]
 
 
 @pytest.mark.spark
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no javac to make the jar of examples with")
-async def test_it_runs_to_its_end_on_a_local_cluster(tmp_path: Path, spark_with_examples: Path) -> None:
+async def test_first_example_completes_on_a_local_cluster(tmp_path: Path, spark_with_examples: Path) -> None:
     words = ("local", "up", "--home", str(tmp_path / "home"))
     async with start_command(*words, home=tmp_path, variables={"PYTHONPATH": str(spark_with_examples)}) as process:
         kubeconfig = (await read_line(process, "ready kubeconfig=")).partition("=")[2]
@@ -91,8 +93,10 @@ async def test_it_runs_to_its_end_on_a_local_cluster(tmp_path: Path, spark_with_
             assert created["apiVersion"] == DOCUMENT["apiVersion"]
             tolerations = {**DOCUMENT["spec"]["applicationTolerations"], **DEFAULTS}
             assert created["spec"] == {**DOCUMENT["spec"], "applicationTolerations": tolerations}
-            log = await log_of_driver(client)
-            seen = states(await first(client, AS_WRITTEN, lambda item: "ResourceReleased" in states(item)))
+            log = await read_driver_log(client)
+            seen = list_states(
+                await wait_for_first(client, AS_WRITTEN, lambda item: "ResourceReleased" in list_states(item))
+            )
         process.terminate()
         assert await process.wait() == 0
     assert re.search(r"^Pi is roughly 3\.\d+$", log, re.MULTILINE), log

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
-from tests.reliability.scene import Scene, scene_on
+from tests.reliability.scene import Scene, open_scene
 
 from control_plane import ControlPlane, kubeconfig_of, run_control_plane
 
@@ -30,7 +30,7 @@ def plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
     """A namespace with a node that is scripted, and a controller for it that is not started yet."""
-    async with scene_on(plane, tmp_path / "controller") as scene:
+    async with open_scene(plane, tmp_path / "controller") as scene:
         yield scene
 
 

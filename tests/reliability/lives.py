@@ -49,25 +49,25 @@ LIVES = {
 }
 
 
-def each_life(quick: str) -> pytest.MarkDecorator:
+def parametrize_lives(quick: str) -> pytest.MarkDecorator:
     """Parametrise a test by the names of all lives; all but `quick` are for those who have the time."""
     lives = [pytest.param(name, marks=() if name == quick else pytest.mark.slow) for name in LIVES]
     return pytest.mark.parametrize("life", lives)
 
 
-def life_of(name: str) -> Life:
+def find_life(name: str) -> Life:
     """That of an application, which is named after it."""
     return LIVES[name.partition("-")[0]]
 
 
-def endings_of(name: str) -> tuple[str, ...]:
+def find_endings(name: str) -> tuple[str, ...]:
     """How the drivers of an application end; empty where it has none of these lives."""
     life = LIVES.get(name.partition("-")[0])
     return life.endings if life else ()
 
 
 @dataclass
-class Lived:
+class TrackedApplication:
     """One application from its submission to its end.
 
     Args:
@@ -84,12 +84,14 @@ class Lived:
 
     async def submit(self) -> None:
         """Hand it in."""
-        await self.client.create(SPARK_APPLICATIONS, life_of(self.key.name).document(self.key.name), self.key.namespace)
+        await self.client.create(
+            SPARK_APPLICATIONS, find_life(self.key.name).document(self.key.name), self.key.namespace
+        )
         await self.node.wait_until(self.key, lambda seen: seen is not None)
 
-    async def until_over(self) -> None:
+    async def wait_until_completed(self) -> None:
         """Do what its user does, and wait until it has ended and nothing of it is left."""
-        if life_of(self.key.name).outcomes:
+        if find_life(self.key.name).outcomes:
             await self.node.wait_until(self.key, _is_released)
         else:
             await self.node.wait_until(self.key, lambda seen: seen is None or state_of(seen) == "RunningHealthy")
@@ -99,7 +101,7 @@ class Lived:
             await asyncio.sleep(0.1)
         self.is_over = True
 
-    def told(self) -> str:
+    def describe_progress(self) -> str:
         """How far it has come, for whoever has to find out why it went no further."""
         document = self.node.applications.get(self.key)
         way = "is gone"
@@ -115,7 +117,7 @@ class Lived:
 
     def check(self) -> None:
         """It has gone as it should have: one driver for each attempt, and every attempt's end in its history."""
-        life = life_of(self.key.name)
+        life = find_life(self.key.name)
         drivers = self.node.drivers[self.key]
         wanted = [f"{self.key.name}-{attempt}-driver" for attempt in range(max(1, len(life.outcomes)))]
         assert sorted(drivers) == wanted, self.key

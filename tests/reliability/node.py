@@ -46,7 +46,7 @@ class ScriptedNode:
     _tasks: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["ScriptedNode"]:
+    async def run(self) -> AsyncIterator["ScriptedNode"]:
         """Play beside the body."""
         task = asyncio.create_task(self._run())
         try:
@@ -113,7 +113,7 @@ class ScriptedNode:
 
     async def _play(self, key: ObjectKey, pod: JsonObject, ending: str) -> None:
         """What scheduler, kubelet and driver do with a new driver."""
-        await _persistently(lambda: self._bind(pod))
+        await _repeat_until_done(lambda: self._bind(pod))
         await self._report(pod, "ready")
         if ending != "run":
             await self.wait_until(key, lambda seen: seen is None or state_of(seen) == ApplicationState.RUNNING_HEALTHY)
@@ -127,7 +127,7 @@ class ScriptedNode:
         if (pod.get("status") or {}).get("phase") == "Running":
             await self._report(pod, "failed")
         name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
-        await _persistently(lambda: self.client.delete(PODS, name, namespace, grace_seconds=0, uid=uid))
+        await _repeat_until_done(lambda: self.client.delete(PODS, name, namespace, grace_seconds=0, uid=uid))
 
     async def _bind(self, pod: JsonObject) -> object:
         metadata = pod["metadata"]
@@ -138,10 +138,10 @@ class ScriptedNode:
         metadata = pod["metadata"]
         patch = {"metadata": {"uid": metadata["uid"]}, "status": builders.driver_pod(story)["status"]}
         name, namespace = metadata["name"], metadata["namespace"]
-        await _persistently(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
+        await _repeat_until_done(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
 
 
-async def _persistently(call: Callable[[], Awaitable[object]]) -> None:
+async def _repeat_until_done(call: Callable[[], Awaitable[object]]) -> None:
     """Until the API has done it, or there is nothing left to do it to."""
     while True:
         try:

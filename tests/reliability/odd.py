@@ -71,7 +71,7 @@ _KEYS = (
 )
 
 
-def odd_resources(seed: int) -> Iterator[JsonObject]:
+def generate_odd_resources(seed: int) -> Iterator[JsonObject]:
     """Applications and clusters in turn, without end; the same seed gives the same ones."""
     random = Random(seed)
     number = 0

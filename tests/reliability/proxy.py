@@ -20,7 +20,7 @@ _WRITING = ("POST", "PUT", "PATCH", "DELETE")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request, as it came.
 
     Attributes:
@@ -66,7 +66,7 @@ class Fault:
     after: bool
 
 
-def refusing(status: int, reason: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+def build_refusal(status: int, reason: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     """Answer with an error of the API's."""
     document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status}
 
@@ -78,13 +78,13 @@ def refusing(status: int, reason: str) -> Callable[[web.Request], Awaitable[web.
     return answer
 
 
-async def silent(_: web.Request) -> web.StreamResponse:
+async def send_no_answer(_: web.Request) -> web.StreamResponse:
     """Say nothing until whoever asks has given up."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets it")
 
 
-async def resetting(request: web.Request) -> web.StreamResponse:
+async def reset_connection(request: web.Request) -> web.StreamResponse:
     """Break off the connection, as a machine does that is gone."""
     transport = request.transport
     if transport is not None:
@@ -108,7 +108,7 @@ class Proxy:
     """
 
     def __init__(self, server: Server) -> None:
-        self.plan: Callable[[Asked], Fault | None] = lambda _: None
+        self.plan: Callable[[ReceivedRequest], Fault | None] = lambda _: None
         self.watch_seconds: float | None = None
         self.watches = 0
         self.expired = 0
@@ -128,7 +128,7 @@ class Proxy:
         self._open.clear()
         self.cut_watches()
 
-    def let_watches_go(self) -> None:
+    def release_watches(self) -> None:
         """Let those begin that were held."""
         self._open.set()
 
@@ -138,7 +138,7 @@ class Proxy:
             stream.cancel()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Proxy"]:
+    async def run(self) -> AsyncIterator["Proxy"]:
         """Serve beside the body."""
         application = web.Application(client_max_size=1 << 26)
         application.router.add_route("*", "/{path:.*}", self._handle)
@@ -154,17 +154,17 @@ class Proxy:
                 await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        asked = Asked(request.method, request.path_qs, await request.read())
-        if asked.is_watch:
+        received = ReceivedRequest(request.method, request.path_qs, await request.read())
+        if received.is_watch:
             return await self._stream(request)
-        fault = self.plan(asked)
+        fault = self.plan(received)
         if fault is not None and not fault.after:
             return await fault.answer(request)
         try:
-            async with self._sent(request, asked.body) as answer:
+            async with self._send(request, received.body) as answer:
                 content = await answer.read()
         except aiohttp.ClientError:
-            return await resetting(request)
+            return await reset_connection(request)
         if fault is not None:
             return await fault.answer(request)
         headers = {name: answer.headers[name] for name in ("Content-Type", "Retry-After") if name in answer.headers}
@@ -184,10 +184,10 @@ class Proxy:
             await asyncio.wait({copying})
         if not copying.cancelled() and copying.exception() is None:
             return response
-        return await resetting(request)
+        return await reset_connection(request)
 
     async def _copy(self, request: web.Request, response: web.StreamResponse) -> None:
-        async with self._sent(request, b"") as answer:
+        async with self._send(request, b"") as answer:
             response.set_status(answer.status)
             response.headers["Content-Type"] = answer.headers.get("Content-Type", "application/json")
             self.expired += answer.status == 410
@@ -197,7 +197,7 @@ class Proxy:
                 await response.write(chunk)
             await response.write_eof()
 
-    def _sent(self, request: web.Request, body: bytes) -> "aiohttp.client._RequestContextManager":
+    def _send(self, request: web.Request, body: bytes) -> "aiohttp.client._RequestContextManager":
         return self._session.request(
             request.method,
             URL(self._server.url + request.path_qs, encoded=True),

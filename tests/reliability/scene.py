@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from tests.controller import ControllerProcess
-from tests.reliability.lives import Lived, endings_of
+from tests.reliability.lives import TrackedApplication, find_endings
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
 
@@ -54,31 +54,31 @@ class Scene:
     others: tuple[str, ...]
     folder: Path
 
-    def lived(self, name: str) -> Lived:
+    def track(self, name: str) -> TrackedApplication:
         """The application of that name."""
-        return Lived(self.client, self.node, ObjectKey(self.namespace, name))
+        return TrackedApplication(self.client, self.node, ObjectKey(self.namespace, name))
 
-    async def submit(self, names: Iterable[str]) -> list[Lived]:
+    async def submit(self, names: Iterable[str]) -> list[TrackedApplication]:
         """Hand in applications, all at once."""
-        lives = [self.lived(name) for name in names]
+        lives = [self.track(name) for name in names]
         await asyncio.gather(*(each.submit() for each in lives))
         return lives
 
-    async def until_over(self, lives: Iterable[Lived]) -> None:
+    async def wait_until_completed(self, lives: Iterable[TrackedApplication]) -> None:
         """Wait for the end of all; then each must have gone as it should have."""
         lives = list(lives)
         try:
             async with asyncio.timeout(DEADLINE):
-                await asyncio.gather(*(each.until_over() for each in lives))
+                await asyncio.gather(*(each.wait_until_completed() for each in lives))
         except TimeoutError:
-            unfinished = [each.told() for each in lives if not each.is_over]
+            unfinished = [each.describe_progress() for each in lives if not each.is_over]
             raise AssertionError(f"not over after {DEADLINE} s: {'; '.join(unfinished)}") from None
         for each in lives:
             each.check()
 
 
 @asynccontextmanager
-async def scene_on(plane: ControlPlane, folder: Path, *words: str, others: int = 0) -> AsyncIterator[Scene]:
+async def open_scene(plane: ControlPlane, folder: Path, *words: str, others: int = 0) -> AsyncIterator[Scene]:
     """A scene in a new namespace, or several; `words` are more options for the controller."""
     names = [f"reliability-{secrets.token_hex(3)}" for _ in range(1 + others)]
     async with AsyncExitStack() as stack:
@@ -87,10 +87,10 @@ async def scene_on(plane: ControlPlane, folder: Path, *words: str, others: int =
         for name in names:
             await client.create(NAMESPACES, {"metadata": {"name": name}}, None)
             stack.push_async_callback(_drop_namespace, client, name)
-        proxy = await stack.enter_async_context(Proxy(plane.server).running())
-        node = ScriptedNode(client, endings_of)
-        await stack.enter_async_context(node.running())
-        controller = controller_in(folder, proxy.url, plane.token, "--namespaces", ",".join(names), *words)
+        proxy = await stack.enter_async_context(Proxy(plane.server).run())
+        node = ScriptedNode(client, find_endings)
+        await stack.enter_async_context(node.run())
+        controller = build_controller(folder, proxy.url, plane.token, "--namespaces", ",".join(names), *words)
         stack.push_async_callback(controller.kill)
         yield Scene(plane, client, proxy, controller, node, names[0], tuple(names[1:]), folder)
 
@@ -100,7 +100,7 @@ async def _drop_namespace(client: KubeClient, name: str) -> None:
         await client.delete(NAMESPACES, name, None)
 
 
-def controller_in(folder: Path, url: str, token: str, *words: str) -> ControllerProcess:
+def build_controller(folder: Path, url: str, token: str, *words: str) -> ControllerProcess:
     """A controller with a folder of its own, which is impatient and reaches the API at `url`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig_of(Server("proxy", url, token))))

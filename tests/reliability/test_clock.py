@@ -10,9 +10,9 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, run_in_background, state_of
-from tests.reliability.lives import Lived, life_of
+from tests.reliability.lives import TrackedApplication, find_life
 from tests.reliability.scene import DEADLINE, Scene
-from tests.reliability.test_streams import names_of
+from tests.reliability.test_streams import build_names
 
 
 class Clock:
@@ -27,7 +27,7 @@ class Clock:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
-async def test_a_clock_that_is_set_holds_nothing_up_and_makes_no_second_driver(scene: Scene, step: timedelta) -> None:
+async def test_clock_change_causes_no_delay_and_no_second_driver(scene: Scene, step: timedelta) -> None:
     """The controller runs in this process, which can give it a clock of its own."""
     clock = Clock()
     controller = Controller(scene.client, NamedNamespaces((scene.namespace,)), QUICK, now=clock)
@@ -39,18 +39,18 @@ async def test_a_clock_that_is_set_holds_nothing_up_and_makes_no_second_driver(s
                 await scene.node.wait_until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
             await scene.node.wait_until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
         clock.error = step
-        lives += await scene.submit(names_of(2))
-        await scene.until_over([*lives, waiting])
+        lives += await scene.submit(build_names(2))
+        await scene.wait_until_completed([*lives, waiting])
 
 
 def is_in(document: dict[str, object] | None, state: ApplicationState) -> bool:
     return document is not None and state_of(document) == state
 
 
-async def submit_with_backoff(scene: Scene, name: str, backoff: timedelta) -> Lived:
+async def submit_with_backoff(scene: Scene, name: str, backoff: timedelta) -> TrackedApplication:
     """An application that waits before it is tried again."""
-    document = life_of(name).document(name)
+    document = find_life(name).document(name)
     restarts = document["spec"]["applicationTolerations"]["restartConfig"]
     restarts["restartBackoffMillis"] = int(backoff.total_seconds() * 1000)
     await scene.client.create(SPARK_APPLICATIONS, document, scene.namespace)
-    return scene.lived(name)
+    return scene.track(name)

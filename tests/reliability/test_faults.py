@@ -7,18 +7,18 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from aiohttp import web
 
-from tests.reliability.lives import each_life
-from tests.reliability.proxy import Asked, Fault, refusing, resetting, silent
-from tests.reliability.scene import Scene, scene_on
+from tests.reliability.lives import parametrize_lives
+from tests.reliability.proxy import Fault, ReceivedRequest, build_refusal, reset_connection, send_no_answer
+from tests.reliability.scene import Scene, open_scene
 
 from control_plane import ControlPlane
 
 FAULTS: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
-    "conflict": refusing(409, "Conflict"),
-    "toomany": refusing(429, "TooManyRequests"),
-    "error": refusing(500, "InternalError"),
-    "reset": resetting,
-    "silence": silent,
+    "conflict": build_refusal(409, "Conflict"),
+    "toomany": build_refusal(429, "TooManyRequests"),
+    "error": build_refusal(500, "InternalError"),
+    "reset": reset_connection,
+    "silence": send_no_answer,
 }
 # A minute goes by until the controller gives up a request that nobody answers: each of them keeps one worker.
 _WORKERS = 200
@@ -26,7 +26,7 @@ _WORKERS = 200
 _FEWEST_REQUESTS = 8
 
 
-class Striking:
+class FaultPlan:
     """A plan for the proxy: of each application one request goes wrong, as the application's name says.
 
     Attributes:
@@ -37,10 +37,10 @@ class Striking:
         self.requests: Counter[str] = Counter()
         self._names = names
 
-    def __call__(self, asked: Asked) -> Fault | None:
-        if asked.is_event:
+    def __call__(self, received: ReceivedRequest) -> Fault | None:
+        if received.is_event:
             return None
-        name = next((name for name in self._names if asked.is_about(name)), None)
+        name = next((name for name in self._names if received.is_about(name)), None)
         if name is None:
             return None
         self.requests[name] += 1
@@ -49,25 +49,25 @@ class Striking:
 
 
 @pytest.mark.timeout(1200)
-@each_life(quick="success")
-async def test_any_request_may_go_wrong(
+@parametrize_lives(quick="success")
+async def test_application_completes_if_any_request_fails(
     plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, life: str
 ) -> None:
-    async with scene_on(plane, tmp_path_factory.mktemp(life), "--workers", str(_WORKERS)) as scene:
+    async with open_scene(plane, tmp_path_factory.mktemp(life), "--workers", str(_WORKERS)) as scene:
         await scene.controller.start()
-        most = await _requests_of(scene, [f"{life}-error-after-{number}" for number in range(90, 95)])
+        most = await _count_requests(scene, [f"{life}-error-after-{number}" for number in range(90, 95)])
         assert most >= _FEWEST_REQUESTS
         parts = itertools.product(FAULTS, ("before", "after"), range(1, most + 1))
         names = [f"{life}-{kind}-{when}-{number:02}" for kind, when, number in parts]
-        striking = scene.proxy.plan = Striking(names)
-        await scene.until_over(await scene.submit(names))
+        striking = scene.proxy.plan = FaultPlan(names)
+        await scene.wait_until_completed(await scene.submit(names))
     # What goes wrong takes more requests, never fewer, so that every one of them has come to it.
     spared = {name: number for name, number in striking.requests.items() if number < int(name.rpartition("-")[2])}
     assert not spared
 
 
-async def _requests_of(scene: Scene, names: list[str]) -> int:
+async def _count_requests(scene: Scene, names: list[str]) -> int:
     """How many a life takes in which nothing goes wrong; one that is looked at late may take more."""
-    striking = scene.proxy.plan = Striking(names)
-    await scene.until_over(await scene.submit(names))
+    striking = scene.proxy.plan = FaultPlan(names)
+    await scene.wait_until_completed(await scene.submit(names))
     return min(striking.requests.values())

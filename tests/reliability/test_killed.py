@@ -6,15 +6,15 @@ import itertools
 import pytest
 from aiohttp import web
 
-from tests.reliability.lives import each_life
-from tests.reliability.proxy import Asked, Fault, resetting
+from tests.reliability.lives import parametrize_lives
+from tests.reliability.proxy import Fault, ReceivedRequest, reset_connection
 from tests.reliability.scene import Scene
 
 # What a life takes at the least: finalizer, configuration, driver, owner, service, network policy, status twice.
 _FEWEST_WRITES = 8
 
 
-class Killing:
+class KillPlan:
     """A plan for the proxy: the controller dies of its n-th write about an application, which the server has done.
 
     Events do not count: they are written beside the work, which does not know of them.
@@ -31,8 +31,8 @@ class Killing:
         self._name = name
         self._left = number
 
-    def __call__(self, asked: Asked) -> Fault | None:
-        if asked.is_write and not asked.is_event and asked.is_about(self._name):
+    def __call__(self, received: ReceivedRequest) -> Fault | None:
+        if received.is_write and not received.is_event and received.is_about(self._name):
             self._left -= 1
             if self._left == 0:
                 self.strikes = True
@@ -42,7 +42,7 @@ class Killing:
     async def _strike(self, request: web.Request) -> web.StreamResponse:
         killing = asyncio.create_task(self._kill())
         await asyncio.shield(killing)
-        return await resetting(request)
+        return await reset_connection(request)
 
     async def _kill(self) -> None:
         await self._scene.controller.kill()
@@ -50,13 +50,13 @@ class Killing:
 
 
 @pytest.mark.timeout(1200)
-@each_life(quick="restart")
-async def test_a_controller_that_is_killed_after_any_write_loses_nothing(scene: Scene, life: str) -> None:
+@parametrize_lives(quick="restart")
+async def test_application_completes_if_controller_is_killed_after_any_write(scene: Scene, life: str) -> None:
     await scene.controller.start()
     for number in itertools.count(1):
         name = f"{life}-{number:02}"
-        killing = scene.proxy.plan = Killing(scene, name, number)
-        over = asyncio.create_task(scene.until_over(await scene.submit([name])))
+        killing = scene.proxy.plan = KillPlan(scene, name, number)
+        over = asyncio.create_task(scene.wait_until_completed(await scene.submit([name])))
         struck = asyncio.create_task(killing.has_struck.wait())
         await asyncio.wait({over, struck}, return_when=asyncio.FIRST_COMPLETED)
         if killing.strikes:

@@ -12,9 +12,9 @@ import pytest
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from tests.controller import ControllerProcess
-from tests.reliability.lives import Lived
-from tests.reliability.scene import DEADLINE, Scene, controller_in
-from tests.reliability.test_streams import names_of
+from tests.reliability.lives import TrackedApplication
+from tests.reliability.scene import DEADLINE, Scene, build_controller
+from tests.reliability.test_streams import build_names
 
 NAMESPACE = "default"
 pytestmark = pytest.mark.timeout(1200)
@@ -32,22 +32,23 @@ class Pair:
 
     first: ControllerProcess
     second: ControllerProcess
-    lives: list[Lived]
+    lives: list[TrackedApplication]
 
 
 @asynccontextmanager
-async def pair_amid(scene: Scene, applications: int) -> AsyncIterator[Pair]:
+async def run_pair(scene: Scene, applications: int) -> AsyncIterator[Pair]:
     """Two controllers, and applications in flight."""
     lease = f"lease-{scene.namespace}"
     words = ("--namespaces", scene.namespace, "--leader-elect", "--lease", lease)
     first, second = (
-        controller_in(scene.folder / name, scene.proxy.url, scene.plane.token, *words) for name in ("first", "second")
+        build_controller(scene.folder / name, scene.proxy.url, scene.plane.token, *words)
+        for name in ("first", "second")
     )
     try:
         await first.start()
-        await until_held(scene, lease)
+        await wait_for_leader(scene, lease)
         await second.start()
-        lives = await scene.submit(names_of(applications // 4))
+        lives = await scene.submit(build_names(applications // 4))
         async with asyncio.timeout(DEADLINE):
             while len(scene.node.drivers) < len(lives) // 2:  # noqa: ASYNC110 - a dictionary is no Event
                 await asyncio.sleep(0.01)
@@ -58,26 +59,26 @@ async def pair_amid(scene: Scene, applications: int) -> AsyncIterator[Pair]:
 
 
 @pytest.mark.slow
-async def test_the_leader_is_killed_with_two_hundred_applications_in_flight(scene: Scene) -> None:
-    async with pair_amid(scene, 200) as pair:
+async def test_second_controller_completes_applications_after_leader_is_killed(scene: Scene) -> None:
+    async with run_pair(scene, 200) as pair:
         await pair.first.kill()
-        await scene.until_over(pair.lives)
+        await scene.wait_until_completed(pair.lives)
 
 
-async def test_a_leader_that_was_suspended_comes_back_when_another_leads(scene: Scene) -> None:
+async def test_suspended_leader_keeps_running_after_another_takes_over(scene: Scene) -> None:
     """It wakes up in the middle of what it was doing, and believes itself to be the leader for all it knows."""
-    async with pair_amid(scene, 40) as pair:
+    async with run_pair(scene, 40) as pair:
         os.kill(pair.first.pid, signal.SIGSTOP)
         async with asyncio.timeout(DEADLINE):
             while "ResourceReleased" not in pair.second.log:  # noqa: ASYNC110 - a file is no Event
                 await asyncio.sleep(0.1)
         os.kill(pair.first.pid, signal.SIGCONT)
-        await scene.until_over(pair.lives)
-        await scene.until_over(await scene.submit(["success-90", "restart-90"]))
+        await scene.wait_until_completed(pair.lives)
+        await scene.wait_until_completed(await scene.submit(["success-90", "restart-90"]))
         assert pair.first.is_running
 
 
-async def until_held(scene: Scene, lease: str) -> None:
+async def wait_for_leader(scene: Scene, lease: str) -> None:
     """Wait until somebody leads."""
     async with asyncio.timeout(DEADLINE):
         while True:

@@ -20,8 +20,8 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch
 from tests.reconcile.stage import state_of
-from tests.reliability.odd import ANOTHER_FINALIZER, odd_resources
-from tests.reliability.proxy import Asked, Fault
+from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources
+from tests.reliability.proxy import Fault, ReceivedRequest
 from tests.reliability.scene import Scene
 
 pytestmark = pytest.mark.timeout(900)
@@ -33,35 +33,35 @@ _DEADLINE = 120
 _MOST_REQUESTS = 100
 
 
-def kind_of(document: JsonObject) -> ResourceType:
+def find_kind(document: JsonObject) -> ResourceType:
     return SPARK_CLUSTERS if document["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
 
 
-async def test_odd_resources_get_a_status_and_are_gone_after_deletion(scene: Scene) -> None:
+async def test_odd_resources_get_a_status_and_can_be_deleted(scene: Scene) -> None:
     print(f"RELIABILITY_SEED={_SEED}")
     requests: Counter[str] = Counter()
-    stored = await store(scene, RESOURCES)
+    stored = await create_odd_resources(scene, RESOURCES)
 
-    def count(asked: Asked) -> Fault | None:
-        requests.update(name for name in stored if asked.is_about(name) and not asked.is_event)
+    def count(received: ReceivedRequest) -> Fault | None:
+        requests.update(name for name in stored if received.is_about(name) and not received.is_event)
         return None
 
     scene.proxy.plan = count
     await scene.controller.start()
-    await until_none_is_left(scene, stored, lacks_status, "without a status")
+    await wait_until_no_match(scene, stored, lacks_status, "without a status")
     async with asyncio.TaskGroup() as group:
         for name, document in stored.items():
             group.create_task(delete(scene.client, document, name, scene.namespace))
-    await until_none_is_left(scene, stored, lambda _: True, "not gone after deletion")
+    await wait_until_no_match(scene, stored, lambda _: True, "not gone after deletion")
     assert max(requests.values()) < _MOST_REQUESTS, requests.most_common(5)
 
 
-async def store(scene: Scene, number: int) -> dict[str, JsonObject]:
+async def create_odd_resources(scene: Scene, number: int) -> dict[str, JsonObject]:
     """Create the first `number` odd resources that the API server takes; by name."""
     stored: dict[str, JsonObject] = {}
-    for document in islice(odd_resources(_SEED), 2 * number):
+    for document in islice(generate_odd_resources(_SEED), 2 * number):
         try:
-            await scene.client.create(kind_of(document), document, scene.namespace)
+            await scene.client.create(find_kind(document), document, scene.namespace)
         except (BadRequest, Invalid):
             continue
         stored[document["metadata"]["name"]] = document
@@ -72,28 +72,28 @@ async def store(scene: Scene, number: int) -> dict[str, JsonObject]:
 
 async def delete(client: KubeClient, document: JsonObject, name: str, namespace: str) -> None:
     with suppress(NotFound):  # a time to live may be over
-        await client.delete(kind_of(document), name, namespace)
+        await client.delete(find_kind(document), name, namespace)
 
 
-async def until_none_is_left(
+async def wait_until_no_match(
     scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
 ) -> None:
     """Wait until no resource is so; those that nobody but another finalizer holds are released from it."""
     left: list[JsonObject] = []
     try:
         async with asyncio.timeout(_DEADLINE):
-            while left := [each for each in await resources(scene) if is_left(each)]:
+            while left := [each for each in await list_resources(scene) if is_left(each)]:
                 for each in left:
                     await drop_another_finalizer(scene, each)
                 await asyncio.sleep(0.5)
     except TimeoutError:
         names = [each["metadata"]["name"] for each in left]
-        told = "\n".join(f"{name}: {json.dumps(stored[name])[:600]}" for name in names)
+        details = "\n".join(f"{name}: {json.dumps(stored[name])[:600]}" for name in names)
         log = "\n".join(line for name in names[:5] for line in scene.controller.log.splitlines() if name in line)
-        raise AssertionError(f"{what}: {told}\n{log[-6000:]}") from None
+        raise AssertionError(f"{what}: {details}\n{log[-6000:]}") from None
 
 
-async def resources(scene: Scene) -> list[JsonObject]:
+async def list_resources(scene: Scene) -> list[JsonObject]:
     lists = [await scene.client.list(kind, scene.namespace) for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS)]
     return [item for listed in lists for item in listed.items]
 
@@ -107,4 +107,4 @@ async def drop_another_finalizer(scene: Scene, resource: JsonObject) -> None:
     if "deletionTimestamp" in metadata and metadata["finalizers"] == [ANOTHER_FINALIZER]:
         patch = build_finalizers_patch(resource, [])
         with suppress(NotFound, Conflict):
-            await scene.client.patch(kind_of(resource), metadata["name"], scene.namespace, patch)
+            await scene.client.patch(find_kind(resource), metadata["name"], scene.namespace, patch)

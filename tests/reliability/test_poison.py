@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from tests.reconcile.stage import IMAGE, build_application, history_of, state_of
-from tests.reliability.proxy import Asked, Fault
+from tests.reliability.proxy import Fault, ReceivedRequest
 from tests.reliability.scene import DEADLINE, Scene
 
 pytestmark = pytest.mark.timeout(900)
@@ -41,12 +41,12 @@ UNREADABLE = {"currentState": {"currentStateSummary": "Submitted", "lastTransiti
 _MOST_REQUESTS = 60
 
 
-async def test_a_resource_that_cannot_be_driven_stops_nobody_else(scene: Scene) -> None:
+async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
     names = [*POISONS, "poison-status"]
     requests: Counter[str] = Counter()
 
-    def count(asked: Asked) -> Fault | None:
-        requests.update(name for name in names if asked.is_about(name))
+    def count(received: ReceivedRequest) -> Fault | None:
+        requests.update(name for name in names if received.is_about(name))
         return None
 
     scene.proxy.plan = count
@@ -56,15 +56,15 @@ async def test_a_resource_that_cannot_be_driven_stops_nobody_else(scene: Scene) 
     patch = {"status": UNREADABLE}
     await scene.client.patch(SPARK_APPLICATIONS, "poison-status", scene.namespace, patch, subresource="status")
     await scene.controller.start()
-    await scene.until_over(await scene.submit(["success-00", "failure-00", "restart-00", "deletion-00"]))
+    await scene.wait_until_completed(await scene.submit(["success-00", "failure-00", "restart-00", "deletion-00"]))
     async with asyncio.timeout(DEADLINE):
         for name, (_, words) in POISONS.items():
-            await until_refused(scene, name, words)
-        await until_told(scene, "poison-status", "status.currentState")
+            await wait_until_refused(scene, name, words)
+        await wait_for_event(scene, "poison-status", "status.currentState")
     assert max(requests.values()) < _MOST_REQUESTS, requests
 
 
-async def until_refused(scene: Scene, name: str, words: str) -> None:
+async def wait_until_refused(scene: Scene, name: str, words: str) -> None:
     """Wait until an application has ended, its status says why, and nothing of it is left."""
     key = ObjectKey(scene.namespace, name)
     ended = await scene.node.wait_until(
@@ -73,11 +73,11 @@ async def until_refused(scene: Scene, name: str, words: str) -> None:
     assert ended is not None
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert words in ended["status"]["stateTransitionHistory"]["1"]["message"]
-    while await scene.lived(name).children():  # noqa: ASYNC110 - the state of an API is no Event
+    while await scene.track(name).children():  # noqa: ASYNC110 - the state of an API is no Event
         await asyncio.sleep(0.1)
 
 
-async def until_told(scene: Scene, name: str, words: str) -> None:
+async def wait_for_event(scene: Scene, name: str, words: str) -> None:
     """Wait until an Event of an application, whose status is somebody else's, says what is wrong with it."""
     selector = f"involvedObject.name={name}"
     while True:

@@ -16,33 +16,33 @@ pytestmark = pytest.mark.timeout(900)
 _ALL_LIVES = ("success", "failure", "restart", "deletion")
 
 
-def names_of(number: int) -> list[str]:
+def build_names(number: int) -> list[str]:
     """As many applications of every life."""
     return [f"{life}-{each:02}" for life in _ALL_LIVES for each in range(number)]
 
 
-async def test_streams_that_are_cut_every_second_lose_nothing(scene: Scene) -> None:
+async def test_applications_complete_if_watches_are_cut_every_second(scene: Scene) -> None:
     scene.proxy.watch_seconds = 1.0
     await scene.controller.start()
-    await scene.until_over(await scene.submit(names_of(5)))
+    await scene.wait_until_completed(await scene.submit(build_names(5)))
     async with asyncio.timeout(DEADLINE):  # a fast machine may be done before each kind's watch was cut twice
         while scene.proxy.watches <= 6:  # noqa: ASYNC110 - the proxy's count is no Event
             await asyncio.sleep(0.01)
-    await scene.until_over(await scene.submit(["success-99"]))
+    await scene.wait_until_completed(await scene.submit(["success-99"]))
 
 
-async def test_the_api_server_is_restarted_amid_fifty_applications(scene: Scene) -> None:
+async def test_applications_complete_after_api_server_restart(scene: Scene) -> None:
     await scene.controller.start()
-    lives = await scene.submit([*names_of(12), "success-12", "restart-12"])
+    lives = await scene.submit([*build_names(12), "success-12", "restart-12"])
     async with asyncio.timeout(DEADLINE):
         while len(scene.node.drivers) < len(lives) // 3:  # noqa: ASYNC110 - a dictionary is no Event
             await asyncio.sleep(0.01)
     scene.plane.kill_api_server()
     await asyncio.to_thread(scene.plane.start_api_server)
-    await scene.until_over(lives)
+    await scene.wait_until_completed(lives)
 
 
-async def test_what_happens_while_the_history_is_compacted_is_found_out(scene: Scene) -> None:
+async def test_changes_during_compaction_are_detected(scene: Scene) -> None:
     """An application that came, one that was deleted, and one whose driver ended, in versions that are forgotten."""
     await scene.controller.start()
     running = await scene.submit(["deletion-00"])
@@ -53,8 +53,8 @@ async def test_what_happens_while_the_history_is_compacted_is_found_out(scene: S
     await compact(scene.plane)
     scene.plane.kill_api_server()
     await asyncio.to_thread(scene.plane.start_api_server)
-    scene.proxy.let_watches_go()
-    await scene.until_over([*running, *fresh])
+    scene.proxy.release_watches()
+    await scene.wait_until_completed([*running, *fresh])
     assert scene.proxy.expired > 0, "the server still knew the old versions"
 
 

@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from tests.reconcile.stage import state_of
-from tests.reliability.lives import Lived
-from tests.reliability.scene import DEADLINE, Scene, controller_in, scene_on
+from tests.reliability.lives import TrackedApplication
+from tests.reliability.scene import DEADLINE, Scene, build_controller, open_scene
 
 from control_plane import ControlPlane
 
@@ -25,11 +25,13 @@ ROLE_BINDINGS = ResourceType("rbac.authorization.k8s.io", "v1", "rolebindings", 
 ACCOUNT = "controller"
 
 
-async def test_a_namespace_is_deleted_with_all_that_runs_in_it(plane: ControlPlane, tmp_path: Path) -> None:
-    async with scene_on(plane, tmp_path / "controller", others=1) as scene:
+async def test_other_namespace_is_unaffected_by_namespace_deletion(plane: ControlPlane, tmp_path: Path) -> None:
+    async with open_scene(plane, tmp_path / "controller", others=1) as scene:
         (doomed,) = scene.others
         await scene.controller.start()
-        lost = [Lived(scene.client, scene.node, ObjectKey(doomed, f"deletion-{number}")) for number in range(5)]
+        lost = [
+            TrackedApplication(scene.client, scene.node, ObjectKey(doomed, f"deletion-{number}")) for number in range(5)
+        ]
         for each in lost:
             await each.submit()
         async with asyncio.timeout(DEADLINE):
@@ -38,19 +40,19 @@ async def test_a_namespace_is_deleted_with_all_that_runs_in_it(plane: ControlPla
                     each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy"
                 )
             await scene.client.delete(NAMESPACES, doomed, None)
-            await until_gone(scene.client, doomed)
+            await wait_until_namespace_is_deleted(scene.client, doomed)
         for each in lost:
             each.check()
-        await scene.until_over(await scene.submit(["success-00", "restart-00"]))
+        await scene.wait_until_completed(await scene.submit(["success-00", "restart-00"]))
 
 
-async def test_rights_are_taken_away_and_given_back(scene: Scene) -> None:
+async def test_applications_complete_after_permissions_are_restored(scene: Scene) -> None:
     """The rights are those of docs/manifests, which therefore suffice."""
     role = yaml.safe_load(MANIFEST.read_text())
     await scene.client.create(ROLES, role, scene.namespace)
-    binding = binding_of(role["metadata"]["name"], scene.namespace)
-    token = await account_token(scene)
-    controller = controller_in(scene.folder, scene.proxy.url, token, "--namespaces", scene.namespace)
+    binding = build_binding(role["metadata"]["name"], scene.namespace)
+    token = await create_account_token(scene)
+    controller = build_controller(scene.folder, scene.proxy.url, token, "--namespaces", scene.namespace)
     await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
     try:
         await controller.start()
@@ -66,12 +68,12 @@ async def test_rights_are_taken_away_and_given_back(scene: Scene) -> None:
             while "grant the verb" not in controller.log:  # noqa: ASYNC110 - a file is no Event
                 await asyncio.sleep(0.1)
         await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
-        await scene.until_over(lives)
+        await scene.wait_until_completed(lives)
     finally:
         await controller.kill()
 
 
-async def until_gone(client: KubeClient, namespace: str) -> None:
+async def wait_until_namespace_is_deleted(client: KubeClient, namespace: str) -> None:
     """Wait until a namespace that was deleted is empty and gone."""
     while True:
         try:
@@ -81,7 +83,7 @@ async def until_gone(client: KubeClient, namespace: str) -> None:
         await asyncio.sleep(0.1)
 
 
-async def account_token(scene: Scene) -> str:
+async def create_account_token(scene: Scene) -> str:
     """That of a new service account, which has no rights yet."""
     await scene.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": ACCOUNT}}, scene.namespace)
     tokens = ResourceType("", "v1", f"serviceaccounts/{ACCOUNT}/token", "TokenRequest")
@@ -91,7 +93,7 @@ async def account_token(scene: Scene) -> str:
     return token
 
 
-def binding_of(role: str, namespace: str) -> dict[str, Any]:
+def build_binding(role: str, namespace: str) -> dict[str, Any]:
     """The binding of a role to the controller's account."""
     return {
         "metadata": {"name": role},

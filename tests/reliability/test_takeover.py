@@ -17,7 +17,7 @@ from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import Stage, build_application, history_of, play_drivers
 from tests.reconcile.test_claims import APACHE, list_messages, run_rival
 from tests.reconcile.test_controller import UP_TO_RUNNING
-from tests.reliability.scene import Scene, controller_in
+from tests.reliability.scene import Scene, build_controller
 
 from control_plane import kubeconfig_of
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(300)
 TTL_MILLIS = 15_000
 
 
-async def test_application_of_a_short_takeover_completes_after_a_restart_without_the_flag(scene: Scene) -> None:
+async def test_application_of_interrupted_takeover_completes_without_the_flag(scene: Scene) -> None:
     stage = Stage(scene.client, scene.namespace)
 
     async def is_reported() -> bool:
@@ -36,17 +36,17 @@ async def test_application_of_a_short_takeover_completes_after_a_restart_without
         async with run_rival(kubeconfig_of(scene.plane.server), stage, None, manager=APACHE):
             await stage.submit(build_application())
             await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
-        async with reconciling(scene, "--take-over"):
+        async with run_controller(scene, "--take-over"):
             await stage.wait_until(is_claimed)
         assert await check(scene) == (ExitCode.SUCCESS, [])
-        async with reconciling(scene):
+        async with run_controller(scene):
             await stage.set_pod("pi-0-driver", "succeeded")
             released = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED)
     assert history_of(released) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
     assert await list_messages(stage, "DrivenByAnother") == []
 
 
-async def test_released_applications_with_a_ttl_are_reported_until_they_are_taken_over(scene: Scene) -> None:
+async def test_released_applications_with_ttl_are_reported_until_takeover(scene: Scene) -> None:
     stage = Stage(scene.client, scene.namespace)
     names = ("first", "second")
     for name in names:
@@ -57,17 +57,17 @@ async def test_released_applications_with_a_ttl_are_reported_until_they_are_take
     async def all_are_left_alone() -> bool:
         return len(await list_messages(stage, "DrivenByAnother")) == len(names)
 
-    async with reconciling(scene):
+    async with run_controller(scene):
         await stage.wait_until_true(all_are_left_alone)
-    async with reconciling(scene, "--take-over"):
+    async with run_controller(scene, "--take-over"):
         await asyncio.gather(*(stage.wait_until(lambda seen: seen is None, name) for name in names))
     assert await check(scene) == (ExitCode.SUCCESS, [])
 
 
 @asynccontextmanager
-async def reconciling(scene: Scene, *words: str) -> AsyncIterator[None]:
+async def run_controller(scene: Scene, *words: str) -> AsyncIterator[None]:
     """Run `spark-operator reconcile` as a process next to the body."""
-    controller = controller_in(
+    controller = build_controller(
         scene.folder, scene.proxy.url, scene.plane.token, "--namespaces", scene.namespace, *words
     )
     try:

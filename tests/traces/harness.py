@@ -60,7 +60,7 @@ async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Pat
     output, log = folder / "traces", folder / "harness.log"
     await controller.start()
     try:
-        async with _obeying(controller, folder / "orders") as command:
+        async with _listen_for_orders(controller, folder / "orders") as command:
             with log.open("ab") as stream:
                 harness = await asyncio.create_subprocess_exec(
                     *(sys.executable, str(TRACES / "trace.py"), str(kubeconfig)),
@@ -84,8 +84,8 @@ def differences(theirs: Path, ours: Path) -> list[Difference]:
     one, other = (json.loads(path.read_text()) for path in (theirs, ours))
     seen = one.get("unstable", {})
     return [
-        (f"{category}:{path}", *_shortened_pair(category, mine, yours))
-        for category, path, mine, yours in _comparison().diff(one, other)
+        (f"{category}:{path}", *_shorten_pair(category, mine, yours))
+        for category, path, mine, yours in _import_comparison().diff(one, other)
         if yours not in seen.get(f"{category}:{path}", ())
     ]
 
@@ -99,7 +99,7 @@ def _settings(profile: str) -> Path:
 
 
 @asynccontextmanager
-async def _obeying(controller: ControllerProcess, address: Path) -> AsyncIterator[str]:
+async def _listen_for_orders(controller: ControllerProcess, address: Path) -> AsyncIterator[str]:
     """Yield a command that accepts `stop`, `start` or `restart`, and applies it to the controller."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -118,7 +118,7 @@ async def _obeying(controller: ControllerProcess, address: Path) -> AsyncIterato
 
 
 @cache
-def _comparison() -> Any:
+def _import_comparison() -> Any:
     """Import the module `compare.py` of the harness."""
     specification = importlib.util.spec_from_file_location("compare", TRACES / "compare.py")
     assert specification is not None
@@ -128,18 +128,21 @@ def _comparison() -> Any:
     return module
 
 
-def _shortened_pair(category: str, mine: Any, yours: Any) -> tuple[Any, Any]:
+def _shorten_pair(category: str, mine: Any, yours: Any) -> tuple[Any, Any]:
     """Shorten both values unless this hides their difference, as in the containers of drivers of the same phase."""
-    short = _shortened(category, mine), _shortened(category, yours)
+    short = _shorten_value(category, mine), _shorten_value(category, yours)
     return (mine, yours) if short[0] == short[1] else short
 
 
-def _shortened(category: str, value: Any) -> Any:
+def _shorten_value(category: str, value: Any) -> Any:
     """Convert a value to the form in docs/differences.yaml: states as a list, observed drivers as their phases."""
-    shorten: dict[str, Callable[[Any], Any]] = {"states": lambda text: text.split(" > "), "driver_status": _phases}
+    shorten: dict[str, Callable[[Any], Any]] = {
+        "states": lambda text: text.split(" > "),
+        "driver_status": _parse_phases,
+    }
     return shorten[category](value) if category in shorten and value != "absent" else value
 
 
-def _phases(observed: list[str]) -> dict[int, str]:
+def _parse_phases(observed: list[str]) -> dict[int, str]:
     drivers = [each.partition(":")[2] for each in observed]
     return {position: json.loads(driver)["phase"] for position, driver in enumerate(drivers) if driver != "-"}

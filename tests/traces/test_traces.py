@@ -112,34 +112,32 @@ def _documents(path: Path) -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
-def _found(traces: Traces, scenario: str) -> list[Difference]:
+def _find_differences(traces: Traces, scenario: str) -> list[Difference]:
     return differences(TRACES / "recorded" / RECORDED / f"{scenario}.json", traces[scenario])
 
 
 @pytest.mark.parametrize("scenario", scenarios())
-def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(
-    traces: Traces, scenario: str
-) -> None:
+def test_trace_differs_only_by_documented_differences(traces: Traces, scenario: str) -> None:
     unexplained = [
         found
-        for found in _found(traces, scenario)
+        for found in _find_differences(traces, scenario)
         if not any(explanation.explains(scenario, *found) for explanation in explanations())
     ]
     assert unexplained == []
 
 
-def _name(explanation: Explanation) -> str:
+def _build_id(explanation: Explanation) -> str:
     return f"{explanation.entry}: {explanation.scenario} {explanation.path}"
 
 
-@pytest.mark.parametrize("explanation", explanations(), ids=_name)
-def test_what_is_written_down_is_still_a_difference(traces: Traces, explanation: Explanation) -> None:
-    found = [(scenario, *each) for scenario in traces for each in _found(traces, scenario)]
+@pytest.mark.parametrize("explanation", explanations(), ids=_build_id)
+def test_documented_difference_still_exists(traces: Traces, explanation: Explanation) -> None:
+    found = [(scenario, *each) for scenario in traces for each in _find_differences(traces, scenario)]
     assert any(explanation.explains(*each) for each in found)
 
 
 @pytest.mark.parametrize("scenario", scenarios())
-def test_an_event_has_a_documented_reason(traces: Traces, scenario: str) -> None:
+def test_events_have_documented_reasons(traces: Traces, scenario: str) -> None:
     documented = {word for name, word in vars(reasons).items() if name.isupper()}
-    told = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}
-    assert told <= documented
+    found = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}
+    assert found <= documented
