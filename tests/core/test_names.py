@@ -9,12 +9,12 @@ from airflow_provider_spark_operator.core.names import build_application_id, can
     ("name", "attempt", "expected"),
     [
         pytest.param("pi", 0, "pi-0", id="short"),
-        pytest.param("x" * 44, 3, "x" * 44 + "-3", id="just short enough"),
+        pytest.param("x" * 44, 3, "x" * 44 + "-3", id="maximum length"),
         pytest.param(
             "a-very-long-application-name-that-exceeds-the-limit-x1",
             0,
             "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq",
-            id="hashed as the Apache operator does",
+            id="too long",
         ),
     ],
 )
@@ -22,7 +22,7 @@ def test_application_id_equals_that_of_the_apache_operator(name: str, attempt: i
     assert build_application_id("ns1", name, attempt) == expected
 
 
-def test_task_identity_is_a_label_value_that_depends_on_all_parts() -> None:
+def test_task_identity_is_a_hexadecimal_label_value_that_depends_on_all_parts() -> None:
     parts = ("dag", "task", "scheduled__2026-01-01T00:00:00+00:00", -1)
     identity = compute_task_identity(*parts)
     assert len(identity) == 40

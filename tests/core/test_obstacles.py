@@ -1,4 +1,4 @@
-"""What an application waits for, as its pods and their warnings say."""
+"""Descriptions of the obstacles that keep an application waiting."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ MOUNT = 'FailedMount: MountVolume.SetUp failed for volume "data": configmap "dat
 FULL = "0/3 nodes are available: 3 Insufficient memory."
 
 
-def pod(
+def build_pod(
     *, waiting: str | None = None, message: str = "", unscheduled: str | None = None, phase: str = "Pending"
 ) -> Any:
-    """A pod whose container waits for this reason, or that has no node."""
+    """Build a pod whose container waits for the given reason, or that could not be scheduled."""
     container = {"name": "spark-kubernetes-driver", "image": "spark:9", "state": {"waiting": {"reason": waiting}}}
     if message:
         container["state"]["waiting"]["message"] = message  # type: ignore[index]
@@ -41,65 +41,65 @@ def pod(
     ("found", "events", "expected"),
     [
         (
-            pod(waiting="ImagePullBackOff", message='Back-off pulling image "spark:9"'),
+            build_pod(waiting="ImagePullBackOff", message='Back-off pulling image "spark:9"'),
             (),
             "the image spark:9 of the driver's container spark-kubernetes-driver could not be pulled: "
             'ImagePullBackOff: Back-off pulling image "spark:9"; check spark.kubernetes.container.image and '
             "spark.kubernetes.container.image.pullSecrets",
         ),
         (
-            pod(unscheduled=FULL),
+            build_pod(unscheduled=FULL),
             (),
             "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient memory; reduce the "
             "requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         ),
-        (pod(waiting="ContainerCreating"), (MOUNT,), f"the driver pod is pending: {MOUNT}"),
-        (pod(waiting="ContainerCreating"), (), None),
-        (pod(waiting="CrashLoopBackOff"), (), "the driver pod cannot start: CrashLoopBackOff"),
-        (pod(phase="Running"), (MOUNT,), None),
+        (build_pod(waiting="ContainerCreating"), (MOUNT,), f"the driver pod is pending: {MOUNT}"),
+        (build_pod(waiting="ContainerCreating"), (), None),
+        (build_pod(waiting="CrashLoopBackOff"), (), "the driver pod cannot start: CrashLoopBackOff"),
+        (build_pod(phase="Running"), (MOUNT,), None),
     ],
-    ids=["image", "no node", "volume", "on its way", "container", "running"],
+    ids=["image", "unschedulable", "volume", "creating", "container", "running"],
 )
-def test_driver_waits_for_what_its_pod_names(found: Any, events: tuple[str, ...], expected: str | None) -> None:
+def test_driver_wait_names_obstacle_of_pod(found: Any, events: tuple[str, ...], expected: str | None) -> None:
     assert describe_driver_wait(found, REQUESTED, events) == expected
 
 
-def test_executor_waits_for_a_node_or_what_its_warning_names() -> None:
+def test_executor_wait_names_missing_node_or_warning() -> None:
     assert (
-        describe_pod_wait("executor pi-exec-1", pod(unscheduled=FULL), ())
+        describe_pod_wait("executor pi-exec-1", build_pod(unscheduled=FULL), ())
         == f"executor pi-exec-1 waits for a node: {FULL}"
     )
-    assert describe_pod_wait("executor pi-exec-1", pod(), (MOUNT,)) == f"executor pi-exec-1 is pending: {MOUNT}"
+    assert describe_pod_wait("executor pi-exec-1", build_pod(), (MOUNT,)) == f"executor pi-exec-1 is pending: {MOUNT}"
 
 
 @pytest.mark.parametrize(
     ("executors", "expected"),
     [
         ([], None),
-        ([pod(), pod(waiting="ContainerCreating")], None),
-        ([pod(), pod(unscheduled=FULL)], f"1 executor waits for a node: {FULL}"),
-        ([pod(unscheduled=FULL), pod(unscheduled="other")], f"2 executors wait for a node: {FULL}"),
-        ([pod(unscheduled="")], "1 executor waits for a node: no reason given"),
+        ([build_pod(), build_pod(waiting="ContainerCreating")], None),
+        ([build_pod(), build_pod(unscheduled=FULL)], f"1 executor waits for a node: {FULL}"),
+        ([build_pod(unscheduled=FULL), build_pod(unscheduled="other")], f"2 executors wait for a node: {FULL}"),
+        ([build_pod(unscheduled="")], "1 executor waits for a node: no reason given"),
     ],
 )
 def test_executors_without_a_node_are_counted(executors: list[Any], expected: str | None) -> None:
     assert describe_executor_wait(executors) == expected
 
 
-def application(generation: int = 1, suspend: object = True) -> dict[str, Any]:
+def build_application(generation: int = 1, suspend: object = True) -> dict[str, Any]:
     return {"metadata": {"generation": generation}, "spec": {"suspend": suspend}}
 
 
 @pytest.mark.parametrize(
     ("progress", "resource", "settled", "expected"),
     [
-        (RUNNING, application(), False, True),
-        (REQUESTED, application(), False, True),
-        (RUNNING, application(generation=2), False, False),
-        (RUNNING, application(generation=2), True, True),
-        (Progress("Submitted", Phase.WAITING), application(), True, False),
-        (Progress("RunningHealthy", Phase.RUNNING, reason=SUSPENDED), application(), True, False),
-        (RUNNING, application(suspend=False), True, False),
+        (RUNNING, build_application(), False, True),
+        (REQUESTED, build_application(), False, True),
+        (RUNNING, build_application(generation=2), False, False),
+        (RUNNING, build_application(generation=2), True, True),
+        (Progress("Submitted", Phase.WAITING), build_application(), True, False),
+        (Progress("RunningHealthy", Phase.RUNNING, reason=SUSPENDED), build_application(), True, False),
+        (RUNNING, build_application(suspend=False), True, False),
         (RUNNING, {}, True, False),
     ],
 )
@@ -109,6 +109,6 @@ def test_operator_that_runs_a_suspended_application_ignores_the_field(
     assert ignores_suspension(progress, resource, settled=settled) is expected
 
 
-def test_only_true_holds_an_application_back() -> None:
-    assert wants_suspension(application())
-    assert not wants_suspension(application(suspend="true"))
+def test_only_boolean_true_suspends_application() -> None:
+    assert wants_suspension(build_application())
+    assert not wants_suspension(build_application(suspend="true"))

@@ -9,7 +9,7 @@ def test_placeholders_render_as_themselves() -> None:
     assert context == {"ds": "2026-01-02"}
 
 
-def test_macro_of_the_dag_takes_precedence() -> None:
+def test_user_defined_macro_takes_precedence_over_placeholder() -> None:
     assert "EXECUTOR_ID" not in with_placeholders({}, {"EXECUTOR_ID"})
 
 

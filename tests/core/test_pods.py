@@ -25,7 +25,7 @@ S = ApplicationState
     ],
     ids=["unknown", "after the deletion", "with the deletion", "before the deletion"],
 )
-def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(
+def test_driver_that_ends_after_deletion_is_an_infrastructure_failure(
     finished: datetime | None, kind: FailureKind, reason: str
 ) -> None:
     ended = container(exit_code=143, reason="Error")
@@ -36,22 +36,22 @@ def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself
     decision = decide(running, Observed(Present(deleted)), Settings(), NOW + seconds(2))
     assert decision.status is not None
     released = move(decision.status, S.RESOURCE_RELEASED, NOW, "")
-    judged_so = judge_progress(read_progress(application_document(status=released.to_document())))
-    assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
-    assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
-    assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is FailureKind.INFRASTRUCTURE)
+    verdict = judge_progress(read_progress(application_document(status=released.to_document())))
+    assert (verdict.failure_kind, verdict.reason) == (kind, reason)
+    assert "exit code 143 (Error, killed by SIGTERM)" in verdict.sentence
+    assert ("the driver pod was deleted while it ran" in verdict.sentence) is (kind is FailureKind.INFRASTRUCTURE)
 
 
 SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
 
 
 @pytest.mark.parametrize(("name", "number"), SIGNALS.items())
-def test_an_exit_code_over_128_names_the_signal(name: str, number: int) -> None:
+def test_exit_code_above_128_is_described_with_signal(name: str, number: int) -> None:
     (ended,) = pods.list_containers({"containerStatuses": [container(exit_code=128 + number)]})
     assert pods.describe_exit(ended) == f"exit code {128 + number} (killed by SIG{name})"
 
 
 @pytest.mark.parametrize(("code", "words"), [(128, "exit code 128"), (133, "exit code 133"), (1, "exit code 1")])
-def test_any_other_exit_code_is_only_a_number(code: int, words: str) -> None:
+def test_exit_code_without_known_signal_is_described_as_number(code: int, words: str) -> None:
     (ended,) = pods.list_containers({"containerStatuses": [container(exit_code=code)]})
     assert pods.describe_exit(ended) == words

@@ -22,7 +22,7 @@ S = ApplicationState
 @pytest.mark.parametrize(
     ("millis", "expected"),
     [(-5, 0), (0, 0), (1500, 1.5), (2**63 - 1, 100 * 365 * 24 * 3600)],
-    ids=["negative", "zero", "plain", "absurd"],
+    ids=["negative", "zero", "positive", "too large"],
 )
 def test_duration_is_limited_to_a_hundred_years(millis: int, expected: float) -> None:
     assert to_duration(millis) == timedelta(seconds=expected)
@@ -31,20 +31,20 @@ def test_duration_is_limited_to_a_hundred_years(millis: int, expected: float) ->
 @pytest.mark.parametrize(
     ("limit", "after", "left"),
     [
-        pytest.param(30, 0, 30, id="it begins"),
-        pytest.param(30, 29.5, 0.5, id="nearly over"),
-        pytest.param(30, 30, 0, id="just over"),
-        pytest.param(30, 40, -10, id="long over"),
-        pytest.param(30, -5, 30, id="the clock ran backwards"),
-        pytest.param(0.001, -5, 1, id="the clock ran backwards, a short limit"),
-        pytest.param(0, -5, 0, id="the clock ran backwards, no limit to wait for"),
+        pytest.param(30, 0, 30, id="at the start"),
+        pytest.param(30, 29.5, 0.5, id="before the limit"),
+        pytest.param(30, 30, 0, id="at the limit"),
+        pytest.param(30, 40, -10, id="after the limit"),
+        pytest.param(30, -5, 30, id="clock ran backwards"),
+        pytest.param(0.001, -5, 1, id="clock ran backwards, short limit"),
+        pytest.param(0, -5, 0, id="clock ran backwards, zero limit"),
     ],
 )
-def test_what_is_left_of_a_limit(limit: float, after: float, left: float) -> None:
+def test_remaining_time_never_exceeds_limit(limit: float, after: float, left: float) -> None:
     assert policy.measure_remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
 
 
-def test_no_time_has_elapsed_when_the_clock_ran_backwards() -> None:
+def test_elapsed_time_is_zero_if_clock_ran_backwards() -> None:
     assert policy.measure_elapsed(NOW, NOW - seconds(10)) == seconds(0)
     assert policy.measure_elapsed(NOW, NOW + seconds(10)) == seconds(10)
 
@@ -68,12 +68,12 @@ def test_each_starting_state_has_its_timeout(state: ApplicationState, expected: 
 
 
 @pytest.mark.parametrize("millis", [0, -1])
-def test_a_timeout_of_nothing_is_off(millis: int) -> None:
+def test_timeout_that_is_not_positive_is_disabled(millis: int) -> None:
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=millis)
     assert policy.get_timeout(config, S.DRIVER_REQUESTED) is None
 
 
-def test_the_shortest_timeout_is_a_millisecond() -> None:
+def test_timeout_of_one_millisecond_is_enabled() -> None:
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=1)
     assert policy.get_timeout(config, S.DRIVER_REQUESTED) == seconds(0.001)
 
@@ -84,14 +84,18 @@ STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
 @pytest.mark.parametrize(
     ("state", "init", "minimum", "maximum", "ready", "dynamic", "expected"),
     [
-        pytest.param(STARTING, 0, 5, 9, 0, False, S.RUNNING_HEALTHY, id="no init: minimum does not matter"),
-        pytest.param(STARTING, -1, 0, 0, 0, False, S.RUNNING_HEALTHY, id="negative init is none"),
-        pytest.param(STARTING, 2, 0, 0, 0, False, S.DRIVER_READY, id="none yet: stay"),
-        pytest.param(STARTING, 2, 0, 0, 1, False, S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS, id="some"),
-        pytest.param(STARTING, 2, 0, 0, 2, False, S.RUNNING_HEALTHY, id="enough"),
-        pytest.param(STARTING, 1, 0, 3, 2, False, S.RUNNING_WITH_PARTIAL_CAPACITY, id="enough, fewer than maximum"),
+        pytest.param(STARTING, 0, 5, 9, 0, False, S.RUNNING_HEALTHY, id="no initial executors, minimum ignored"),
+        pytest.param(STARTING, -1, 0, 0, 0, False, S.RUNNING_HEALTHY, id="negative initial executors"),
+        pytest.param(STARTING, 2, 0, 0, 0, False, S.DRIVER_READY, id="no executor ready"),
+        pytest.param(
+            STARTING, 2, 0, 0, 1, False, S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS, id="fewer than initial executors"
+        ),
+        pytest.param(STARTING, 2, 0, 0, 2, False, S.RUNNING_HEALTHY, id="initial executors"),
+        pytest.param(
+            STARTING, 1, 0, 3, 2, False, S.RUNNING_WITH_PARTIAL_CAPACITY, id="initial executors, fewer than maximum"
+        ),
         pytest.param(STARTING, 1, 0, 3, 3, False, S.RUNNING_HEALTHY, id="maximum"),
-        pytest.param(STARTING, 1, 0, 3, 2, True, S.RUNNING_HEALTHY, id="Spark chooses the number"),
+        pytest.param(STARTING, 1, 0, 3, 2, True, S.RUNNING_HEALTHY, id="dynamic allocation"),
         pytest.param(RUNNING, 1, 0, 3, 0, False, S.RUNNING_HEALTHY, id="running without minimum"),
         pytest.param(RUNNING, 1, 2, 0, 1, False, S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS, id="below minimum"),
         pytest.param(RUNNING, 1, 2, 3, 2, False, S.RUNNING_WITH_PARTIAL_CAPACITY, id="running at minimum"),
@@ -104,7 +108,7 @@ STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
             0,
             False,
             S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
-            id="lost again: stay",
+            id="executor lost before running",
         ),
     ],
 )
@@ -131,12 +135,12 @@ RESTARTED = {
 
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
 @pytest.mark.parametrize("word", RESTARTED)
-def test_the_restart_policy_says_after_what_to_restart(word: str, ended_in: ApplicationState) -> None:
+def test_restart_depends_on_policy_and_end_state(word: str, ended_in: ApplicationState) -> None:
     spec = application(restart={"restartPolicy": word}).spec
     assert policy.wants_restart(spec, ended_in) is (ended_in in RESTARTED[word])
 
 
-def test_client_mode_is_never_restarted() -> None:
+def test_application_in_client_mode_is_never_restarted() -> None:
     spec = application(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
     assert policy.wants_restart(spec, S.FAILED) is False
 
@@ -151,7 +155,9 @@ def test_client_mode_is_never_restarted() -> None:
         (S.SCHEDULING_FAILURE, (8, 3, 2, 2)),
     ],
 )
-def test_counters_go_on_from_attempt_to_attempt(ended_in: ApplicationState, expected: tuple[int, ...]) -> None:
+def test_restart_counters_are_incremented_by_end_of_attempt(
+    ended_in: ApplicationState, expected: tuple[int, ...]
+) -> None:
     counted = AttemptInfo(id=7, restart_counter=2, failure_restart_counter=1, scheduling_failure_restart_counter=1)
     following = policy.count_next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
     assert tuple(following.model_dump().values()) == expected
@@ -160,13 +166,13 @@ def test_counters_go_on_from_attempt_to_attempt(ended_in: ApplicationState, expe
 @pytest.mark.parametrize(
     ("reset", "lasted", "expected"),
     [
-        pytest.param(10_000, 10, (1, 0, 0), id="long enough"),
-        pytest.param(10_000, 9.9, (6, 4, 0), id="too short"),
-        pytest.param(-1, 1e6, (6, 4, 0), id="off"),
-        pytest.param(0, 1e6, (6, 4, 0), id="zero is off"),
+        pytest.param(10_000, 10, (1, 0, 0), id="long attempt"),
+        pytest.param(10_000, 9.9, (6, 4, 0), id="short attempt"),
+        pytest.param(-1, 1e6, (6, 4, 0), id="disabled"),
+        pytest.param(0, 1e6, (6, 4, 0), id="zero disables"),
     ],
 )
-def test_a_long_attempt_resets_the_counters(reset: int, lasted: float, expected: tuple[int, int, int]) -> None:
+def test_long_attempt_resets_restart_counters(reset: int, lasted: float, expected: tuple[int, int, int]) -> None:
     info = AttemptInfo(id=5, restart_counter=5, failure_restart_counter=3)
     status = status_in(S.DRIVER_REQUESTED, attempt=info)
     status = move(status, S.FAILED, NOW + seconds(lasted), "")
@@ -178,7 +184,7 @@ def test_a_long_attempt_resets_the_counters(reset: int, lasted: float, expected:
     ) == expected
 
 
-def test_an_attempt_lasts_from_its_own_beginning() -> None:
+def test_duration_of_attempt_starts_at_its_driver_request() -> None:
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
@@ -186,7 +192,7 @@ def test_an_attempt_lasts_from_its_own_beginning() -> None:
     assert policy.measure_attempt(second) == seconds(15)
 
 
-def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry() -> None:
+def test_duration_starts_at_first_entry_if_start_is_trimmed() -> None:
     status = move(
         move(status_in(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
     )
@@ -194,19 +200,19 @@ def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry() -> 
     assert policy.measure_attempt(status.model_copy(update={"state_transition_history": history})) == seconds(9)
 
 
-def test_an_attempt_without_history_has_no_duration() -> None:
+def test_attempt_without_history_has_zero_duration() -> None:
     status = status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
     assert policy.measure_attempt(status) == seconds(0)
 
 
 @pytest.mark.parametrize(
-    ("limits", "ended_in", "counters", "says"),
+    ("limits", "ended_in", "counters", "message"),
     [
-        pytest.param({}, S.FAILED, (3, 3, 0), None, id="the third restart is allowed"),
-        pytest.param({}, S.FAILED, (4, 4, 0), "restart attempts (3)", id="the fourth is not"),
-        pytest.param({"max_restart_attempts": 0}, S.SUCCEEDED, (1, 0, 0), "restart attempts (0)", id="none at all"),
+        pytest.param({}, S.FAILED, (3, 3, 0), None, id="third restart allowed"),
+        pytest.param({}, S.FAILED, (4, 4, 0), "restart attempts (3)", id="fourth restart refused"),
+        pytest.param({"max_restart_attempts": 0}, S.SUCCEEDED, (1, 0, 0), "restart attempts (0)", id="no restarts"),
         pytest.param({"max_restart_on_failure": 1}, S.FAILED, (2, 2, 0), "on failure (1)", id="failures"),
-        pytest.param({"max_restart_on_failure": 1}, S.SUCCEEDED, (2, 0, 0), None, id="success is no failure"),
+        pytest.param({"max_restart_on_failure": 1}, S.SUCCEEDED, (2, 0, 0), None, id="success is not a failure"),
         pytest.param(
             {"max_restart_on_scheduling_failure": 1},
             S.SCHEDULING_FAILURE,
@@ -219,15 +225,19 @@ def test_an_attempt_without_history_has_no_duration() -> None:
             S.SCHEDULING_FAILURE,
             (2, 2, 2),
             None,
-            id="the scheduling limit stands in for the failure limit",
+            id="scheduling limit replaces failure limit",
         ),
         pytest.param(
-            {"max_restart_on_failure": 1}, S.SCHEDULING_FAILURE, (2, 2, 2), "on failure (1)", id="without one, failures"
+            {"max_restart_on_failure": 1},
+            S.SCHEDULING_FAILURE,
+            (2, 2, 2),
+            "on failure (1)",
+            id="no scheduling limit, failure limit applies",
         ),
     ],
 )
-def test_limits_compare_the_counters_of_the_attempt_to_come(
-    limits: dict[str, Any], ended_in: ApplicationState, counters: tuple[int, int, int], says: str | None
+def test_limits_apply_to_counters_of_next_attempt(
+    limits: dict[str, Any], ended_in: ApplicationState, counters: tuple[int, int, int], message: str | None
 ) -> None:
     restart, failure, scheduling = counters
     following = AttemptInfo(
@@ -237,7 +247,7 @@ def test_limits_compare_the_counters_of_the_attempt_to_come(
         scheduling_failure_restart_counter=scheduling,
     )
     sentence = policy.describe_exceeded_limit(RestartConfig(**limits), ended_in, following)
-    assert sentence is None if says is None else says in (sentence or "")
+    assert sentence is None if message is None else message in (sentence or "")
 
 
 BACKOFFS = {
@@ -258,7 +268,7 @@ BACKOFFS = {
         (S.SCHEDULING_FAILURE, {**BACKOFFS, "restart_backoff_millis_for_scheduling_failure": None}, 2),
         (S.FAILED, {"restart_backoff_millis": 1_000, "restart_backoff_millis_for_failure": 0}, 0),
     ],
-    ids=["success", "failure", "scheduling failure", "only the general one", "next best", "zero"],
+    ids=["success", "failure", "scheduling failure", "general delay", "failure delay", "zero"],
 )
 def test_backoff_depends_on_end_of_previous_attempt(
     ended_in: ApplicationState, given: dict[str, Any], expected: int, trim: bool
@@ -321,8 +331,8 @@ def test_third_attempt_is_measured_from_its_own_start() -> None:
 def test_limit_of_other_failures_ignores_scheduling_failures() -> None:
     config = RestartConfig(max_restart_attempts=9, max_restart_on_failure=1, max_restart_on_scheduling_failure=5)
     following = AttemptInfo(id=2, restart_counter=2, failure_restart_counter=2)
-    said = "The maximum number of restarts on failure (1) has been exceeded."
-    assert policy.describe_exceeded_limit(config, S.FAILED, following) == said
+    message = "The maximum number of restarts on failure (1) has been exceeded."
+    assert policy.describe_exceeded_limit(config, S.FAILED, following) == message
     assert policy.describe_exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
 
 

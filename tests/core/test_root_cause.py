@@ -1,4 +1,4 @@
-"""The cause that a driver's log names. The logs are shortened, and otherwise as Spark 4 writes them."""
+"""The cause of a failure in the driver log. The sample logs are shortened logs of Spark 4."""
 
 import pytest
 
@@ -189,7 +189,7 @@ TimeoutError: no result
 """
 
 
-def cause(log: str) -> str | None:
+def find_cause(log: str) -> str | None:
     found = RootCause()
     for line in log.splitlines():
         found.add(line)
@@ -269,7 +269,7 @@ def cause(log: str) -> str | None:
     ],
 )
 def test_cause_of_a_log(log: str, expected: str | None) -> None:
-    assert cause(log) == expected
+    assert find_cause(log) == expected
 
 
 @pytest.mark.parametrize(
@@ -316,9 +316,9 @@ def test_cause_of_a_log(log: str, expected: str | None) -> None:
     ],
     ids=["traceback", "abort"],
 )
-def test_noise_of_the_shutdown_leaves_the_cause(log: str, expected: str, noise: str) -> None:
-    assert cause(log + INFO + noise) == expected
-    assert cause(log + noise) == expected
+def test_shutdown_messages_do_not_replace_cause(log: str, expected: str, noise: str) -> None:
+    assert find_cause(log + INFO + noise) == expected
+    assert find_cause(log + noise) == expected
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_noise_of_the_shutdown_leaves_the_cause(log: str, expected: str, noise: 
             "java.util.concurrent.RejectedExecutionException: noise",
             id="printed and logged error",
         ),
-        pytest.param("Exception ignored in: <x>" + NOISE, "OSError: noise", id="nothing but noise"),
+        pytest.param("Exception ignored in: <x>" + NOISE, "OSError: noise", id="shutdown messages only"),
         pytest.param("ERROR:root:Exception while sending command." + NOISE + "all rows bad", None, id="noise, output"),
         pytest.param(
             TRACE.replace("    main()", INFO.rstrip()), "ValueError: real", id="line of the JVM within a traceback"
@@ -415,11 +415,11 @@ def test_noise_of_the_shutdown_leaves_the_cause(log: str, expected: str, noise: 
         pytest.param(TRACE.replace("real", "\x1b[31mre\x07al\u202e\x1b[0m"), "ValueError: real", id="controls"),
     ],
 )
-def test_weak_evidence_counts_less(log: str, expected: str | None) -> None:
-    assert cause(log) == expected
+def test_weak_evidence_is_used_only_without_stronger_evidence(log: str, expected: str | None) -> None:
+    assert find_cause(log) == expected
 
 
-def test_long_lines_make_a_bounded_sentence() -> None:
-    found = cause("Traceback (most recent call last):\n  x\nValueError: " + "y" * 100_000)
+def test_cause_from_long_line_is_truncated() -> None:
+    found = find_cause("Traceback (most recent call last):\n  x\nValueError: " + "y" * 100_000)
     assert found is not None
     assert (len(found), found[-1]) == (500, "…")

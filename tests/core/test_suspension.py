@@ -1,4 +1,4 @@
-"""Applications that are held, stopped and let go on by `spec.suspend`."""
+"""Suspension and resumption of applications with `spec.suspend`."""
 
 import pytest
 
@@ -24,20 +24,20 @@ from tests.core.scene import Scene
 S = ApplicationState
 
 
-def test_a_suspended_application_is_held_before_it_starts() -> None:
+def test_suspended_application_does_not_start_until_resumed() -> None:
     scene = Scene(application_document(suspend=True)).run()
     assert (scene.states, scene.created, scene.wake) == (["Submitted"], [], None)
     scene.edit(suspend=False)
     assert scene.run().states == ["Submitted", "DriverRequested"]
 
 
-def test_application_that_is_created_suspended_has_no_status_until_it_starts() -> None:
+def test_application_created_suspended_has_no_status_until_start() -> None:
     assert get_entered_state(decide_once(application(suspend=True))) is None
     assert get_entered_state(decide_once(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
 
 
 @pytest.mark.parametrize("trim", [True, False])
-def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim: bool) -> None:
+def test_suspended_running_application_resumes_in_new_attempt(trim: bool) -> None:
     scene = Scene(application_document(), Settings(trim_state_transition_history=trim)).run()
     scene.set_driver("ready")
     scene.run()
@@ -57,7 +57,7 @@ def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim: 
     assert scene.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
 
 
-def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it() -> None:
+def test_application_resumed_while_driver_terminates_is_restarted() -> None:
     scene = Scene(application_document()).run()
     scene.set_driver("ready")
     scene.run()
@@ -72,7 +72,7 @@ def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_
     assert scene.created == [0, 1]
 
 
-def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing() -> None:
+def test_application_resumed_before_driver_deletion_continues() -> None:
     status = replace_reason(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
     decision = decide_once(application(status=status), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
@@ -82,7 +82,7 @@ def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_no
     assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
 
 
-def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
+def test_suspension_is_recorded_before_driver_is_deleted() -> None:
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
     assert decision.status is not None
@@ -90,12 +90,12 @@ def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
     assert decide_once(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
 
 
-def test_a_driver_that_ended_before_it_was_suspended_is_judged() -> None:
+def test_driver_result_before_suspension_is_recorded() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, suspend=True)
     assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
-def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
+def test_driver_deleted_during_suspension_is_not_a_failure() -> None:
     decision = decide_once(
         build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW))
     )
@@ -105,9 +105,7 @@ def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
 @pytest.mark.parametrize(
     ("finished", "state"), [(-1, S.SUCCEEDED), (0, S.SCHEDULED_TO_RESTART), (None, S.SCHEDULED_TO_RESTART)]
 )
-def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(
-    finished: int | None, state: ApplicationState
-) -> None:
+def test_driver_that_succeeded_before_deletion_is_not_restarted(finished: int | None, state: ApplicationState) -> None:
     scene = Scene(application_document()).run()
     scene.stuck = True
     scene.set_driver("ready")
@@ -124,6 +122,6 @@ def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(
     assert scene.states[5:6] == [state]
 
 
-def test_a_suspended_application_is_not_judged_before_it_is_due() -> None:
+def test_suspended_application_with_unsupported_spec_does_not_fail() -> None:
     decision = decide_once(application(suspend=True, deploymentMode="ClientMode"), Absent())
     assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)

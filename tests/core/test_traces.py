@@ -1,6 +1,6 @@
-"""What the Apache operator did in recorded scenarios, and what is decided here in the same ones.
+"""Comparison of decisions with recorded scenarios of the Apache operator.
 
-Every difference between the two is an entry of docs/differences.yaml, and every entry is still one.
+The differences found must equal the entries of docs/differences.yaml.
 """
 
 from typing import Any
@@ -11,17 +11,17 @@ from tests.core.scenario import ApplicationTrace, Scenario, list_scenarios, read
 from tests.differences import traced_differences
 
 _ABSENT = "absent"
-# Recorded gaps hold the operator's own delays; a wait that the specification asks for shows all the same.
+# The recorded gaps include delays of the Apache operator, but these are much shorter than the specified waits.
 _TOLERANCE_SECONDS = 1.5
 _WAITED_FOR_IN = ("ScheduledToRestart",)
 _WAITED_FOR_UNTIL = ("DriverStartTimedOut", "DriverReadyTimedOut", "ExecutorsStartTimedOut")
 
 
 @pytest.mark.parametrize("name", list_scenarios())
-def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(name: str) -> None:
+def test_scenario_equals_recording_except_for_documented_differences(name: str) -> None:
     script = read_scenario(name)
     played = Scenario(script).play()
-    theirs, ours = _recorded_facts(script["recorded"]), _played_facts(played)
+    theirs, ours = _build_recorded_facts(script["recorded"]), _build_played_facts(played)
     found = {
         path: (theirs.get(path, _ABSENT), ours.get(path, _ABSENT))
         for path in sorted(theirs.keys() | ours.keys())
@@ -30,24 +30,24 @@ def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_dow
     assert found == traced_differences(name)
 
 
-def _timed() -> list[str]:
+def _list_timed_scenarios() -> list[str]:
     return [name for name in list_scenarios() if not any("controller" in step for step in read_scenario(name)["steps"])]
 
 
-@pytest.mark.parametrize("name", _timed())
-def test_a_wait_that_the_specification_asks_for_is_as_long(name: str) -> None:
+@pytest.mark.parametrize("name", _list_timed_scenarios())
+def test_specified_waits_are_as_long_as_recorded(name: str) -> None:
     script = read_scenario(name)
     played = Scenario(script).play()
     for label, recorded in script["recorded"]["applications"].items():
-        waits = _waits(recorded["states"], recorded["seconds"])
+        waits = _list_waits(recorded["states"], recorded["seconds"])
         course = played.applications[label]
         gaps = [
             (later - earlier).total_seconds() for earlier, later in zip(course.times, course.times[1:], strict=False)
         ]
-        assert _waits(course.states, gaps) == pytest.approx(waits, abs=_TOLERANCE_SECONDS)
+        assert _list_waits(course.states, gaps) == pytest.approx(waits, abs=_TOLERANCE_SECONDS)
 
 
-def _waits(states: list[str], seconds: list[float]) -> list[float]:
+def _list_waits(states: list[str], seconds: list[float]) -> list[float]:
     return [
         gap
         for origin, target, gap in zip(states, states[1:], seconds, strict=False)
@@ -55,7 +55,7 @@ def _waits(states: list[str], seconds: list[float]) -> list[float]:
     ]
 
 
-def _recorded_facts(recorded: dict[str, Any]) -> dict[str, Any]:
+def _build_recorded_facts(recorded: dict[str, Any]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for label, course in recorded["applications"].items():
         name = f"SparkApplication/{label}"
@@ -68,17 +68,17 @@ def _recorded_facts(recorded: dict[str, Any]) -> dict[str, Any]:
             f"driver_status:{name}": course["drivers_observed"],
             f"end:{name}": {"exists": course["exists"], "finalizers": course["finalizers"]},
         }
-    return facts | _object_facts(recorded["created"], recorded["left"])
+    return facts | _build_object_facts(recorded["created"], recorded["left"])
 
 
-def _played_facts(played: Scenario) -> dict[str, Any]:
+def _build_played_facts(played: Scenario) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for label, course in played.applications.items():
-        facts |= _course_facts(f"SparkApplication/{label}", course)
-    return facts | _object_facts(played.created, played.left)
+        facts |= _build_course_facts(f"SparkApplication/{label}", course)
+    return facts | _build_object_facts(played.created, played.left)
 
 
-def _course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
+def _build_course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
     status = course.document["status"]
     current, previous = status["currentAttemptSummary"], status.get("previousAttemptSummary")
     observed = {
@@ -98,8 +98,8 @@ def _course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
     }
 
 
-def _object_facts(created: list[str], left: list[str]) -> dict[str, str]:
-    """Whether each created object is left at the end; a later one of the same name is told by its number."""
+def _build_object_facts(created: list[str], left: list[str]) -> dict[str, str]:
+    """Return whether each created object still exists at the end. Later objects of the same name are numbered."""
     facts = {}
     for position, name in enumerate(created):
         number = created[: position + 1].count(name)
@@ -110,7 +110,7 @@ def _object_facts(created: list[str], left: list[str]) -> dict[str, str]:
 
 
 def _is_of_another_run(script: dict[str, Any], path: str, ours: dict[str, Any]) -> bool:
-    """Whether the Apache operator, whose runs of some scenarios differ, has also done what is done here."""
+    """Return whether another recorded run of the Apache operator has the same states as ours."""
     kind, _, name = path.partition(":SparkApplication/")
     others = script["recorded"]["applications"].get(name, {}).get("states_of_other_runs", [])
     return kind == "states" and ours[path] in others

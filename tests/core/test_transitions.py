@@ -32,30 +32,30 @@ def test_every_state_is_in_exactly_one_set() -> None:
     assert sorted(state for each in sets for state in each) == sorted(ApplicationState)
 
 
-def test_the_table_has_every_state_and_every_state_can_be_reached() -> None:
+def test_transition_table_contains_and_reaches_every_state() -> None:
     assert set(MOVES) == set(ApplicationState)
     assert set().union(*MOVES.values()) == set(ApplicationState) - {S.SUBMITTED}
 
 
-def test_no_state_leads_to_itself() -> None:
+def test_no_state_has_transition_to_itself() -> None:
     assert not [state for state, targets in MOVES.items() if state in targets]
 
 
-def test_nothing_follows_released_resources() -> None:
+def test_released_state_has_no_transitions() -> None:
     assert MOVES[S.RESOURCE_RELEASED] == frozenset()
 
 
 @pytest.mark.parametrize("state", sorted(STOPPING))
-def test_a_verdict_is_never_replaced_by_another(state: ApplicationState) -> None:
+def test_stopping_state_has_no_transition_to_another(state: ApplicationState) -> None:
     assert not MOVES[state] & STOPPING
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
-def test_every_application_can_be_released_from(state: ApplicationState) -> None:
+def test_every_unreleased_state_can_be_released(state: ApplicationState) -> None:
     assert S.RESOURCE_RELEASED in MOVES[state]
 
 
-def test_a_move_is_appended_to_the_history() -> None:
+def test_transition_is_appended_to_history() -> None:
     status = move(create_status(NOW), S.DRIVER_REQUESTED, LATER, "Asked.", {"phase": "Pending"})
     record = status.current_state
     assert status.state_transition_history["1"] == record
@@ -63,30 +63,30 @@ def test_a_move_is_appended_to_the_history() -> None:
     assert (record.message, record.last_observed_driver_status) == ("Asked.", {"phase": "Pending"})
 
 
-def test_a_move_leaves_the_status_before_it_alone() -> None:
+def test_transition_does_not_change_previous_status() -> None:
     before = create_status(NOW)
     move(before, S.DRIVER_REQUESTED, LATER, "")
     assert before == create_status(NOW)
 
 
-def test_a_move_that_the_table_does_not_have_is_refused() -> None:
+def test_transition_missing_from_table_raises() -> None:
     with pytest.raises(IllegalMove, match="cannot move from Submitted to RunningHealthy"):
         move(create_status(NOW), S.RUNNING_HEALTHY, LATER, "")
 
 
-def test_keys_grow_from_the_highest_number_whatever_else_is_there() -> None:
+def test_next_key_follows_highest_number() -> None:
     status = create_status(NOW)
     foreign = {"9": status.current_state, "07": status.current_state, "zero": status.current_state}
     status = status.model_copy(update={"state_transition_history": foreign})
     assert "10" in move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history
 
 
-def test_keys_begin_at_zero_where_there_is_no_history() -> None:
+def test_first_key_of_empty_history_is_zero() -> None:
     status = create_status(NOW).model_copy(update={"state_transition_history": {}})
     assert list(move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history) == ["0"]
 
 
-def test_history_is_ordered_by_number_not_by_text() -> None:
+def test_history_is_sorted_by_numeric_key() -> None:
     status = status_in(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
     first, second, third = sort_records(status.state_transition_history)
     shuffled = {"10": third, "9": second, "junk": first}
@@ -94,7 +94,7 @@ def test_history_is_ordered_by_number_not_by_text() -> None:
     assert sort_records(None) == []
 
 
-def test_trimming_moves_the_history_to_the_previous_attempt() -> None:
+def test_trimmed_history_moves_to_previous_attempt() -> None:
     ended = status_at(S.FAILED)
     status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=True)
     assert status.previous_attempt_summary is not None
@@ -105,19 +105,19 @@ def test_trimming_moves_the_history_to_the_previous_attempt() -> None:
     assert status.current_attempt_summary.state_transition_history is None
 
 
-def test_without_trimming_the_history_goes_on() -> None:
+def test_untrimmed_history_continues_in_next_attempt() -> None:
     ended = status_at(S.FAILED)
     status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=False)
     assert len(status.state_transition_history) == len(ended.state_transition_history) + 1
     assert status.previous_attempt_summary == ended.current_attempt_summary
 
 
-def test_there_is_no_next_attempt_of_a_released_application() -> None:
+def test_next_attempt_of_released_application_raises() -> None:
     with pytest.raises(IllegalMove):
         move_to_next_attempt(status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
 
 
-def test_a_remark_changes_why_a_state_lasts_and_not_when_it_was_entered() -> None:
+def test_replaced_reason_keeps_transition_time_and_history() -> None:
     status = status_at(S.RUNNING_HEALTHY, message="It runs.")
     remarked = replace_reason(status, "Suspended", "It is being stopped.")
     expected = status.current_state.model_copy(update={"reason": "Suspended", "message": "It is being stopped."})
@@ -125,13 +125,13 @@ def test_a_remark_changes_why_a_state_lasts_and_not_when_it_was_entered() -> Non
     assert remarked.state_transition_history == status.state_transition_history
 
 
-def test_a_new_application_says_that_it_was_submitted() -> None:
+def test_new_status_is_submitted_with_one_history_entry() -> None:
     status = create_status(NOW)
     assert status.current_state.message == "The application was submitted."
     assert status.state_transition_history == {"0": status.current_state}
 
 
-def test_foreign_keys_come_before_all_numbers_and_give_none() -> None:
+def test_invalid_history_keys_are_sorted_first_and_not_counted() -> None:
     first, second = (create_status(NOW + seconds(number)).current_state for number in (1, 2))
     assert sort_records({"0": second, "-7": first}) == [first, second]
     assert get_next_key({"x": first}) == "0"
@@ -151,7 +151,7 @@ def test_foreign_keys_come_before_all_numbers_and_give_none() -> None:
         ((S.FAILED, S.SCHEDULED_TO_RESTART), None),
     ],
 )
-def test_the_outcome_is_set_when_nothing_follows(states: tuple[ApplicationState, ...], outcome: str | None) -> None:
+def test_outcome_is_set_only_in_terminal_state(states: tuple[ApplicationState, ...], outcome: str | None) -> None:
     status = status_at(S.DRIVER_REQUESTED)
     for state in states:
         status = move(status, state, LATER, "")

@@ -27,43 +27,43 @@ S = ApplicationState
 APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
 
 
-def judged(status: ApplicationStatus) -> Verdict:
+def judge_status(status: ApplicationStatus) -> Verdict:
     return judge_progress(read_progress(application_document(status=status.to_document())))
 
 
-def judged_end(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
-    """The verdict on an application that stopped in `stop` and was then released."""
+def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
+    """Judge an application that stopped in state `stop` and was then released."""
     origin = {
         S.SCHEDULING_FAILURE: (),
         S.DRIVER_READY_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED),
         S.EXECUTORS_START_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED, S.DRIVER_READY),
     }.get(stop, (S.DRIVER_REQUESTED,))
     status = move(status_in(*origin), stop, NOW, message, driver["status"] if driver else None)
-    return judged(move(status, S.RESOURCE_RELEASED, NOW, ""))
+    return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
-def test_whoever_waits_goes_on_waiting_until_the_end(state: ApplicationState) -> None:
+def test_outcome_is_waiting_until_terminal_state(state: ApplicationState) -> None:
     sentence = f"The application is in progress: {state}."
-    assert judged(status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+    assert judge_status(status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
 
 
-def test_an_ended_application_that_succeeded_has_succeeded() -> None:
-    assert judged_end(S.SUCCEEDED) == Verdict(
+def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
+    assert judge_stop(S.SUCCEEDED) == Verdict(
         Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded."
     )
 
 
-def test_an_application_that_never_stopped_was_cancelled() -> None:
-    cancelled = judged(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
+def test_released_application_without_result_is_cancelled() -> None:
+    cancelled = judge_status(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
     sentence = "The application was cancelled: its resources were released before it finished."
     assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 
-def test_an_attempt_that_was_cancelled_is_not_judged_by_the_one_before() -> None:
+def test_cancelled_attempt_ignores_result_of_previous_attempt() -> None:
     first = status_in(S.DRIVER_REQUESTED, S.SUCCEEDED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
-    assert judged(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
+    assert judge_status(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
 
 
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
@@ -105,7 +105,7 @@ FAILURES = [
         APPLICATION,
         reasons.DRIVER_FAILED,
         "the driver pod failed (DeadlineExceeded: too long)",
-        id="the pod says why",
+        id="message of the pod",
     ),
     pytest.param(
         S.FAILED,
@@ -114,15 +114,15 @@ FAILURES = [
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container x was restarted",
-        id="the message says why",
+        id="message of the state",
     ),
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("killed", reason="NodeShutdown", message="the node goes"),
+        driver_pod("killed", reason="NodeShutdown", message="the node shuts down"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "the driver pod was disrupted (NodeShutdown: the node goes); retry",
+        "the driver pod was disrupted (NodeShutdown: the node shuts down); retry",
         id="node shutdown",
     ),
     pytest.param(
@@ -152,7 +152,7 @@ FAILURES = [
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun; "
         "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
-        id="no such command, mute",
+        id="no such command, no message",
     ),
     pytest.param(
         S.FAILED,
@@ -170,7 +170,7 @@ FAILURES = [
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 3",
-        id="the container of Spark comes before the others",
+        id="Spark container takes precedence",
     ),
     pytest.param(
         S.FAILED,
@@ -180,7 +180,7 @@ FAILURES = [
         reasons.OUT_OF_MEMORY,
         "container proxy of the driver ended with exit code 137 (OOMKilled); "
         "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
-        id="a lack of memory comes before all",
+        id="out of memory takes precedence",
     ),
     pytest.param(
         S.FAILED,
@@ -226,7 +226,7 @@ FAILURES = [
         SCHEDULING,
         reasons.SCHEDULING_FAILED,
         "the driver's resources could not be created",
-        id="refused, mute",
+        id="refused, no message",
     ),
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
@@ -291,17 +291,17 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "says"), FAILURES)
-def test_a_failure_is_of_a_kind_and_says_what_to_do(
-    stop: ApplicationState, message: str, driver: dict[str, Any] | None, kind: FailureKind, reason: str, says: str
+@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "words"), FAILURES)
+def test_failure_has_kind_cause_and_advice(
+    stop: ApplicationState, message: str, driver: dict[str, Any] | None, kind: FailureKind, reason: str, words: str
 ) -> None:
-    failed = judged_end(stop, message, driver)
+    failed = judge_stop(stop, message, driver)
     assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
-    assert failed.sentence == f"{stop}: {says}."
+    assert failed.sentence == f"{stop}: {words}."
     assert failed.retry_worthy is (reason != reasons.OUT_OF_MEMORY)
 
 
-MUTE = [
+UNEXPLAINED = [
     pytest.param(
         S.DRIVER_EVICTED, driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
     ),
@@ -311,26 +311,28 @@ MUTE = [
         "could not be scheduled: no reason given; reduce",
         id="unschedulable",
     ),
-    pytest.param(S.FAILED, pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod"),
-    pytest.param(S.FAILED, pod("Failed", message="too long"), "pod failed (too long).", id="pod without reason"),
-    pytest.param(S.FAILED, pod("Failed"), "Failed: the driver failed.", id="nothing"),
+    pytest.param(
+        S.FAILED, pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod with reason"
+    ),
+    pytest.param(S.FAILED, pod("Failed", message="too long"), "pod failed (too long).", id="pod with message"),
+    pytest.param(S.FAILED, pod("Failed"), "Failed: the driver failed.", id="pod without reason and message"),
     pytest.param(S.FAILED, pod("Failed", container(exit_code=3)), "ended with exit code 3.", id="container"),
 ]
 
 
-@pytest.mark.parametrize(("stop", "driver", "says"), MUTE)
-def test_a_failure_that_nobody_explains_is_still_a_sentence(
-    stop: ApplicationState, driver: dict[str, Any], says: str
+@pytest.mark.parametrize(("stop", "driver", "words"), UNEXPLAINED)
+def test_failure_without_message_is_a_complete_sentence(
+    stop: ApplicationState, driver: dict[str, Any], words: str
 ) -> None:
-    assert says in judged_end(stop, "", driver).sentence
+    assert words in judge_stop(stop, "", driver).sentence
 
 
-def test_more_memory_has_to_be_asked_for_before_a_retry() -> None:
-    assert judged_end(S.FAILED, "", driver_pod("killed")).retry_worthy is False
-    assert judged_end(S.FAILED, "", driver_pod("failed")).retry_worthy is True
+def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
+    assert judge_stop(S.FAILED, "", driver_pod("killed")).retry_worthy is False
+    assert judge_stop(S.FAILED, "", driver_pod("failed")).retry_worthy is True
 
 
-def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
+def test_unsupported_spec_is_not_worth_a_retry() -> None:
     scene = Scene(application_document(deploymentMode="ClientMode")).run()
     assert scene.document is not None
     refused = judge_progress(read_progress(scene.document))
@@ -341,8 +343,8 @@ def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
     )
 
 
-def test_what_the_apache_operator_does_not_support_is_told_by_its_words() -> None:
-    refused = judged_end(S.FAILED, "Client mode is not supported yet.")
+def test_unsupported_spec_is_recognized_by_apache_message() -> None:
+    refused = judge_stop(S.FAILED, "Client mode is not supported yet.")
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
         SCHEDULING,
@@ -350,7 +352,7 @@ def test_what_the_apache_operator_does_not_support_is_told_by_its_words() -> Non
     )
 
 
-def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message() -> None:
+def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
     status = move(
         status_in(S.DRIVER_REQUESTED),
         S.FAILED,
@@ -358,43 +360,43 @@ def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message
         "client mode is what the pod was called",
         reason=reasons.DRIVER_LOST,
     )
-    assert judged(move(status, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.DRIVER_LOST
+    assert judge_status(move(status, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.DRIVER_LOST
 
 
 @pytest.mark.parametrize(
     ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
 )
-def test_a_spec_that_no_driver_can_be_built_from_is_not_worth_a_retry(reason: str, retry_worthy: bool) -> None:
+def test_retry_after_refused_driver_depends_on_reason(reason: str, retry_worthy: bool) -> None:
     decision = decide(application(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW)
     assert decision.status is not None
-    refused = judged(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
+    refused = judge_status(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reason, SCHEDULING, retry_worthy)
     assert "spec.x: is wrong" in refused.sentence
 
 
-def test_an_image_that_cannot_be_pulled_is_named() -> None:
+def test_image_that_cannot_be_pulled_is_named() -> None:
     waiting = {**container(waiting="ImagePullBackOff", message="Back-off pulling"), "image": "registry.example/spark:9"}
-    failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
     assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
     assert "spark.kubernetes.container.image" in failed.sentence
 
 
-def test_executors_that_could_not_start_are_quoted() -> None:
-    said = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
+def test_executor_timeout_quotes_obstacle() -> None:
+    message = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
     status = move(
         status_at(S.RUNNING_HEALTHY),
         S.EXECUTORS_START_TIMED_OUT,
         NOW,
-        said,
+        message,
         driver_pod("ready")["status"],
         reason=reasons.EXECUTORS_START_TIMED_OUT,
     )
-    failed = judged(move(status, S.RESOURCE_RELEASED, NOW, ""))
+    failed = judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
     assert (failed.failure_kind, failed.reason) == (INFRASTRUCTURE, reasons.EXECUTORS_START_TIMED_OUT)
     assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; check the executor pods" in failed.sentence
 
 
-def test_a_later_attempt_is_named_in_the_sentence() -> None:
+def test_failure_of_later_attempt_names_attempt() -> None:
     scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
     for _ in range(2):
         scene.set_driver("failed")

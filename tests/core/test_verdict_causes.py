@@ -1,4 +1,4 @@
-"""What each cause of a failure is called, and what whoever waits is told to do about it."""
+"""The causes of failures and the advice for each of them."""
 
 from typing import Any
 
@@ -11,69 +11,70 @@ from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind
 from tests.builders import NOW, container, driver_pod, held_up_executor, pod, seconds
 from tests.core.harness import build_application_in_state, decide_once
-from tests.core.test_verdict import judged, judged_end
+from tests.core.test_verdict import judge_status, judge_stop
 
 S = ApplicationState
 SPARKS_MEMORY = "raise spark.driver.memory or spark.driver.memoryOverhead"
 
 
-def out_of_memory(name: str = "spark-kubernetes-driver") -> dict[str, Any]:
+def build_oom_container(name: str = "spark-kubernetes-driver") -> dict[str, Any]:
     return container(name, exit_code=137, reason="OOMKilled")
 
 
-def restarted(last: dict[str, Any], name: str = "spark-kubernetes-driver") -> dict[str, Any]:
-    """A container that runs again after `last`."""
+def build_restarted_container(last: dict[str, Any], name: str = "spark-kubernetes-driver") -> dict[str, Any]:
+    """Build a running container that was restarted after the termination of `last`."""
     return {**container(name, restarts=1), "lastState": last["state"]}
 
 
 @pytest.mark.parametrize(
     ("seen", "advice"),
     [
-        pytest.param(pod("Failed", out_of_memory()), SPARKS_MEMORY, id="Spark's"),
-        pytest.param(pod("Failed", out_of_memory("main")), SPARKS_MEMORY, id="the only one"),
+        pytest.param(pod("Failed", build_oom_container()), SPARKS_MEMORY, id="Spark container"),
+        pytest.param(pod("Failed", build_oom_container("main")), SPARKS_MEMORY, id="only container"),
         pytest.param(
-            pod("Failed", container(), out_of_memory("proxy")),
+            pod("Failed", container(), build_oom_container("proxy")),
             "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
-            id="a sidecar",
+            id="sidecar",
         ),
         pytest.param(
-            pod("Failed", container("a"), out_of_memory("b")),
+            pod("Failed", container("a"), build_oom_container("b")),
             f"{SPARKS_MEMORY} if it runs Spark, else the memory limit of b in spec.driverSpec.podTemplateSpec",
-            id="one of two of which none has Spark's name",
+            id="one of two unknown containers",
         ),
         pytest.param(
-            pod("Failed", container("main"), init=[out_of_memory("prepare")]),
+            pod("Failed", container("main"), init=[build_oom_container("prepare")]),
             "raise the memory limit of prepare in spec.driverSpec.podTemplateSpec",
-            id="an init container",
+            id="init container",
         ),
     ],
 )
-def test_a_lack_of_memory_says_whose_setting_to_raise(seen: dict[str, Any], advice: str) -> None:
-    failed = judged_end(S.FAILED, "", seen)
+def test_out_of_memory_failure_names_setting_of_container(seen: dict[str, Any], advice: str) -> None:
+    failed = judge_stop(S.FAILED, "", seen)
     assert failed.sentence.endswith(f"(OOMKilled); {advice}.")
     assert (failed.reason, failed.retry_worthy) == (reasons.OUT_OF_MEMORY, False)
 
 
-def test_a_container_that_was_restarted_is_judged_by_how_it_ended_before() -> None:
-    seen = pod("Running", restarted(out_of_memory()))
-    failed = judged_end(S.FAILED, "Container x was restarted.", seen)
+def test_restarted_container_is_judged_by_last_termination() -> None:
+    seen = pod("Running", build_restarted_container(build_oom_container()))
+    failed = judge_stop(S.FAILED, "Container x was restarted.", seen)
     assert failed.reason == reasons.OUT_OF_MEMORY
     assert failed.sentence.endswith(f"ended with exit code 137 (OOMKilled); {SPARKS_MEMORY}.")
 
 
-def test_how_a_container_ended_now_comes_before_how_it_ended_before() -> None:
-    seen = pod("Failed", {**restarted(out_of_memory()), "state": container(exit_code=3)["state"]})
-    assert "exit code 3" in judged_end(S.FAILED, "", seen).sentence
+def test_current_termination_takes_precedence_over_last() -> None:
+    seen = pod("Failed", {**build_restarted_container(build_oom_container()), "state": container(exit_code=3)["state"]})
+    assert "exit code 3" in judge_stop(S.FAILED, "", seen).sentence
 
 
-def test_a_container_that_was_restarted_after_a_good_end_says_no_more_than_that() -> None:
-    seen = pod("Running", restarted(container(exit_code=0)))
-    assert judged_end(S.FAILED, "Container x was restarted.", seen).sentence == "Failed: container x was restarted."
+def test_container_restarted_after_success_is_reported_as_restarted() -> None:
+    seen = pod("Running", build_restarted_container(container(exit_code=0)))
+    assert judge_stop(S.FAILED, "Container x was restarted.", seen).sentence == "Failed: container x was restarted."
 
 
-def test_the_state_says_how_a_restarted_container_had_ended() -> None:
+def test_state_message_contains_last_termination_of_restarted_container() -> None:
     decision = decide_once(
-        build_application_in_state(S.RUNNING_HEALTHY), Present(pod("Running", restarted(out_of_memory())))
+        build_application_in_state(S.RUNNING_HEALTHY),
+        Present(pod("Running", build_restarted_container(build_oom_container()))),
     )
     assert decision.message == (
         "Container spark-kubernetes-driver of the driver was restarted after it had ended with exit code 137 "
@@ -81,7 +82,7 @@ def test_the_state_says_how_a_restarted_container_had_ended() -> None:
     )
 
 
-def disrupted(reason: str, message: str = "") -> dict[str, Any]:
+def build_disrupted_pod(reason: str, message: str = "") -> dict[str, Any]:
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
     return driver_pod("failed", conditions=[condition])
 
@@ -97,9 +98,9 @@ def disrupted(reason: str, message: str = "") -> dict[str, Any]:
         ("SomethingNew", "retry"),
     ],
 )
-def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, advice: str) -> None:
-    failed = judged_end(S.FAILED, "", disrupted(reason, "in their words"))
-    assert failed.sentence.startswith(f"Failed: the driver pod was disrupted ({reason}: in their words); {advice}")
+def test_disrupted_driver_has_reason_and_advice(reason: str, advice: str) -> None:
+    failed = judge_stop(S.FAILED, "", build_disrupted_pod(reason, "message"))
+    assert failed.sentence.startswith(f"Failed: the driver pod was disrupted ({reason}: message); {advice}")
     assert (failed.failure_kind, failed.reason, failed.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
@@ -111,29 +112,29 @@ def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, a
     ("seen", "begins"),
     [
         pytest.param(
-            disrupted("PreemptionByScheduler", "preempting."),
+            build_disrupted_pod("PreemptionByScheduler", "preempting."),
             "The driver pod was disrupted while it ran: PreemptionByScheduler: preempting. Container",
-            id="by the control plane",
+            id="disrupted by control plane",
         ),
         pytest.param(
             driver_pod("failed", reason="Terminated", message="imminent node shutdown"),
             "The driver pod was disrupted while it ran. Container",
-            id="by its node",
+            id="terminated by node",
         ),
         pytest.param(
-            driver_pod("failed", deletion=NOW), "The driver pod was deleted while it ran. Container", id="by somebody"
+            driver_pod("failed", deletion=NOW), "The driver pod was deleted while it ran. Container", id="deleted"
         ),
     ],
 )
-def test_the_state_of_a_driver_that_was_taken_away_says_so(seen: dict[str, Any], begins: str) -> None:
+def test_state_message_of_interrupted_driver_names_interruption(seen: dict[str, Any], begins: str) -> None:
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(seen))
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message.startswith(begins)
 
 
-def test_a_driver_that_its_node_refused_waits_for_room() -> None:
+def test_driver_rejected_by_node_is_unschedulable() -> None:
     seen = pod("Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu")
-    failed = judged_end(S.FAILED, "", seen)
+    failed = judge_stop(S.FAILED, "", seen)
     assert (failed.failure_kind, failed.reason) == (FailureKind.SCHEDULING, reasons.UNSCHEDULABLE)
     assert failed.retry_worthy
     assert failed.sentence == (
@@ -142,14 +143,14 @@ def test_a_driver_that_its_node_refused_waits_for_room() -> None:
     )
 
 
-def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes() -> None:
+def test_driver_with_scheduling_gates_advises_to_remove_gates() -> None:
     gated = {
         "type": "PodScheduled",
         "status": "False",
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
     }
-    failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[gated]))
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[gated]))
     assert failed.sentence.endswith(
         "Scheduling is blocked due to non-empty scheduling gates; "
         "the controller that set the scheduling gates, such as a queue, must remove them."
@@ -164,13 +165,13 @@ def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes() -> None:
         "driverGrpcRouteList[1].grpcRouteSpec.parentRefs is required.",
     ],
 )
-def test_what_the_apache_operator_refuses_is_told_by_its_words(message: str) -> None:
-    refused = judged_end(S.FAILED, message)
+def test_spec_refused_by_apache_operator_is_recognized_by_message(message: str) -> None:
+    refused = judge_stop(S.FAILED, message)
     assert (refused.reason, refused.retry_worthy) == (reasons.SPEC_UNSUPPORTED, False)
     assert refused.sentence == f"Failed: {message}"
 
 
-def test_executors_that_no_node_takes_are_told_in_the_schedulers_words() -> None:
+def test_executor_timeout_quotes_scheduler_message() -> None:
     full = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
     waiting = [pod("Pending", name="exec-1", conditions=[full]), pod("Pending", name="exec-2")]
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
@@ -179,20 +180,20 @@ def test_executors_that_no_node_takes_are_told_in_the_schedulers_words() -> None
     assert decision.message.endswith(
         ": executor pod exec-1 waits for a node: 0/3 nodes are available: 3 Insufficient cpu."
     )
-    failed = judged(move(decision.status, S.RESOURCE_RELEASED, NOW + seconds(301), ""))
+    failed = judge_status(move(decision.status, S.RESOURCE_RELEASED, NOW + seconds(301), ""))
     assert "0/3 nodes are available: 3 Insufficient cpu" in failed.sentence
 
 
-def test_the_oldest_of_several_executors_that_cannot_start_is_told() -> None:
+def test_executor_timeout_names_oldest_blocked_executor() -> None:
     stuck = tuple(held_up_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
     decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=stuck)
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in decision.message
 
 
-def test_a_driver_that_no_node_takes_needs_other_nodes_or_less() -> None:
+def test_unschedulable_driver_advises_smaller_requests_or_more_nodes() -> None:
     full = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
-    failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
     assert failed.sentence.endswith(
         "0/3 nodes are available; reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit."
     )
@@ -204,9 +205,9 @@ def test_a_driver_that_no_node_takes_needs_other_nodes_or_less() -> None:
         {"type": "PodScheduled", "status": "True", "message": "it has one"},
         {"type": "PodScheduled", "status": "False"},
     ],
-    ids=["scheduled", "mute"],
+    ids=["scheduled", "no message"],
 )
-def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(condition: dict[str, str]) -> None:
+def test_executor_timeout_without_known_obstacle_names_only_the_limit(condition: dict[str, str]) -> None:
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
     waiting = (pod("Pending", name="exec-1", conditions=[condition]),)
     decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=waiting)
@@ -236,8 +237,8 @@ Exception in thread "main" """
         ),
     ],
 )
-def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace: str, sentence: str) -> None:
-    refused = judged_end(S.SCHEDULING_FAILURE, SPARK_SUBMIT + trace)
+def test_spark_submit_failure_contains_only_error_and_cause(trace: str, sentence: str) -> None:
+    refused = judge_stop(S.SCHEDULING_FAILURE, SPARK_SUBMIT + trace)
     assert refused.sentence == f"SchedulingFailure: failed to submit spark application: {sentence}."
 
 
@@ -260,10 +261,10 @@ def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace: str, sente
             "\t... 14 more\n",
             "org.apache.spark.SparkException: Could not load pod from template file: "
             "java.io.FileNotFoundException: /template.yaml",
-            id="a cause of a cause",
+            id="nested causes",
         ),
     ],
 )
-def test_of_a_stack_trace_only_what_happened_is_told(trace: str, sentence: str) -> None:
-    refused = judged_end(S.SCHEDULING_FAILURE, f"Failed to request driver from scheduler backend. StackTrace: {trace}")
+def test_stack_trace_is_reduced_to_error_and_innermost_cause(trace: str, sentence: str) -> None:
+    refused = judge_stop(S.SCHEDULING_FAILURE, f"Failed to request driver from scheduler backend. StackTrace: {trace}")
     assert refused.sentence == f"SchedulingFailure: Failed to request driver from scheduler backend: {sentence}."

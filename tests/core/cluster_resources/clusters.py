@@ -42,7 +42,7 @@ def build_cluster_document(
 
 
 def build_model(**modifiers: Any) -> SparkCluster:
-    """Build the model of such a document."""
+    """Build the model of a SparkCluster from the same arguments."""
     return parse_cluster(build_cluster_document(**modifiers))
 
 

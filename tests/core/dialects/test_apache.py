@@ -26,63 +26,65 @@ PHASES = {
 }
 
 
-def document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any]:
+def build_document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any]:
     return application_document(status=status.to_document(), **modifiers)
 
 
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 def test_every_state_has_a_phase(state: ApplicationState) -> None:
     expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
-    assert read_progress(document(status_at(state))).phase is expected
+    assert read_progress(build_document(status_at(state))).phase is expected
 
 
-def test_an_application_without_status_is_submitted() -> None:
+def test_application_without_status_is_submitted() -> None:
     seen = read_progress(application_document())
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
     assert seen.application_id is None
 
 
-def test_progress_shows_what_the_status_says() -> None:
+def test_progress_contains_state_history_and_driver_of_status() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
-    seen = read_progress(document(status))
+    seen = read_progress(build_document(status))
     assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
     assert [entry.state for entry in seen.history] == ["Submitted", "DriverRequested", "Failed"]
     assert seen.driver_status == {"phase": "Failed"}
     assert seen.application_id == "pi-0"
 
 
-def test_the_driver_status_stays_when_resources_are_released() -> None:
+def test_driver_status_is_kept_after_release() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
-    assert read_progress(document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {"phase": "Failed"}
+    assert read_progress(build_document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {
+        "phase": "Failed"
+    }
 
 
-def test_an_attempt_does_not_show_the_driver_of_the_one_before() -> None:
+def test_new_attempt_omits_driver_status_of_previous_attempt() -> None:
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
-    seen = read_progress(document(second))
+    seen = read_progress(build_document(second))
     assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
 
 
 @pytest.mark.parametrize(("digits", "counts"), [(18, True), (19, False)])
-def test_a_key_of_the_history_that_is_no_sensible_number_is_left_out(digits: int, counts: bool) -> None:
+def test_history_key_with_too_many_digits_is_dropped(digits: int, counts: bool) -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     shown = read_progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
     assert bool(shown.history) is counts
 
 
-def test_a_driver_status_that_is_no_object_is_left_out() -> None:
-    record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "gone"}
+def test_driver_status_that_is_not_an_object_is_dropped() -> None:
+    record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "Failed"}
     assert read_progress({"status": {"currentState": record}}).driver_status is None
 
 
-def test_a_long_name_leads_to_the_id_that_its_namespace_makes_unique() -> None:
+def test_long_name_results_in_hashed_application_id() -> None:
     name = "a-very-long-application-name-that-exceeds-the-limit-x1"
     document = {"metadata": {"name": name, "namespace": "ns1"}, "status": {"currentState": {}}}
     assert read_progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
 
 
-def test_a_fixed_application_id_is_shown() -> None:
-    assert read_progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+def test_configured_application_id_is_read() -> None:
+    assert read_progress(build_document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
 
 
 @pytest.mark.parametrize(
@@ -97,12 +99,12 @@ def test_a_fixed_application_id_is_shown() -> None:
         (S.RUNNING_HEALTHY, "Always", False),
     ],
 )
-def test_a_restart_is_pending_where_one_may_follow(state: ApplicationState, policy: str | None, pending: bool) -> None:
+def test_restart_is_pending_if_policy_allows_it(state: ApplicationState, policy: str | None, pending: bool) -> None:
     restart = {"restartPolicy": policy} if policy else None
-    assert read_progress(document(status_at(state), restart=restart)).restart_pending is pending
+    assert read_progress(build_document(status_at(state), restart=restart)).restart_pending is pending
 
 
-def test_history_is_in_the_order_of_its_numbers() -> None:
+def test_history_is_sorted_by_number() -> None:
     history = {
         str(number): {"currentStateSummary": f"State{number}", "lastTransitionTime": "2026-01-01T00:00:00.1Z"}
         for number in (10, 9, 2)
@@ -123,12 +125,12 @@ def test_history_is_in_the_order_of_its_numbers() -> None:
     ],
     ids=repr,
 )
-def test_a_status_that_is_not_understood_is_waiting(status: dict[str, Any] | list[Any] | None) -> None:
+def test_unknown_status_is_waiting(status: dict[str, Any] | list[Any] | None) -> None:
     seen = read_progress({"metadata": {}, "status": status})
     assert (seen.phase, seen.since, seen.attempt) == (Phase.WAITING, None, 0)
 
 
-def test_a_time_without_an_offset_is_utc() -> None:
+def test_time_without_offset_is_utc() -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
     assert read_progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -143,7 +145,7 @@ def test_a_time_without_an_offset_is_utc() -> None:
         ({"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": 3}, 3),
     ],
 )
-def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) -> None:
+def test_number_of_wanted_executors_depends_on_spec(conf: dict[str, Any], wanted: int) -> None:
     assert count_wanted_executors({"spec": {"sparkConf": conf}}) == wanted
 
 
@@ -159,7 +161,7 @@ def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) 
     ],
 )
 def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, str], name: str | None) -> None:
-    application = document(status_at(S.RUNNING_HEALTHY), conf=conf)
+    application = build_document(status_at(S.RUNNING_HEALTHY), conf=conf)
     assert read_progress(application).driver_name == name
     if name:
         parsed = parse_application(application)
@@ -174,4 +176,4 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     ],
 )
 def test_property_that_is_null_is_not_set(conf: dict[str, str | None], name: str) -> None:
-    assert read_progress(document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name
+    assert read_progress(build_document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name

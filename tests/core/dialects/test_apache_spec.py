@@ -1,4 +1,4 @@
-"""The spec of a SparkApplication of spark.apache.org; more of it is tested with its composition."""
+"""The spec of a SparkApplication of `spark.apache.org`. The tests in `tests/core/compose` cover the other fields."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_time_to_live_is_changed_by_a_patch() -> None:
         (None, ""),
     ],
 )  # fmt: skip
-def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec: dict[str, Any] | None, url: str) -> None:
+def test_ui_url_is_read_from_routes_and_ingresses_of_any_shape(spec: dict[str, Any] | None, url: str) -> None:
     assert APACHE.read_ui_url({"spec": spec}) == url
 
 
@@ -91,7 +91,7 @@ def test_container_that_runs_spark_gets_the_files(
     assert ["volumeMounts" in one for one in found] == mounted
 
 
-def test_part_of_another_type_is_reported() -> None:
+def test_field_of_wrong_type_is_reported_with_path() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.driverSpec\.podTemplateSpec: must be an object"):
         mount({"driverSpec": {"podTemplateSpec": []}})
 

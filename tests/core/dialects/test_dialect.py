@@ -1,4 +1,4 @@
-"""Which versions of SparkApplications are known."""
+"""The supported API versions of SparkApplications."""
 
 import pytest
 

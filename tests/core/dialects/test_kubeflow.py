@@ -1,4 +1,4 @@
-"""Kubeflow's SparkApplication, state by state, as its operator (v2.5) writes it."""
+"""The status of Kubeflow's SparkApplication in each state, as Kubeflow's operator 2.5 writes it."""
 
 import re
 from datetime import UTC, datetime
@@ -25,15 +25,17 @@ SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
 EXIT_3 = "driver container failed with ExitCode: 3, Reason: Error"
 
 
-def document(state: str = "", message: str = "", spec: dict[str, Any] | None = None, **status: int) -> dict[str, Any]:
-    told = {"state": state} | ({"errorMessage": message} if message else {})
+def build_document(
+    state: str = "", message: str = "", spec: dict[str, Any] | None = None, **status: int
+) -> dict[str, Any]:
+    application_state = {"state": state} | ({"errorMessage": message} if message else {})
     return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
         "metadata": {"name": "pi", "namespace": "jobs"},
         "spec": spec or {},
         "status": {
-            "applicationState": told,
+            "applicationState": application_state,
             "lastSubmissionAttemptTime": SUBMITTED_AT,
             "terminationTime": ENDED_AT,
             "executionAttempts": 1,
@@ -44,7 +46,7 @@ def document(state: str = "", message: str = "", spec: dict[str, Any] | None = N
     }
 
 
-def restarting(kind: str, **policy: int) -> dict[str, Any]:
+def build_restart_policy(kind: str, **policy: int) -> dict[str, Any]:
     return {"restartPolicy": {"type": kind, **policy}}
 
 
@@ -69,17 +71,17 @@ def restarting(kind: str, **policy: int) -> dict[str, Any]:
     ],
 )
 def test_every_state_has_a_phase(state: str, phase: Phase) -> None:
-    seen = read_progress(document(state))
+    seen = read_progress(build_document(state))
     assert (seen.state, seen.phase) == (state or "NEW", phase)
 
 
-def test_every_state_word_is_known_to_the_dialect() -> None:
+def test_dialect_contains_every_kubeflow_state() -> None:
     assert {*KUBEFLOW.states, "NEW"} == set(KubeflowState)
     assert KUBEFLOW.success in KUBEFLOW.states
 
 
 @pytest.mark.parametrize("status", [None, {}, [], {"applicationState": "RUNNING"}, {"executionAttempts": True}])
-def test_what_is_not_understood_is_as_good_as_new(status: dict[str, Any] | list[Any] | None) -> None:
+def test_unknown_status_has_state_new(status: dict[str, Any] | list[Any] | None) -> None:
     seen = read_progress({"status": status})
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("NEW", Phase.WAITING, 0, ())
 
@@ -94,57 +96,57 @@ def test_what_is_not_understood_is_as_good_as_new(status: dict[str, Any] | list[
         (None, APACHE),
     ],
 )
-def test_the_api_version_decides_the_dialect(api_version: str | None, dialect: Dialect) -> None:
+def test_dialect_depends_on_api_version(api_version: str | None, dialect: Dialect) -> None:
     assert dialect_of(api_version) is dialect
 
 
-def test_a_resource_is_read_in_its_own_dialect() -> None:
-    assert progress_of_any(document("RUNNING")).state == "RUNNING"
+def test_progress_is_read_by_dialect_of_resource() -> None:
+    assert progress_of_any(build_document("RUNNING")).state == "RUNNING"
     assert progress_of_any({"apiVersion": "spark.apache.org/v1"}).state == "Submitted"
 
 
-def test_times_are_those_of_submission_and_end() -> None:
-    assert read_progress(document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
-    assert read_progress(document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
-    assert read_progress(document("RUNNING")).since is None
+def test_times_are_read_from_submission_and_termination() -> None:
+    assert read_progress(build_document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_progress(build_document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+    assert read_progress(build_document("RUNNING")).since is None
 
 
 @pytest.mark.parametrize("end", [None, "2025-12-31T23:00:00Z"], ids=["no driver", "driver of an earlier attempt"])
-def test_time_of_failed_submission_is_that_of_its_last_attempt(end: str | None) -> None:
-    failed = document("FAILED", "failed to run spark-submit: exit status 1")
+def test_failed_submission_has_time_of_last_attempt(end: str | None) -> None:
+    failed = build_document("FAILED", "failed to run spark-submit: exit status 1")
     failed["status"]["terminationTime"] = end
     assert read_progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_an_attempt_is_one_execution() -> None:
-    assert read_progress(document("SUBMITTED", executionAttempts=0)).attempt == 0
-    assert read_progress(document("SUBMITTED", executionAttempts=3)).attempt == 2
-    assert read_progress(document("RUNNING")).application_id == "spark-abc"
+def test_attempt_is_counted_from_executions() -> None:
+    assert read_progress(build_document("SUBMITTED", executionAttempts=0)).attempt == 0
+    assert read_progress(build_document("SUBMITTED", executionAttempts=3)).attempt == 2
+    assert read_progress(build_document("RUNNING")).application_id == "spark-abc"
 
 
 @pytest.mark.parametrize("state", ["PENDING_RERUN", "INVALIDATING", "SUSPENDING", "SUSPENDED", "RESUMING"])
-def test_between_attempts_another_one_follows(state: str) -> None:
-    assert read_progress(document(state)).restart_pending
+def test_restart_is_pending_between_attempts(state: str) -> None:
+    assert read_progress(build_document(state)).restart_pending
 
 
 @pytest.mark.parametrize(
     ("state", "spec", "executions", "pending"),
     [
         ("FAILING", {}, 1, False),
-        ("FAILING", restarting("Never"), 1, False),
-        ("FAILING", restarting("OnFailure"), 1, False),  # no budget is none
-        ("FAILING", restarting("OnFailure", onFailureRetries=1), 1, True),
-        ("FAILING", restarting("OnFailure", onFailureRetries=1), 2, False),
-        ("FAILING", restarting("Always"), 9, True),
-        ("SUCCEEDING", restarting("Always"), 1, True),
-        ("SUCCEEDING", restarting("OnFailure", onFailureRetries=9), 1, False),
-        ("RUNNING", restarting("Always"), 1, False),
+        ("FAILING", build_restart_policy("Never"), 1, False),
+        ("FAILING", build_restart_policy("OnFailure"), 1, False),  # onFailureRetries defaults to 0
+        ("FAILING", build_restart_policy("OnFailure", onFailureRetries=1), 1, True),
+        ("FAILING", build_restart_policy("OnFailure", onFailureRetries=1), 2, False),
+        ("FAILING", build_restart_policy("Always"), 9, True),
+        ("SUCCEEDING", build_restart_policy("Always"), 1, True),
+        ("SUCCEEDING", build_restart_policy("OnFailure", onFailureRetries=9), 1, False),
+        ("RUNNING", build_restart_policy("Always"), 1, False),
     ],
 )
-def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(
+def test_restart_after_stop_depends_on_policy_and_remaining_retries(
     state: str, spec: dict[str, Any], executions: int, pending: bool
 ) -> None:
-    assert read_progress(document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
+    assert read_progress(build_document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
 
 
 @pytest.mark.parametrize(
@@ -156,19 +158,19 @@ def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(
         ("FAILED", ApplicationState.FAILED),
     ],
 )
-def test_a_stop_means_what_it_means_elsewhere(state: str, meaning: ApplicationState) -> None:
-    stop = find_last_stop(read_progress(document(state)).history)
+def test_stop_has_meaning_of_apache_state(state: str, meaning: ApplicationState) -> None:
+    stop = find_last_stop(read_progress(build_document(state)).history)
     assert stop is not None
     assert (stop.state, stop.meaning) == (state, meaning)
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDING", "FAILING", "PENDING_RERUN", "SUBMISSION_FAILED", "UNKNOWN", ""])
-def test_nothing_is_judged_before_the_end(state: str) -> None:
-    assert judge_progress(read_progress(document(state, EXIT_3))).outcome is Outcome.WAITING
+def test_outcome_is_waiting_until_application_ends(state: str) -> None:
+    assert judge_progress(read_progress(build_document(state, EXIT_3))).outcome is Outcome.WAITING
 
 
-def test_a_completed_application_has_succeeded() -> None:
-    assert judge_progress(read_progress(document("COMPLETED"))).outcome is Outcome.SUCCEEDED
+def test_completed_application_has_outcome_succeeded() -> None:
+    assert judge_progress(read_progress(build_document("COMPLETED"))).outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -194,14 +196,14 @@ def test_a_completed_application_has_succeeded() -> None:
         ("", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "its result is unknown"),
     ],
 )
-def test_a_failure_is_told_from_its_message(
+def test_failure_kind_and_reason_are_read_from_message(
     message: str, kind: FailureKind, reason: str, retry_worthy: bool, words: str
 ) -> None:
-    judged = judge_progress(read_progress(document("FAILED", message)))
-    assert (judged.outcome, judged.failure_kind, judged.reason) == (Outcome.FAILED, kind, reason)
-    assert judged.retry_worthy is retry_worthy
-    assert judged.sentence.startswith("FAILED: ")
-    assert words in judged.sentence
+    verdict = judge_progress(read_progress(build_document("FAILED", message)))
+    assert (verdict.outcome, verdict.failure_kind, verdict.reason) == (Outcome.FAILED, kind, reason)
+    assert verdict.retry_worthy is retry_worthy
+    assert verdict.sentence.startswith("FAILED: ")
+    assert words in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -230,19 +232,19 @@ def test_a_failure_is_told_from_its_message(
         ),
     ],
 )
-def test_the_driver_pod_that_is_kept_says_more(
+def test_status_of_kept_driver_pod_explains_failure(
     message: str, driver: dict[str, Any], kind: FailureKind, words: str
 ) -> None:
-    judged = judge_progress(with_driver_status(read_progress(document("FAILED", message)), driver))
-    assert judged.failure_kind is kind
-    assert re.search(words, judged.sentence)
+    verdict = judge_progress(with_driver_status(read_progress(build_document("FAILED", message)), driver))
+    assert verdict.failure_kind is kind
+    assert re.search(words, verdict.sentence)
 
 
 @pytest.mark.parametrize(
     ("state", "message"), [("COMPLETED", ""), ("RUNNING", ""), ("FAILED", "failed to submit spark application: no")]
 )
-def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state: str, message: str) -> None:
-    seen = read_progress(document(state, message))
+def test_driver_status_is_ignored_if_driver_did_not_fail(state: str, message: str) -> None:
+    seen = read_progress(build_document(state, message))
     assert with_driver_status(seen, {"phase": "Failed", "reason": "Evicted"}) is seen
 
 
@@ -256,7 +258,7 @@ def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state: str, messag
         ({"dynamicAllocation": {"enabled": False, "minExecutors": 2}}, 1),
     ],
 )
-def test_the_number_of_executors_to_wait_for(spec: dict[str, Any], wanted: int) -> None:
+def test_number_of_wanted_executors_depends_on_spec(spec: dict[str, Any], wanted: int) -> None:
     assert count_wanted_executors({"spec": spec}) == wanted
 
 
@@ -268,7 +270,7 @@ def test_the_number_of_executors_to_wait_for(spec: dict[str, Any], wanted: int) 
         ({"sparkConf": {"spark.kubernetes.driver.pod.name": "other"}}, "other"),
     ],
 )
-def test_the_driver_pod_has_the_same_name_in_every_attempt(spec: dict[str, Any], name: str) -> None:
+def test_driver_pod_name_is_the_same_in_every_attempt(spec: dict[str, Any], name: str) -> None:
     assert read_driver_pod_name({"metadata": {"name": "pi"}, "spec": spec}, None) == name
 
 
@@ -280,7 +282,7 @@ VALID = {
 }
 
 
-def test_a_complete_document_has_no_problems() -> None:
+def test_complete_document_has_no_problems() -> None:
     assert find_problems(VALID) == []
 
 
@@ -303,10 +305,10 @@ def test_a_complete_document_has_no_problems() -> None:
         ),
     ],
 )
-def test_what_kubeflows_definition_refuses_is_named(change: dict[str, Any], found: list[str]) -> None:
-    told = [str(problem) for problem in find_problems({**VALID, **change})]
-    assert len(told) == len(found)
-    assert all(said.startswith(expected) for said, expected in zip(told, found, strict=True))
+def test_invalid_field_is_reported_with_path(change: dict[str, Any], found: list[str]) -> None:
+    problems = [str(problem) for problem in find_problems({**VALID, **change})]
+    assert len(problems) == len(found)
+    assert all(problem.startswith(expected) for problem, expected in zip(problems, found, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -316,11 +318,11 @@ def test_what_kubeflows_definition_refuses_is_named(change: dict[str, Any], foun
         "failed to submit spark application: DRIVER_POD_ALREADY_EXISTS: pod already exists",
     ],
 )
-def test_driver_that_exists_already_decides_how_the_application_ends(message: str) -> None:
-    seen = read_progress(document("FAILED", message))
+def test_failed_submission_is_running_if_driver_exists_already(message: str) -> None:
+    seen = read_progress(build_document("FAILED", message))
     assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
     assert judge_progress(seen).outcome is Outcome.WAITING
 
 
-def test_driver_pod_of_an_application_without_a_name_is_unknown() -> None:
+def test_application_without_name_has_no_driver_pod_name() -> None:
     assert read_driver_pod_name({"spec": {}}, None) is None

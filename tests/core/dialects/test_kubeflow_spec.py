@@ -1,4 +1,4 @@
-"""The spec of Kubeflow's SparkApplication, written and read."""
+"""Fields of the spec of Kubeflow's SparkApplication."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def with_spec(**changes: Any) -> dict[str, Any]:
+def build_document(**changes: Any) -> dict[str, Any]:
     return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
 
 
@@ -41,8 +41,8 @@ PARAMETERS: dict[str, Any] = {
 }
 
 
-def test_parameters_go_into_kubeflows_fields() -> None:
-    spec = apply_parameters(with_spec(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
+def test_parameters_are_written_to_kubeflow_fields() -> None:
+    spec = apply_parameters(build_document(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
     assert spec == {
         **DOCUMENT["spec"],
         "image": "registry/spark:4.1.0",
@@ -75,23 +75,23 @@ def test_parameters_go_into_kubeflows_fields() -> None:
         ({"jars": "local:///b.jar"}, {"deps": {"jars": ["local:///b.jar"]}}),
     ],
 )
-def test_what_to_run_goes_into_kubeflows_fields(parameters: dict[str, Any], program: dict[str, Any]) -> None:
+def test_program_is_written_to_kubeflow_fields(parameters: dict[str, Any], program: dict[str, Any]) -> None:
     assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
 
 
-def test_no_executor_instances_are_refused_for_kubeflow() -> None:
+def test_zero_executor_instances_are_refused_for_kubeflow() -> None:
     with pytest.raises(InvalidResource, match="executor_instances: must be at least 1 for Kubeflow's operator"):
         apply_parameters(DOCUMENT, Parameters(executor_instances=0))
 
 
-def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it() -> None:
+def test_missing_spark_version_is_read_from_image_tag() -> None:
     bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
     assert apply_parameters(bare, Parameters(image="spark:4.1.0"))["spec"]["sparkVersion"] == "4.1.0"
 
 
-def test_a_part_that_is_no_object_is_named() -> None:
+def test_field_that_is_not_an_object_is_reported_with_path() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.driver: must be an object"):
-        apply_parameters(with_spec(driver="big"), Parameters(driver_cores=1))
+        apply_parameters(build_document(driver="big"), Parameters(driver_cores=1))
 
 
 def test_cluster_is_refused_for_kubeflow() -> None:
@@ -99,7 +99,7 @@ def test_cluster_is_refused_for_kubeflow() -> None:
         apply_parameters(DOCUMENT, Parameters(cluster="shared"))
 
 
-def test_numbers_may_be_templates_while_the_dag_is_parsed() -> None:
+def test_number_can_be_a_template() -> None:
     made = apply_parameters(DOCUMENT, Parameters(executor_instances="{{ params.n }}"))
     assert made["spec"]["executor"] == {"instances": "{{ params.n }}"}
 
@@ -107,8 +107,8 @@ def test_numbers_may_be_templates_while_the_dag_is_parsed() -> None:
 POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
 
 
-def test_retries_of_a_task_replace_the_restart_policy() -> None:
-    found = build_retries(with_spec(restartPolicy=POLICY))
+def test_airflow_retries_are_built_from_restart_policy() -> None:
+    found = build_retries(build_document(restartPolicy=POLICY))
     assert found
     assert (found.number, found.delay.total_seconds(), found.application_failures) == (3, 7, True)
 
@@ -123,27 +123,27 @@ def test_retries_of_a_task_replace_the_restart_policy() -> None:
         ("OnFailure", "application", None),
     ],
 )
-def test_backoff_is_that_of_the_failure(policy: dict[str, Any] | str, kind: str, seconds: int | None) -> None:
-    delay = get_backoff(with_spec(restartPolicy=policy), kind)
+def test_backoff_depends_on_failure_kind(policy: dict[str, Any] | str, kind: str, seconds: int | None) -> None:
+    delay = get_backoff(build_document(restartPolicy=policy), kind)
     assert (delay.total_seconds() if delay else None) == seconds
 
 
-def test_restarts_are_disabled_where_there_are_any() -> None:
-    assert KUBEFLOW.disable_restarts(with_spec(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
+def test_restarts_are_disabled_only_if_configured() -> None:
+    assert KUBEFLOW.disable_restarts(build_document(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
     assert KUBEFLOW.disable_restarts(DOCUMENT) is DOCUMENT
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(5, 5.0), (-1, 0.0), (True, None), (None, None)])
 def test_time_to_live_is_read_in_seconds(seconds: int | None, expected: float | None) -> None:
-    assert KUBEFLOW.read_ttl(with_spec(timeToLiveSeconds=seconds)) == expected
+    assert KUBEFLOW.read_ttl(build_document(timeToLiveSeconds=seconds)) == expected
 
 
-def test_driver_is_kept_without_any_field() -> None:
+def test_keeping_the_driver_changes_no_field() -> None:
     assert KUBEFLOW.keep_driver(DOCUMENT, 600) is DOCUMENT
 
 
-def test_memory_is_read_from_its_fields_and_else_from_the_properties() -> None:
-    document = with_spec(
+def test_memory_fields_take_precedence_over_properties() -> None:
+    document = build_document(
         driver={"memory": "2g", "memoryOverhead": "1g"},
         sparkConf={"spark.driver.memory": "9g", "spark.executor.memory": "4g", "spark.executor.memoryOverhead": 3},
     )
@@ -154,7 +154,7 @@ def test_memory_is_read_from_its_fields_and_else_from_the_properties() -> None:
     }
 
 
-def test_memory_is_written_to_its_fields() -> None:
+def test_memory_is_written_to_kubeflow_fields() -> None:
     made = KUBEFLOW.write_memory(DOCUMENT, {"spark.driver.memory": "3g", "spark.executor.memoryOverhead": "1g"})
     assert made["spec"]["driver"] == {"cores": 1, "memory": "3g"}
     assert made["spec"]["executor"] == {"instances": 2, "memoryOverhead": "1g"}
@@ -162,12 +162,12 @@ def test_memory_is_written_to_its_fields() -> None:
 
 @pytest.mark.parametrize(("suspend", "expected"), [(True, True), (False, False), (None, False)])
 def test_suspension_is_read(suspend: bool | None, expected: bool) -> None:
-    assert KUBEFLOW.is_suspended(with_spec(suspend=suspend)) is expected
+    assert KUBEFLOW.is_suspended(build_document(suspend=suspend)) is expected
 
 
-def test_only_the_status_has_the_application_id() -> None:
+def test_application_id_is_not_derived_from_document() -> None:
     assert KUBEFLOW.read_application_id(DOCUMENT, 0) is None
 
 
-def test_application_publishes_no_ui_of_its_own() -> None:
+def test_application_has_no_ui_url() -> None:
     assert KUBEFLOW.read_ui_url(DOCUMENT) == ""

@@ -1,4 +1,4 @@
-"""What a progress says about the driver of its latest attempt."""
+"""Facts about the driver of the latest attempt, derived from the progress of an application."""
 
 from datetime import UTC, datetime
 
@@ -25,61 +25,61 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
 
 
-def at(second: int) -> datetime:
+def build_time(second: int) -> datetime:
     return datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
 
 
-def seen(*states: str, kept: bool = False, means: ApplicationState | None = None) -> Progress:
-    """The progress after these states, one second each."""
-    history = tuple(StateEntry(state, at(second), means=means) for second, state in enumerate(states))
+def build_progress(*states: str, kept: bool = False, means: ApplicationState | None = None) -> Progress:
+    """Build the progress of an application that entered one state per second."""
+    history = tuple(StateEntry(state, build_time(second), means=means) for second, state in enumerate(states))
     return Progress(states[-1], Phase.ENDED, history=history, driver_kept=kept)
 
 
 @pytest.mark.parametrize(
     ("progress", "expected"),
     [
-        (seen("Submitted", "DriverRequested", "Failed"), True),
-        (seen("Submitted", "Failed"), False),
-        (seen("Submitted", "SchedulingFailure"), False),
+        (build_progress("Submitted", "DriverRequested", "Failed"), True),
+        (build_progress("Submitted", "Failed"), False),
+        (build_progress("Submitted", "SchedulingFailure"), False),
         (Progress("Failed", Phase.ENDED, driver_status={"phase": "Failed"}), True),
-        (seen("COMPLETED", kept=True, means=ApplicationState.SUCCEEDED), True),
-        (seen("FAILED", kept=True, means=ApplicationState.SCHEDULING_FAILURE), False),
-        (seen("SUBMITTED", kept=True), False),
+        (build_progress("COMPLETED", kept=True, means=ApplicationState.SUCCEEDED), True),
+        (build_progress("FAILED", kept=True, means=ApplicationState.SCHEDULING_FAILURE), False),
+        (build_progress("SUBMITTED", kept=True), False),
     ],
 )
-def test_driver_existed(progress: Progress, expected: bool) -> None:
+def test_driver_existed_if_it_was_requested_or_reported(progress: Progress, expected: bool) -> None:
     assert had_driver(progress) is expected
 
 
 @pytest.mark.parametrize(
     ("progress", "expected"),
     [
-        (seen("Submitted", "DriverRequested", "RunningHealthy", "Succeeded"), (at(1), at(3))),
+        (build_progress("Submitted", "DriverRequested", "RunningHealthy", "Succeeded"), (build_time(1), build_time(3))),
         (
-            seen("Submitted", "DriverRequested", "Failed", "ScheduledToRestart", "DriverRequested", "Failed"),
-            (at(4), at(5)),
+            build_progress("Submitted", "DriverRequested", "Failed", "ScheduledToRestart", "DriverRequested", "Failed"),
+            (build_time(4), build_time(5)),
         ),
-        (seen("DriverRequested"), (at(0), None)),
-        (seen("Submitted", "Failed"), (None, at(1))),
+        (build_progress("DriverRequested"), (build_time(0), None)),
+        (build_progress("Submitted", "Failed"), (None, build_time(1))),
         (Progress("NEW", Phase.WAITING), (None, None)),
     ],
 )
-def test_period_is_that_of_the_latest_driver(
+def test_driver_period_is_that_of_latest_driver(
     progress: Progress, expected: tuple[datetime | None, datetime | None]
 ) -> None:
     assert find_driver_period(progress) == expected
 
 
 def test_deleted_driver_is_an_interruption() -> None:
-    progress = with_driver_deleted(seen("Submitted", "DriverRequested", "Failed", "ResourceReleased"))
-    judged = judge_progress(progress)
-    assert (judged.failure_kind, judged.reason) == (FailureKind.INFRASTRUCTURE, DRIVER_INTERRUPTED)
-    assert judged.sentence == "Failed: the driver pod was deleted while it ran; retry."
+    progress = with_driver_deleted(build_progress("Submitted", "DriverRequested", "Failed", "ResourceReleased"))
+    verdict = judge_progress(progress)
+    assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, DRIVER_INTERRUPTED)
+    assert verdict.sentence == "Failed: the driver pod was deleted while it ran; retry."
 
 
 @pytest.mark.parametrize("state", ["Succeeded", "DriverEvicted", "ResourceReleased"])
-def test_deletion_changes_no_other_end(state: str) -> None:
-    progress = seen("Submitted", "DriverRequested", state)
+def test_driver_deletion_does_not_change_other_results(state: str) -> None:
+    progress = build_progress("Submitted", "DriverRequested", state)
     assert with_driver_deleted(progress) is progress
 
 
@@ -102,12 +102,12 @@ def test_deletion_changes_no_other_end(state: str) -> None:
 )
 def test_abandoned_driver_is_judged_by_its_own_end(status: dict[str, object], outcome: Outcome, reason: str) -> None:
     progress = Progress("FAILED", Phase.ENDED, driver_kept=True, driver_abandoned=True)
-    judged = judge_progress(with_driver_end(progress, status))
-    assert (judged.outcome, judged.reason) == (outcome, reason)
+    verdict = judge_progress(with_driver_end(progress, status))
+    assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
 def test_abandoned_driver_that_disappeared_is_an_infrastructure_failure() -> None:
     progress = Progress("FAILED", Phase.RUNNING, driver_kept=True, driver_abandoned=True)
-    judged = judge_progress(with_driver_lost(progress))
-    assert (judged.outcome, judged.reason) == (Outcome.FAILED, DRIVER_LOST)
-    assert judged.failure_kind is FailureKind.INFRASTRUCTURE
+    verdict = judge_progress(with_driver_lost(progress))
+    assert (verdict.outcome, verdict.reason) == (Outcome.FAILED, DRIVER_LOST)
+    assert verdict.failure_kind is FailureKind.INFRASTRUCTURE

@@ -1,4 +1,4 @@
-"""A dialect that only the tests know."""
+"""A dialect that exists only in the tests."""
 
 from collections.abc import Mapping
 from dataclasses import replace

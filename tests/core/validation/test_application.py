@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.core.validation.identity import API_VERSION
 from tests.builders import application_document
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
-    """The plain document with `value` at `path`; ... takes the field out."""
+def build_changed_document(path: str, value: Any) -> dict[str, Any]:
+    """Build a minimal document with `value` at `path`. The value `...` removes the field."""
     document = deepcopy(application_document())
     *parents, last = path.split("/")
     inner: Any = document
@@ -31,7 +31,7 @@ def test_valid_application_has_no_problems() -> None:
 
 @pytest.mark.parametrize("version", API_VERSIONS)
 def test_every_served_version_is_valid(version: str) -> None:
-    assert validate_application(changed("apiVersion", version)) == []
+    assert validate_application(build_changed_document("apiVersion", version)) == []
 
 
 def test_minimal_document_has_defaults_of_apache_operator() -> None:
@@ -45,7 +45,7 @@ def test_minimal_document_has_defaults_of_apache_operator() -> None:
 
 
 def test_unknown_fields_survive_a_round_trip() -> None:
-    document = changed("spec/driverSpec", {"podTemplateSpec": {"spec": {"novelty": [1, {"a": None}]}}})
+    document = build_changed_document("spec/driverSpec", {"podTemplateSpec": {"spec": {"novelty": [1, {"a": None}]}}})
     document["spec"]["futureField"] = {"deep": True}
     again = parse_application(document).to_document()
     assert again["spec"]["futureField"] == {"deep": True}
@@ -58,7 +58,9 @@ def test_round_trip_adds_no_fields() -> None:
 
 
 def test_null_is_read_as_missing_field() -> None:
-    document = changed("spec/applicationTolerations", {"restartConfig": None, "ttlAfterStopMillis": None})
+    document = build_changed_document(
+        "spec/applicationTolerations", {"restartConfig": None, "ttlAfterStopMillis": None}
+    )
     document["spec"]["suspend"] = None
     spec = parse_application(document).spec
     assert spec.application_tolerations.restart_config.max_restart_attempts == 3
@@ -68,14 +70,14 @@ def test_null_is_read_as_missing_field() -> None:
 
 @pytest.mark.parametrize("status", [{}, {"currentState": None}, {"currentAttemptSummary": {}}], ids=repr)
 def test_status_without_state_is_none(status: dict[str, Any]) -> None:
-    assert parse_application(changed("status", status)).status is None
+    assert parse_application(build_changed_document("status", status)).status is None
 
 
 TOLERATIONS = "spec/applicationTolerations"
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "problem", "says"),
+    ("path", "value", "problem", "words"),
     [
         ("apiVersion", ..., "apiVersion", "is required"),
         ("apiVersion", "spark.apache.org/v9", "apiVersion", "'spark.apache.org/v9' is not supported"),
@@ -142,10 +144,10 @@ TOLERATIONS = "spec/applicationTolerations"
         ),
     ],
 )
-def test_problem_contains_path_and_advice(path: str, value: object, problem: str, says: str) -> None:
-    problems = validate_application(changed(path, value))
+def test_problem_contains_path_and_advice(path: str, value: object, problem: str, words: str) -> None:
+    problems = validate_application(build_changed_document(path, value))
     assert [each.path for each in problems] == [problem]
-    assert says in problems[0].message
+    assert words in problems[0].message
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3], ids=repr)
@@ -166,7 +168,7 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
 
 
 @pytest.mark.parametrize(
-    ("resources", "problem", "says"),
+    ("resources", "problem", "words"),
     [
         pytest.param({"mainClass": "a.B"}, None, "", id="a class of the image"),
         pytest.param({"mainClass": "a.B", "jars": JAR}, None, "", id="a jar"),
@@ -196,13 +198,13 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
         pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "give the script", id="R, no script"),
     ],
 )
-def test_application_has_one_main_resource(resources: dict[str, str], problem: str | None, says: str) -> None:
+def test_application_has_one_main_resource(resources: dict[str, str], problem: str | None, words: str) -> None:
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     document["spec"] |= resources
     problems = validate_application(document)
     assert [each.path for each in problems] == ([f"spec.{problem}"] if problem else [])
-    assert all(says in each.message for each in problems)
+    assert all(words in each.message for each in problems)
 
 
 def test_missing_route_fields_are_reported() -> None:
@@ -236,13 +238,13 @@ def test_duplicate_config_map_name_is_an_error() -> None:
 
 
 def test_generate_name_replaces_name() -> None:
-    document = changed("metadata/name", ...)
+    document = build_changed_document("metadata/name", ...)
     document["metadata"]["generateName"] = "pi-"
     assert validate_application(document) == []
 
 
 def test_invalid_resource_error_has_one_line_per_problem() -> None:
-    document = changed("spec/runtimeVersions", ...)
+    document = build_changed_document("spec/runtimeVersions", ...)
     document["spec"]["suspend"] = 1
     with pytest.raises(InvalidResource) as raised:
         parse_application(document)
@@ -259,10 +261,10 @@ def test_message_does_not_contain_configuration_value() -> None:
 def test_unknown_state_is_a_problem() -> None:
     record = {"currentStateSummary": "Dreaming", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     with pytest.raises(InvalidResource, match=r"currentState\.currentStateSummary: 'Dreaming' is not supported"):
-        parse_application(changed("status", {"currentState": record}))
+        parse_application(build_changed_document("status", {"currentState": record}))
 
 
 def test_malformed_time_is_a_problem() -> None:
     record = {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}
     with pytest.raises(InvalidResource, match="lastTransitionTime: must be a time in RFC 3339"):
-        parse_application(changed("status", {"currentState": record}))
+        parse_application(build_changed_document("status", {"currentState": record}))

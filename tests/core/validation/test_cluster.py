@@ -13,12 +13,12 @@ from tests.core.cluster_resources.clusters import build_cluster_document, build_
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 
 
-def problems(**modifiers: Any) -> list[str]:
+def find_problems(**modifiers: Any) -> list[str]:
     return [str(problem) for problem in validate_cluster(build_cluster_document(**modifiers))]
 
 
 def test_valid_cluster_has_no_problems() -> None:
-    assert problems() == []
+    assert find_problems() == []
 
 
 def test_cluster_keeps_unknown_fields_in_round_trip() -> None:
@@ -104,22 +104,22 @@ def test_missing_field_is_reported_with_path(remove: tuple[str, ...], path: str)
     ],
 )
 def test_problem_of_cluster_is_reported_with_path(modifiers: dict[str, Any], expected: str) -> None:
-    (problem,) = problems(**modifiers)
+    (problem,) = find_problems(**modifiers)
     assert problem.startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["c" * 45, "a", "a-1"])
 def test_valid_cluster_name_has_no_problem(name: str) -> None:
-    assert problems(name=name) == []
+    assert find_problems(name=name) == []
 
 
 @pytest.mark.parametrize(("minimum", "maximum"), [(0, 0), (3, 0), (3, 3), (1, 9)])
 def test_valid_worker_bounds_have_no_problem(minimum: int, maximum: int) -> None:
-    assert problems(minimum=minimum, maximum=maximum) == []
+    assert find_problems(minimum=minimum, maximum=maximum) == []
 
 
 def test_initial_workers_are_unlimited_without_autoscaler() -> None:
-    assert problems(init=4, minimum=2, maximum=2) == []
+    assert find_problems(init=4, minimum=2, maximum=2) == []
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])

@@ -7,7 +7,7 @@ from tests.builders import application_document
 DYNAMIC = {"spark.dynamicAllocation.enabled": "TRUE"}
 
 
-def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
+def find_problems(conf: dict[str, str]) -> list[tuple[str, str]]:
     return [(each.path, each.message) for each in validate_application(application_document(conf=conf))]
 
 
@@ -68,7 +68,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
     ],
 )
 def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
-    ((path, message),) = problems(conf)
+    ((path, message),) = find_problems(conf)
     assert path == format_conf_path(key) == f"spec.sparkConf['{key}']"
     assert says in message
 
@@ -88,4 +88,4 @@ def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, sa
     ],
 )
 def test_value_that_spark_accepts_has_no_problem(conf: dict[str, str]) -> None:
-    assert problems(conf) == []
+    assert find_problems(conf) == []

@@ -15,11 +15,11 @@ from tests.core.validation.kubernetes_types import find_types
 VERSION = f"{discovery.VERSION['major']}.{discovery.VERSION['minor']}"
 
 
-def errors(**spec: Any) -> list[str]:
+def find_errors(**spec: Any) -> list[str]:
     return [str(each) for each in validate_application(application_document(**spec)) if each.is_error]
 
 
-def warnings(**spec: Any) -> list[str]:
+def find_warnings(**spec: Any) -> list[str]:
     return [str(each) for each in validate_application(application_document(**spec)) if not each.is_error]
 
 
@@ -60,7 +60,7 @@ def warnings(**spec: Any) -> list[str]:
     ],
 )
 def test_unknown_field_is_an_error_with_a_suggestion(spec: dict[str, Any], problem: str) -> None:
-    assert errors(**spec) == [problem]
+    assert find_errors(**spec) == [problem]
 
 
 def test_unknown_field_at_the_top_is_an_error() -> None:
@@ -125,7 +125,7 @@ def test_known_fields_of_a_pod_template_are_no_problem() -> None:
         "volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "c"}}]}}],
     }
     template = {"metadata": {"labels": {"any": "thing"}}, "spec": pod}
-    assert warnings(driverSpec={"podTemplateSpec": template}) == []
+    assert find_warnings(driverSpec={"podTemplateSpec": template}) == []
 
 
 def test_fields_of_the_gateway_api_are_not_checked() -> None:
@@ -135,8 +135,8 @@ def test_fields_of_the_gateway_api_are_not_checked() -> None:
         "httpRouteMetadata": {"name": "ui"},
         "httpRouteSpec": {"parentRefs": [{"name": "gateway"}], "novelty": 1},
     }
-    assert errors(driverHttpRouteList=[route]) == []
-    assert warnings(driverHttpRouteList=[route]) == []
+    assert find_errors(driverHttpRouteList=[route]) == []
+    assert find_warnings(driverHttpRouteList=[route]) == []
 
 
 def test_unknown_status_field_is_an_error_unless_status_is_dropped() -> None:
@@ -153,9 +153,9 @@ def test_unknown_status_field_is_an_error_unless_status_is_dropped() -> None:
 
 
 def test_fields_of_the_wrong_type_are_reported_once() -> None:
-    assert errors(configMapSpecs={"name": "a"}) == ["spec.configMapSpecs: must be a list, not an object"]
-    assert errors(driverSpec=["a"]) == ["spec.driverSpec: must be an object (key: value pairs), not a list"]
-    assert errors(driverHttpRouteList=["a"]) == [
+    assert find_errors(configMapSpecs={"name": "a"}) == ["spec.configMapSpecs: must be a list, not an object"]
+    assert find_errors(driverSpec=["a"]) == ["spec.driverSpec: must be an object (key: value pairs), not a list"]
+    assert find_errors(driverHttpRouteList=["a"]) == [
         "spec.driverHttpRouteList[0]: must be an object (key: value pairs), not a string"
     ]
 

@@ -66,7 +66,7 @@ def test_value_that_contains_itself_is_reported() -> None:
 
 def test_shared_value_is_checked_once() -> None:
     shared: Any = [date(2026, 1, 1)]
-    for _ in range(50):  # written out, this would be 2 ** 50 dates
+    for _ in range(50):  # would contain 2 ** 50 dates if written out
         shared = [shared, shared]
     assert len(find_json_problems({"a": shared})) == 1
 

@@ -1,4 +1,4 @@
-"""Labels, annotations and finalizers, in resources of every kind."""
+"""Validation of labels, annotations and finalizers in resources of every kind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ import pytest
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
-from tests.core.validation.test_validate import kubeflow_document
+from tests.core.validation.test_validate import build_kubeflow_document
 
 KEY = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
-BUILDERS = [application_document, build_cluster_document, kubeflow_document]
+BUILDERS = [application_document, build_cluster_document, build_kubeflow_document]
 
 
-def problems(build: Any, **metadata: Any) -> list[str]:
+def find_problems(build: Any, **metadata: Any) -> list[str]:
     document = build()
     document["metadata"] = document["metadata"] | metadata
     found = validate(document)
@@ -43,7 +43,7 @@ def problems(build: Any, **metadata: Any) -> list[str]:
 def test_metadata_that_api_server_rejects_is_an_error(
     build: Callable[..., object], metadata: dict[str, Any], expected: str
 ) -> None:
-    (problem,) = problems(build, **metadata)
+    (problem,) = find_problems(build, **metadata)
     assert problem.startswith(expected)
 
 
@@ -56,4 +56,4 @@ def test_metadata_that_api_server_rejects_is_an_error(
     ],
 )
 def test_metadata_that_api_server_accepts_is_valid(build: Callable[..., object], metadata: dict[str, Any]) -> None:
-    assert problems(build, **metadata) == []
+    assert find_problems(build, **metadata) == []

@@ -22,13 +22,13 @@ RESTARTS = (
 )
 
 
-def problems(**modifiers: Any) -> list[Any]:
+def find_problems(**modifiers: Any) -> list[Any]:
     return validate_application(application_document(**modifiers))
 
 
 @pytest.mark.parametrize("name", [*TIMEOUTS, *PERIODS])
 def test_negative_timeout_is_an_admissible_error(name: str) -> None:
-    (problem,) = problems(timeouts={name: -5})
+    (problem,) = find_problems(timeouts={name: -5})
     assert problem.path == f"{TOLERATIONS}.applicationTimeoutConfig.{name}"
     assert problem.message.startswith("must not be negative, but is -5")
     assert problem.is_error
@@ -37,28 +37,28 @@ def test_negative_timeout_is_an_admissible_error(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESTARTS)
 def test_negative_restart_setting_is_an_error(name: str) -> None:
-    (problem,) = problems(restart={name: -3})
+    (problem,) = find_problems(restart={name: -3})
     assert str(problem) == f"{TOLERATIONS}.restartConfig.{name}: must not be negative, but is -3"
     assert problem.is_error
 
 
 @pytest.mark.parametrize("name", TIMEOUTS)
-def test_minus_one_for_a_timeout_means_off_and_is_a_warning(name: str) -> None:
-    (problem,) = problems(timeouts={name: -1})
+def test_timeout_of_minus_one_is_disabled_with_a_warning(name: str) -> None:
+    (problem,) = find_problems(timeouts={name: -1})
     assert problem.severity is Severity.WARNING
     assert "use 0" in problem.message
 
 
 @pytest.mark.parametrize("name", ["ttlAfterStopMillis", "resourceRetainDurationMillis"])
-def test_minus_one_for_a_retention_means_never(name: str) -> None:
-    assert problems(tolerations={name: -1}) == []
-    (problem,) = problems(tolerations={name: -7})
+def test_retention_of_minus_one_never_expires(name: str) -> None:
+    assert find_problems(tolerations={name: -1}) == []
+    (problem,) = find_problems(tolerations={name: -7})
     assert problem.severity is Severity.WARNING
     assert "use -1" in problem.message
 
 
-def test_minus_one_for_the_counter_reset_means_never() -> None:
-    assert problems(restart={"restartCounterResetMillis": -1}) == []
+def test_counter_reset_of_minus_one_never_resets() -> None:
+    assert find_problems(restart={"restartCounterResetMillis": -1}) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_minus_one_for_the_counter_reset_means_never() -> None:
     ],
 )
 def test_invalid_executor_numbers_are_admissible_errors(instances: dict[str, Any], name: str) -> None:
-    (problem,) = problems(instances=instances)
+    (problem,) = find_problems(instances=instances)
     assert problem.path == f"{TOLERATIONS}.instanceConfig.{name}"
     assert problem.is_error
     assert not problem.is_refused

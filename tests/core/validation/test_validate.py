@@ -1,4 +1,4 @@
-"""The validation of whole documents, of every kind and dialect."""
+"""Validation of complete documents of every kind and dialect."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +14,11 @@ from tests.core.cluster_resources.clusters import build_cluster_document
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "apache_operator"
 IMAGE = "spec.sparkConf['spark.kubernetes.container.image']"
-# The Apache operator could not run it either: see docs/internals/differences.md.
+# The Apache operator cannot run it either: see docs/internals/differences.md.
 REFUSED_BY_KUBERNETES = {"cluster-min-zero.yaml"}
 
 
-def recorded() -> list[Any]:
+def list_recorded_documents() -> list[Any]:
     found = []
     for path in sorted([*GOLDEN.glob("*.yaml"), *GOLDEN.glob("clusters/*.yaml"), *GOLDEN.glob("documents/*.yaml")]):
         content = yaml.safe_load(path.read_text())
@@ -27,12 +27,12 @@ def recorded() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("document", "is_invalid"), recorded())
+@pytest.mark.parametrize(("document", "is_invalid"), list_recorded_documents())
 def test_recorded_documents_of_apache_operator_have_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
     assert bool(filter_errors(validate(document))) is is_invalid
 
 
-def kubeflow_document(**changes: Any) -> dict[str, Any]:
+def build_kubeflow_document(**changes: Any) -> dict[str, Any]:
     return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
@@ -47,7 +47,7 @@ def kubeflow_document(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-@pytest.mark.parametrize("document", [application_document(), build_cluster_document(), kubeflow_document()])
+@pytest.mark.parametrize("document", [application_document(), build_cluster_document(), build_kubeflow_document()])
 def test_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -> None:
     assert validate(document) == []
 
@@ -59,9 +59,9 @@ def test_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -
         ({}, "kind"),
         ({"kind": ["SparkApplication"]}, "kind"),
         (application_document() | {"kind": "Spork"}, "kind"),
-        (kubeflow_document(kind="Spork"), "kind"),
-        (kubeflow_document(metadata={"name": "pi", "namespace": "A_B"}), "metadata.namespace"),
-        (kubeflow_document(metadata={"name": "pi", "day": {1, 2}}), "metadata.day"),
+        (build_kubeflow_document(kind="Spork"), "kind"),
+        (build_kubeflow_document(metadata={"name": "pi", "namespace": "A_B"}), "metadata.namespace"),
+        (build_kubeflow_document(metadata={"name": "pi", "day": {1, 2}}), "metadata.day"),
     ],
 )
 def test_invalid_document_of_each_kind_has_problem_with_path(document: dict[str, Any] | list[Any], path: str) -> None:
