@@ -138,7 +138,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         "--kubeconfig",
         type=_parse_text,
         metavar="FILE",
-        help="write the kubeconfig to FILE in addition to DIR/kubeconfig",
+        help="also write the kubeconfig to FILE",
     )
     _add_images(up)
     up.add_argument("--keep", action="store_true", help="keep the objects in DIR for the next start with --keep")

@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cluster
-from local_kubernetes.home import LocalClusterError, temporary_home
+from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.images import ImageRule
 
 
@@ -51,7 +51,7 @@ async def _run(
     document: Mapping[str, Any], namespace: str, limit: float | None, images: Sequence[ImageRule]
 ) -> ExitCode:
     try:
-        with temporary_home() as home:
+        with create_temporary_home() as home:
             print_note("starting a local cluster")
             async with run_cluster(home, images=images) as cluster:
                 return await cluster.run_with_controller(_follow_through(cluster, document, namespace, limit))

@@ -36,7 +36,7 @@ class SparkRuntime:
     def __init__(self) -> None:
         self._software = SparkSoftware()
 
-    async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
+    async def map_image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
         """Map the image's Spark home to that of this machine, except folders that Spark writes to.
 
         Raises:

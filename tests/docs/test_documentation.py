@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
-from local_kubernetes.cli import parser as local_kubernetes_parser
+from local_kubernetes.cli import build_parser as local_kubernetes_parser
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
-from local_kubernetes.kubelet.images import ImageMissing, InvalidImage, runtime_of
+from local_kubernetes.kubelet.images import ImageMissing, InvalidImage, find_runtime
 from local_kubernetes.kubelet.runtime import HOST
 
 from kubelet.pods import RunningNode, pod
@@ -36,23 +36,23 @@ async def node(tmp_path: Path) -> AsyncIterator[RunningNode]:
 def test_spark_images_run_the_installed_spark(image: str) -> None:
     spark = SparkRuntime()
 
-    assert runtime_of(image, build_spark_images(spark)) is spark
+    assert find_runtime(image, build_spark_images(spark)) is spark
 
 
 def test_process_image_runs_commands_unchanged() -> None:
-    assert runtime_of("local/process:latest", build_spark_images()) is HOST
+    assert find_runtime("local/process:latest", build_spark_images()) is HOST
 
 
 @pytest.mark.parametrize("image", ["busybox", "example/sparkle:1", "spark-operator"])
 def test_other_images_have_no_runtime(image: str) -> None:
     with pytest.raises(ImageMissing, match="no runtime for the image"):
-        runtime_of(image, build_spark_images())
+        find_runtime(image, build_spark_images())
 
 
 @pytest.mark.parametrize("image", ["spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b"])
 def test_invalid_image_reference_is_rejected(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):
-        runtime_of(image, build_spark_images())
+        find_runtime(image, build_spark_images())
 
 
 def test_only_a_standalone_master_listens_on_assigned_ports() -> None:

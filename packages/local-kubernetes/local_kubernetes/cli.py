@@ -38,11 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         An `ExitCode`. Usage errors end the process with exit code 2.
     """
-    options = parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:
-        return asyncio.run(_run_until_signalled(_up(options)))
+        return asyncio.run(_run_until_signalled(_run_cluster(options)))
     except UnusableHome as error:
         return _report(f"--home: {error}", ExitCode.INVALID)
     except UnusableKubeconfig as error:
@@ -56,7 +56,7 @@ def _report(message: str, exit_code: ExitCode) -> ExitCode:
     return exit_code
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; usage errors end the process with exit code 2."""
     root = argparse.ArgumentParser(
         prog="local-kubernetes",
@@ -68,13 +68,16 @@ def parser() -> argparse.ArgumentParser:
     up = verbs.add_parser("up", help="start a cluster and keep it in the foreground", epilog=_EXIT_CODES)
     up.add_argument(
         "--home",
-        type=_path,
+        type=_parse_path,
         metavar="DIR",
         default=Path(".local-kubernetes"),
         help="directory for the state of the cluster (default: %(default)s)",
     )
     up.add_argument(
-        "--kubeconfig", type=_path, metavar="FILE", help="write the kubeconfig to FILE in addition to DIR/kubeconfig"
+        "--kubeconfig",
+        type=_parse_path,
+        metavar="FILE",
+        help="also write the kubeconfig to FILE",
     )
     up.add_argument("--keep", action="store_true", help="keep the objects in DIR for the next start with --keep")
     up.add_argument(
@@ -84,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     )
     up.add_argument(
         "--image",
-        type=_rule,
+        type=_parse_rule,
         action="append",
         default=[],
         metavar="PATTERN=RUNTIME",
@@ -93,20 +96,20 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
-def _path(text: str) -> Path:
+def _parse_path(text: str) -> Path:
     if not text:  # an unset variable of a shell: as a path, it would be the current directory
         raise argparse.ArgumentTypeError("must not be empty")
     return Path(text)
 
 
-def _rule(text: str) -> ImageRule:
+def _parse_rule(text: str) -> ImageRule:
     try:
         return parse_rule(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-async def _up(options: argparse.Namespace) -> ExitCode:
+async def _run_cluster(options: argparse.Namespace) -> ExitCode:
     """Run a cluster until the task is cancelled."""
     if options.repair and not options.keep:
         return _report("--repair: requires --keep", ExitCode.INVALID)

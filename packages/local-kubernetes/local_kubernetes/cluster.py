@@ -84,7 +84,7 @@ class LocalCluster:
         """
         async with AsyncExitStack() as starting:
             home = starting.enter_context(lock_home(self.home))
-            journal = starting.enter_context(_journal(home, repair=self._repair)) if self._keep else None
+            journal = starting.enter_context(_open_journal(home, repair=self._repair)) if self._keep else None
             await starting.enter_async_context(self._serve(home, journal))
             self._running = starting.pop_all()
         return self
@@ -98,11 +98,11 @@ class LocalCluster:
     @asynccontextmanager
     async def _serve(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
         """Run the API server, then the node, and write the kubeconfig."""
-        identity = _identity(home)
+        identity = _issue_identity(home)
         token = secrets.token_urlsafe(32)
         store = _store(journal)
         kinds = KindRegistry(store)
-        _install(store, kinds, NAMESPACES, [_namespace(name) for name in _NAMESPACES])
+        _install(store, kinds, NAMESPACES, [_build_namespace(name) for name in _NAMESPACES])
         _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
         _restore_namespaces(store, kinds)
         _create_missing_accounts(store)
@@ -148,7 +148,7 @@ class _NodeLogs:
 
 
 @contextmanager
-def _journal(home: Path, *, repair: bool) -> Iterator[Journal]:
+def _open_journal(home: Path, *, repair: bool) -> Iterator[Journal]:
     """Open the journal of the home directory; close it at the end."""
     try:
         with closing(Journal(home / JOURNAL, repair=repair)) as journal:
@@ -170,7 +170,7 @@ def _store(journal: Journal | None) -> Store:
         ) from error
 
 
-def _identity(home: Path) -> ServerIdentity:
+def _issue_identity(home: Path) -> ServerIdentity:
     try:
         return issue_identity(home)
     except OSError as error:
@@ -179,7 +179,7 @@ def _identity(home: Path) -> ServerIdentity:
         ) from error
 
 
-def _namespace(name: str) -> JsonObject:
+def _build_namespace(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
@@ -198,7 +198,7 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
 def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
     """Create namespaces that objects are in but that do not exist: a repaired journal may lack their records."""
     for name, number in sorted(store.homeless().items()):
-        _install(store, kinds, NAMESPACES, [_namespace(name)])
+        _install(store, kinds, NAMESPACES, [_build_namespace(name)])
         logger.warning(
             "namespace %s did not exist, but %d objects are in it: created it again, without its labels and "
             "annotations. If it was to be deleted, delete it again",

@@ -39,7 +39,7 @@ def main(command: Sequence[str]) -> int:
         os.set_blocking(descriptor, False)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     signal.set_wakeup_fd(wake_up_sender, warn_on_full_buffer=False)
-    _process_control(_PR_SET_CHILD_SUBREAPER, 1)
+    _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:
         child = _start(command)
     except OSError as error:
@@ -47,7 +47,7 @@ def main(command: Sequence[str]) -> int:
         return 126
     _let_go_of_output()
     _report(pid=child)
-    status = _attend(child, wake_up)
+    status = _follow_orders(child, wake_up)
     if os.WIFSIGNALED(status):
         _report(signal=os.WTERMSIG(status))
         return 128 + os.WTERMSIG(status)
@@ -58,14 +58,14 @@ def main(command: Sequence[str]) -> int:
 def kill_session(leader: int) -> None:
     """Kill the processes of a session; an owner does this if the guard itself was killed."""
     for _ in range(_KILL_ROUNDS):
-        living = [pid for pid, _, session in processes() if session == leader]
+        living = [pid for pid, _, session in list_processes() if session == leader]
         for pid in living:
             _send(pid, signal.SIGKILL)
         if not living:
             return
 
 
-def _attend(child: int, wake_up: int) -> int:
+def _follow_orders(child: int, wake_up: int) -> int:
     """Follow the owner's orders until the child and its processes have ended; return the child's wait status."""
     status: int | None = None
     while status is None:
@@ -73,13 +73,13 @@ def _attend(child: int, wake_up: int) -> int:
         if wake_up in readable:
             _drain(wake_up)
         if CONTROL in readable:
-            status = _obey(child)
+            status = _carry_out(child)
         if status is None:
             status = _reap().get(child)
     return _kill_all(child, status)
 
 
-def _obey(child: int) -> int | None:
+def _carry_out(child: int) -> int | None:
     """Carry out the owner's order; return the wait status if the order ended everything."""
     try:
         orders = os.read(CONTROL, 64)
@@ -101,27 +101,27 @@ def _kill_all(child: int, status: int | None) -> int:
     """
     beyond_reach: set[int] = set()  # processes of another user, such as sudo's
     while True:
-        living = _members(child) - beyond_reach
+        living = _find_members(child) - beyond_reach
         if status is None:
             living.add(child)
         beyond_reach |= {member for member in living if not _send(member, signal.SIGKILL)}
         status = _reap().get(child, status)
-        if status is not None and not _members(child) - beyond_reach:
+        if status is not None and not _find_members(child) - beyond_reach:
             return status
         select.select([], [], [], _KILL_INTERVAL)
 
 
-def _members(child: int) -> set[int]:
-    return members(os.getpid(), child, list(processes()))
+def _find_members(child: int) -> set[int]:
+    return find_members(os.getpid(), child, list(list_processes()))
 
 
-def members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> set[int]:
+def find_members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> set[int]:
     """Return the processes of a container: the descendants of its guard, and the session of its first process.
 
     Args:
         guard: Process id of the guard, which is not included.
         leader: Process id of the container's first process.
-        table: The result of `processes`.
+        table: The result of `list_processes`.
     """
     children: dict[int, list[int]] = {}
     found: set[int] = set()
@@ -137,10 +137,10 @@ def members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> s
     return found
 
 
-def processes() -> Iterator[tuple[int, int, int]]:
+def list_processes() -> Iterator[tuple[int, int, int]]:
     """Yield the id, the parent's id and the session id of every process that is not a zombie."""
     if not (_PROC / "self" / "stat").exists():
-        yield from _processes_by_ps()
+        yield from _list_processes_by_ps()
         return
     for entry in os.listdir(_PROC):  # noqa: PTH208  this runs for every container: pathlib's objects cost
         if not entry.isdigit():
@@ -155,7 +155,7 @@ def processes() -> Iterator[tuple[int, int, int]]:
             yield int(entry), int(parent), int(session)
 
 
-def _processes_by_ps() -> Iterator[tuple[int, int, int]]:
+def _list_processes_by_ps() -> Iterator[tuple[int, int, int]]:
     import subprocess
 
     command = ["/bin/ps", "-axo", "pid=,ppid=,stat="]
@@ -200,7 +200,7 @@ def _start(command: Sequence[str]) -> int:
     owner = os.getpid()
     child = os.fork()
     if child == 0:
-        _become(command, owner, failure_sender)
+        _execute(command, owner, failure_sender)
     os.close(failure_sender)
     with os.fdopen(failure, "rb") as pipe:
         number = pipe.read()
@@ -210,11 +210,11 @@ def _start(command: Sequence[str]) -> int:
     return child
 
 
-def _become(command: Sequence[str], owner: int, failure: int) -> NoReturn:
+def _execute(command: Sequence[str], owner: int, failure: int) -> NoReturn:
     """In the child: execute the command, or report the error through the pipe `failure`, which exec closes."""
     try:
         os.setsid()
-        _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _call_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != owner:
             os._exit(1)
         for number in range(1, signal.NSIG):
@@ -242,7 +242,7 @@ def _let_go_of_output() -> None:
         os.dup2(null, descriptor)
 
 
-def _process_control(option: int, value: int) -> None:
+def _call_prctl(option: int, value: int) -> None:
     """Call prctl(2) of Linux; do nothing elsewhere, where sessions alone show which processes belong together."""
     if sys.platform != "linux":
         return

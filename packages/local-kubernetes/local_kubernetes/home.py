@@ -45,15 +45,15 @@ def lock_home(home: Path) -> Iterator[Path]:
         _claim(home)
     except OSError as error:
         if error.errno in _NO_SPACE:
-            raise _unwritable(home, error) from error
+            raise _build_write_error(home, error) from error
         raise UnusableHome(
-            f"could not use {home} as the folder of a local cluster: {_in_words(error)}. Choose another folder"
+            f"could not use {home} as the folder of a local cluster: {_describe_error(error)}. Choose another folder"
         ) from error
-    with _sentences(home):
+    with _translate_errors(home):
         descriptor = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
     try:
         _lock(descriptor, home)
-        with _sentences(home):
+        with _translate_errors(home):
             _remove_leftovers(home)
         try:
             yield home
@@ -64,7 +64,7 @@ def lock_home(home: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def temporary_home() -> Iterator[Path]:
+def create_temporary_home() -> Iterator[Path]:
     """Create a directory for one run; it is deleted when this process ends, for whatever reason.
 
     Yields:
@@ -74,7 +74,7 @@ def temporary_home() -> Iterator[Path]:
         LocalClusterError: The directory could not be created.
     """
     with ExitStack() as stack:
-        with _sentences(Path(tempfile.gettempdir())):
+        with _translate_errors(Path(tempfile.gettempdir())):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="local-kubernetes-"))
             command = (sys.executable, "-I", "-S", remover.__file__, folder)
             process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  a fixed command
@@ -88,7 +88,7 @@ def write_private(path: Path, content: str) -> None:
     Raises:
         LocalClusterError: The file could not be written.
     """
-    with _sentences(path):
+    with _translate_errors(path):
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -96,15 +96,15 @@ def write_private(path: Path, content: str) -> None:
 
 
 @contextmanager
-def _sentences(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Turn an OSError about a file into an error with a sentence for the user."""
     try:
         yield
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _build_write_error(path, error) from error
 
 
-def _in_words(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     if isinstance(error, FileExistsError):
         return "it is a file, not a directory"
     if isinstance(error, NotADirectoryError):
@@ -112,7 +112,7 @@ def _in_words(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def _unwritable(path: Path, error: OSError) -> LocalClusterError:
+def _build_write_error(path: Path, error: OSError) -> LocalClusterError:
     advice = "Free some space, or choose another folder" if error.errno in _NO_SPACE else "Choose another folder"
     return LocalClusterError(f"could not write {error.filename or path}: {error.strerror or error}. {advice}")
 
@@ -135,7 +135,7 @@ def _lock(descriptor: int, home: Path) -> None:
             f"another local cluster runs in {home} (process {holder or 'unknown'}); stop it, or choose another folder"
         ) from error
     os.ftruncate(descriptor, 0)
-    with _sentences(home / _LOCK):
+    with _translate_errors(home / _LOCK):
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 

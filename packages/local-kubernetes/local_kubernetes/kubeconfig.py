@@ -88,14 +88,14 @@ def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterato
         copy.unlink(missing_ok=True)
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise _unwritable(copy, error) from None
+        raise _build_write_error(copy, error) from None
     # While the file stays open, no file that replaces it can have the same inode.
     try:
         try:
             with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
                 stream.write(content)
         except OSError as error:
-            raise _unwritable(copy, error) from None
+            raise _build_write_error(copy, error) from None
         yield copy
     finally:
         with suppress(FileNotFoundError):
@@ -121,12 +121,12 @@ def _find_running_server(path: Path) -> str | None:
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode("ascii")
         if url.hostname != LOOPBACK or url.port is None:
             return None
-        return server if _answers(url.port, ssl.create_default_context(cadata=authority)) else None
+        return server if _is_answering(url.port, ssl.create_default_context(cadata=authority)) else None
     except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
         return None
 
 
-def _answers(port: int, tls: ssl.SSLContext) -> bool:
+def _is_answering(port: int, tls: ssl.SSLContext) -> bool:
     """Return whether a server on this machine proves that it is the server of a kubeconfig.
 
     Each cluster has its own certificate authority, so another program that uses the port later fails the handshake.
@@ -144,7 +144,7 @@ def _answers(port: int, tls: ssl.SSLContext) -> bool:
         return False
 
 
-def _unwritable(copy: Path, error: OSError) -> UnusableKubeconfig:
+def _build_write_error(copy: Path, error: OSError) -> UnusableKubeconfig:
     return UnusableKubeconfig(f"{copy}: cannot be written: {error.strerror}")
 
 

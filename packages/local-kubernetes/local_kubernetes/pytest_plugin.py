@@ -19,8 +19,8 @@ def local_kubernetes() -> "Iterator[LocalCluster]":
 
     The cluster runs on its own thread, so tests can use blocking and asynchronous clients.
     """
-    from local_kubernetes.home import temporary_home
+    from local_kubernetes.home import create_temporary_home
     from local_kubernetes.thread import run_cluster
 
-    with temporary_home() as home, run_cluster(home) as cluster:
+    with create_temporary_home() as home, run_cluster(home) as cluster:
         yield cluster

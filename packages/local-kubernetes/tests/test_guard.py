@@ -46,7 +46,7 @@ def test_all_process_groups_of_a_session_are_killed() -> None:
 def test_members_are_descendants_and_the_session() -> None:
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
-            assert child.pid in guard._members(os.getsid(0))
+            assert child.pid in guard._find_members(os.getsid(0))
         finally:
             child.kill()
 

@@ -109,7 +109,7 @@ class Container:
         message = f"back-off {backoff:.0f}s restarting failed container={self.record.name} pod={pod}"
         self.record.state = Waiting("CrashLoopBackOff", message)
         sandbox.publish()
-        self._event(sandbox, "BackOff", f"Back-off restarting failed container {self.record.name} in pod {pod}")
+        self._record_event(sandbox, "BackOff", f"Back-off restarting failed container {self.record.name} in pod {pod}")
 
     async def _run_once(self, sandbox: Sandbox) -> Terminated | None:
         """Run the command once; return None if the pod must terminate before the start."""
@@ -121,14 +121,14 @@ class Container:
             started = self._node.clock()
             ended = await self._execute(sandbox, launch)
         except StartError as error:
-            self._event(sandbox, "Failed", f"Error: {error}")
+            self._record_event(sandbox, "Failed", f"Error: {error}")
             return self._build_terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
         except OSError as error:
             sandbox.evict(f"cannot write {error.filename or self._node.home}: {error.strerror or error}")
             return self._build_terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
         if ended.log_failure:
             sandbox.evict(ended.log_failure)
-        message = await self._last_words(sandbox, ended)
+        message = await self._read_termination_message(sandbox, ended)
         if self._out_of_memory:
             return self._build_terminated(sandbox, _KILLED_CODE, "OOMKilled", started, message)
         reason = "Error" if ended.code else "Completed"
@@ -142,12 +142,12 @@ class Container:
                 return await prepare_launch(self._node, sandbox, self._spec)
             except InvalidImage as error:
                 self._wait(sandbox, "InvalidImageName", str(error))
-                self._event(sandbox, "InspectFailed", str(error))
+                self._record_event(sandbox, "InspectFailed", str(error))
             except ImageMissing as error:
                 self._await_image(sandbox, str(error))
             except MissingReference as error:
                 self._wait(sandbox, "CreateContainerConfigError", str(error))
-                self._event(sandbox, "Failed", f"Error: {error}")
+                self._record_event(sandbox, "Failed", f"Error: {error}")
             await sandbox.pause(retry)
             retry = min(retry * 2, _LAST_RETRY)
         return None
@@ -158,13 +158,13 @@ class Container:
         if self._spec.get("imagePullPolicy") == "Never":
             refusal = f'Container image "{image}" is not present with pull policy of Never: {message}'
             self._wait(sandbox, "ErrImageNeverPull", refusal)
-            self._event(sandbox, "ErrImageNeverPull", refusal)
+            self._record_event(sandbox, "ErrImageNeverPull", refusal)
             return
         if isinstance(known, Waiting) and known.reason in ("ErrImagePull", "ImagePullBackOff"):
             self._wait(sandbox, "ImagePullBackOff", f'Back-off pulling image "{image}": {message}')
             return
         self._wait(sandbox, "ErrImagePull", message)
-        self._event(sandbox, "Failed", f'Failed to pull image "{image}": {message}')
+        self._record_event(sandbox, "Failed", f'Failed to pull image "{image}": {message}')
 
     def _wait(self, sandbox: Sandbox, reason: str, message: str) -> None:
         state = Waiting(reason, message)
@@ -195,8 +195,8 @@ class Container:
             self.record.state = Running(self._node.clock())
             self.begun.set()
             sandbox.publish()
-            self._event(sandbox, "Created", f"Created container: {self.record.name}")
-            self._event(sandbox, "Started", f"Started container {self.record.name}")
+            self._record_event(sandbox, "Created", f"Created container: {self.record.name}")
+            self._record_event(sandbox, "Started", f"Started container {self.record.name}")
             if self._killed:
                 process.kill()
             elif self._ending:
@@ -222,10 +222,10 @@ class Container:
         sandbox.publish()
         return ended
 
-    async def _last_words(self, sandbox: Sandbox, ended: Exit) -> str:
+    async def _read_termination_message(self, sandbox: Sandbox, ended: Exit) -> str:
         """Return the termination message that the container wrote."""
-        path = sandbox.termination_file(self.record.name)
-        text = _text_of(path)
+        path = sandbox.get_termination_file(self.record.name)
+        text = _read_end(path)
         if text or not ended.code or self._spec.get("terminationMessagePolicy") != "FallbackToLogsOnError":
             return text
         if self.log is None:
@@ -233,11 +233,11 @@ class Container:
         query = LogQuery(tail_lines=_MESSAGE_LOG_LINES)
         return b"".join([piece async for piece in self.log.read(query)])[-_MESSAGE_LOG_BYTES:].decode(errors="replace")
 
-    def _event(self, sandbox: Sandbox, reason: str, message: str) -> None:
+    def _record_event(self, sandbox: Sandbox, reason: str, message: str) -> None:
         self._node.recorder.record(sandbox.pod, reason, message, container=self.record.name)
 
 
-def _text_of(path: Path) -> str:
+def _read_end(path: Path) -> str:
     try:
         return read_regular(path, _MESSAGE_BYTES).decode(errors="replace")
     except OSError:

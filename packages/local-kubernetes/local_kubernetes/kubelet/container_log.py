@@ -73,7 +73,7 @@ class ContainerLog:
         time = log_time(self._clock()).encode()
         records = []
         for line in lines:
-            records += _records(time, stream.encode(), line.removesuffix(b"\r"))
+            records += _split_records(time, stream.encode(), line.removesuffix(b"\r"))
         while len(rest) >= MAX_LINE_BYTES:
             records.append(_record(time, stream.encode(), b"P", rest[:MAX_LINE_BYTES]))
             rest = rest[MAX_LINE_BYTES:]
@@ -100,7 +100,7 @@ class ContainerLog:
     async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
         """Yield the requested part of the log in pieces; without `follow`, stop at the present end."""
         remaining = query.limit_bytes
-        async for piece in self._pieces(query):
+        async for piece in self._split_pieces(query):
             if remaining is not None:
                 piece = piece[:remaining]
                 remaining -= len(piece)
@@ -109,7 +109,7 @@ class ContainerLog:
             if remaining == 0:
                 return
 
-    async def _pieces(self, query: LogQuery) -> AsyncIterator[bytes]:
+    async def _split_pieces(self, query: LogQuery) -> AsyncIterator[bytes]:
         reader = _RecordReader(query)
         files, rotations = self._open()
         try:
@@ -171,7 +171,7 @@ def log_time(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
-def _records(time: bytes, stream: bytes, line: bytes) -> list[bytes]:
+def _split_records(time: bytes, stream: bytes, line: bytes) -> list[bytes]:
     records = []
     while len(line) > MAX_LINE_BYTES:
         records.append(_record(time, stream, b"P", line[:MAX_LINE_BYTES]))
@@ -197,7 +197,7 @@ class _RecordReader:
         batch: list[bytes] = []
         size = 0
         while (record := file.readline()).endswith(b"\n"):
-            text = self._text(record)
+            text = self._format_record(record)
             batch.append(text)
             size += len(text)
             if size >= _BATCH_BYTES:
@@ -207,7 +207,7 @@ class _RecordReader:
         if size:
             yield b"".join(batch)
 
-    def _text(self, record: bytes) -> bytes:
+    def _format_record(self, record: bytes) -> bytes:
         time, _, rest = record.partition(b" ")
         _stream, tag, text = rest.split(b" ", 2)
         if time < self._since:

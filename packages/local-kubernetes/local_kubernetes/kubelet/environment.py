@@ -6,7 +6,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.references import References
 
 
-def container_environment(
+def build_environment(
     pod: JsonObject, container: JsonObject, references: References, given: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the environment of a container.
@@ -22,11 +22,11 @@ def container_environment(
     """
     environment = dict(given)
     for source in container.get("envFrom") or ():
-        environment |= _from_source(source, references)
+        environment |= _read_source(source, references)
     for entry in container.get("env") or ():
         name = str(entry["name"])
         if entry.get("valueFrom"):
-            value = references.variable(entry["valueFrom"], pod, container)
+            value = references.resolve_variable(entry["valueFrom"], pod, container)
             if value is not None:
                 environment[name] = value
         else:
@@ -34,7 +34,7 @@ def container_environment(
     return environment
 
 
-def command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def build_command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return the command and the arguments of a container, with variables replaced."""
     command = [expand(str(word), environment) for word in container.get("command") or ()]
     arguments = [expand(str(word), environment) for word in container.get("args") or ()]
@@ -62,10 +62,10 @@ def expand(text: str, environment: Mapping[str, str]) -> str:
     return "".join(pieces)
 
 
-def _from_source(source: Mapping[str, Mapping[str, object]], references: References) -> dict[str, str]:
+def _read_source(source: Mapping[str, Mapping[str, object]], references: References) -> dict[str, str]:
     prefix = str(source.get("prefix") or "")
     values: dict[str, bytes] = {}
-    for key, read in (("configMapRef", references.config_map), ("secretRef", references.secret)):
+    for key, read in (("configMapRef", references.get_config_map), ("secretRef", references.get_secret)):
         reference = source.get(key)
         if reference:
             values |= read(str(reference.get("name")), optional=bool(reference.get("optional")))

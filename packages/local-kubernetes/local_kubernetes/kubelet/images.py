@@ -62,7 +62,7 @@ class ImageMissing(Exception):
     """No runtime matches the image; the message lists the rules."""
 
 
-def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runtime:
+def find_runtime(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runtime:
     """Return the runtime of an image; the first matching rule decides.
 
     Raises:
@@ -72,7 +72,7 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
     if len(image) > _LONGEST_REFERENCE or not _REFERENCE.fullmatch(image):
         image = image if len(image) <= _LONGEST_REFERENCE else f"{image[:_LONGEST_REFERENCE]}…"
         raise InvalidImage(f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}"')
-    name = _repository(image)
+    name = _strip_tag(image)
     for rule in rules:
         patterns = {rule.pattern, rule.pattern.removeprefix("*/")}
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
@@ -87,13 +87,13 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
 def uses_assigned_ports(container: JsonObject, rules: Sequence[ImageRule]) -> bool:
     """Return whether a container of a pod listens on ports that the cluster assigns; see `Runtime`."""
     try:
-        runtime = runtime_of(str(container.get("image")), rules)
+        runtime = find_runtime(str(container.get("image")), rules)
     except (InvalidImage, ImageMissing):
         return False
     return runtime.uses_assigned_ports(container)
 
 
-def _repository(image: str) -> str:
+def _strip_tag(image: str) -> str:
     """Return the image without digest and tag; a colon before the last `/` belongs to the registry's port."""
     name = image.partition("@")[0]
     folder, slash, last = name.rpartition("/")

@@ -17,7 +17,7 @@ from local_kubernetes.kubelet.container_log import MAX_FILE_BYTES, LogQuery
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
 from local_kubernetes.kubelet.logs import log_start, read_log
 from local_kubernetes.kubelet.memory import MemoryLimits
-from local_kubernetes.kubelet.node import MAX_PODS, NODE_NAME, Node, node_document
+from local_kubernetes.kubelet.node import MAX_PODS, NODE_NAME, Node, build_node_document
 from local_kubernetes.kubelet.pod import PodWorker
 from local_kubernetes.kubelet.recorder import EventRecorder
 from local_kubernetes.kubelet.services import ServiceAddresses
@@ -82,7 +82,7 @@ class Kubelet:
         shutil.rmtree(self._node.home / "pods", ignore_errors=True)
         self._node.home.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(ApiStatusError):
-            self._store.create(NODES, None, node_document(self._clock(), self._max_pods))
+            self._store.create(NODES, None, build_node_document(self._clock(), self._max_pods))
         memory = asyncio.create_task(self._node.memory.run(), name="memory limits")
         try:
             while True:

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.quantities import parse_quantity
 from local_kubernetes.kubelet.environment import (
-    command_line,
-    container_environment,
+    build_command_line,
+    build_environment,
     expand,
 )
-from local_kubernetes.kubelet.images import runtime_of
+from local_kubernetes.kubelet.images import find_runtime
 from local_kubernetes.kubelet.mounts import PathMap
 from local_kubernetes.kubelet.node import Node
 from local_kubernetes.kubelet.runtime import ContainerFolders, ContainerSetup, StartError
@@ -57,14 +57,14 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         StartError: The pod names no command, a setting is invalid, or software is missing.
         OSError: A directory or file could not be written.
     """
-    runtime = runtime_of(str(spec.get("image")), node.images)
-    folder = sandbox.container_folder(str(spec["name"]))
+    runtime = find_runtime(str(spec.get("image")), node.images)
+    folder = sandbox.get_container_folder(str(spec["name"]))
     folders = ContainerFolders(folder / "work", folder / "tmp", sandbox.folders.credentials, node.cache_folder)
-    image_paths = await runtime.image_paths(folders)
+    map_image_paths = await runtime.map_image_paths(folders)
     for own_folder in (folders.work, folders.scratch):
         own_folder.mkdir(parents=True, exist_ok=True)
-    variables = container_environment(sandbox.pod, spec, sandbox.references, _cluster_environment(node.api.url))
-    paths = _paths(sandbox, spec, variables, image_paths)
+    variables = build_environment(sandbox.pod, spec, sandbox.references, _build_cluster_environment(node.api.url))
+    paths = _map_paths(sandbox, spec, variables, map_image_paths)
     namespace, name = (str(sandbox.pod["metadata"][key]) for key in ("namespace", "name"))
 
     def resolve(text: str) -> str:
@@ -72,7 +72,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
 
     environment = _build_default_environment(sandbox.pod, folders)
     environment |= {variable: resolve(paths.rewrite(value)) for variable, value in variables.items()}
-    command, arguments = command_line(spec, variables)
+    command, arguments = build_command_line(spec, variables)
     setup = ContainerSetup(
         pod=sandbox.pod,
         command=command,
@@ -87,23 +87,23 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
     process = await runtime.prepare(setup)
     if not process.words:
         raise StartError("no command specified")
-    return Launch(process.words, process.environment, _directory(spec, paths, folder), _memory_limit(spec))
+    return Launch(process.words, process.environment, _prepare_directory(spec, paths, folder), _read_memory_limit(spec))
 
 
-def _paths(
-    sandbox: Sandbox, spec: JsonObject, variables: Mapping[str, str], image_paths: Mapping[str, Path]
+def _map_paths(
+    sandbox: Sandbox, spec: JsonObject, variables: Mapping[str, str], map_image_paths: Mapping[str, Path]
 ) -> PathMap:
     """Return the paths of the container on this machine: those of every container, of its image and of its mounts."""
     given = {
         SERVICE_ACCOUNT_PATH: sandbox.folders.credentials,
-        str(spec.get("terminationMessagePath") or _TERMINATION_PATH): sandbox.termination_file(str(spec["name"])),
-        **image_paths,
+        str(spec.get("terminationMessagePath") or _TERMINATION_PATH): sandbox.get_termination_file(str(spec["name"])),
+        **map_image_paths,
     }
     mounts = map_mounts(spec, sandbox.volumes, lambda text: expand(text, variables))
     return PathMap(given).overlay(mounts)
 
 
-def _memory_limit(spec: JsonObject) -> int | None:
+def _read_memory_limit(spec: JsonObject) -> int | None:
     limit = ((spec.get("resources") or {}).get("limits") or {}).get("memory")
     if limit is None:
         return None
@@ -113,7 +113,7 @@ def _memory_limit(spec: JsonObject) -> int | None:
         raise StartError(f"resources.limits.memory: {error}") from error
 
 
-def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
+def _prepare_directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
     """Return the working directory; create it if it is one of the container's own directories."""
     working = spec.get("workingDir")
     if not working:
@@ -141,7 +141,7 @@ def _build_default_environment(pod: JsonObject, folders: ContainerFolders) -> di
     }
 
 
-def _cluster_environment(url: str) -> dict[str, str]:
+def _build_cluster_environment(url: str) -> dict[str, str]:
     address = urlsplit(url)
     return {
         "KUBERNETES_SERVICE_HOST": address.hostname or "",

@@ -64,19 +64,19 @@ class MemoryLimits:
                 await self._begun.wait()
             before = monotonic()
             watched = list(self._watched.values())
-            for each in await asyncio.to_thread(_beyond, watched):
+            for each in await asyncio.to_thread(_find_exceeded, watched):
                 if self._watched.pop(each.leader, None) is each:
                     each.exceeded()
             await asyncio.sleep(max(_INTERVAL, (monotonic() - before) / _LARGEST_SHARE))
 
 
-def _beyond(watched: list[_Watched]) -> list[_Watched]:
+def _find_exceeded(watched: list[_Watched]) -> list[_Watched]:
     """Return the containers that exceed their limit."""
-    table = list(guard.processes())
-    sizes = None if (_PROC / "self" / "statm").exists() else _sizes_by_ps()
+    table = list(guard.list_processes())
+    sizes = None if (_PROC / "self" / "statm").exists() else _read_sizes_by_ps()
     found = []
     for each in watched:
-        members = guard.members(each.guard, each.leader, table)
+        members = guard.find_members(each.guard, each.leader, table)
         used = sum(sizes.get(pid, 0) for pid in members) if sizes is not None else _measure_use(members, each.limit)
         if used > each.limit:
             found.append(each)
@@ -86,7 +86,7 @@ def _beyond(watched: list[_Watched]) -> list[_Watched]:
 def _measure_use(members: Set[int], limit: int) -> int:
     """Return the bytes that processes have written; measure exactly only if a quick estimate exceeds `limit`."""
     private = sum(map(_own_bytes, members))
-    return private if private <= limit else sum(map(_proportional_bytes, members))
+    return private if private <= limit else sum(map(_read_proportional_bytes, members))
 
 
 def _own_bytes(pid: int) -> int:
@@ -98,7 +98,7 @@ def _own_bytes(pid: int) -> int:
     return (int(resident) - int(shared)) * getpagesize()
 
 
-def _proportional_bytes(pid: int) -> int:
+def _read_proportional_bytes(pid: int) -> int:
     """Return the same with shared pages divided among their processes; slower, because it reads every page."""
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
@@ -108,6 +108,6 @@ def _proportional_bytes(pid: int) -> int:
     return int(kibibytes[0]) * 1024 if kibibytes else _own_bytes(pid)
 
 
-def _sizes_by_ps() -> Mapping[int, int]:
+def _read_sizes_by_ps() -> Mapping[int, int]:
     listing = subprocess.run(["/bin/ps", "-axo", "pid=,rss="], capture_output=True, text=True, check=False)
     return {int(pid): int(kibibytes) * 1024 for pid, kibibytes in map(str.split, listing.stdout.splitlines())}

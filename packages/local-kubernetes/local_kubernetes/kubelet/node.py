@@ -52,7 +52,7 @@ class Node:
     memory: MemoryLimits
     services: ServiceAddresses
 
-    def pod_folder(self, uid: str) -> Path:
+    def get_pod_folder(self, uid: str) -> Path:
         """Return the directory of a pod's volumes and scratch files; it is deleted with the pod."""
         return self.home / "pods" / uid
 
@@ -71,7 +71,7 @@ class Node:
         return self.home / "claims"
 
 
-def node_labels() -> dict[str, str]:
+def get_node_labels() -> dict[str, str]:
     """The labels that a pod's node selector is compared with."""
     system = platform.system().lower()
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
@@ -82,9 +82,9 @@ def node_labels() -> dict[str, str]:
     }
 
 
-def node_document(now: datetime, max_pods: int) -> JsonObject:
+def build_node_document(now: datetime, max_pods: int) -> JsonObject:
     """Return the Node object of a node with a maximum number of pods."""
-    capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_memory_bytes() // 1024}Ki", "pods": str(max_pods)}
+    capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_read_memory_bytes() // 1024}Ki", "pods": str(max_pods)}
     ready = {
         "type": "Ready",
         "status": "True",
@@ -93,7 +93,7 @@ def node_document(now: datetime, max_pods: int) -> JsonObject:
         "lastHeartbeatTime": timestamp(now),
         "lastTransitionTime": timestamp(now),
     }
-    labels = node_labels()
+    labels = get_node_labels()
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -125,14 +125,14 @@ def find_scheduling_refusal(pod: JsonObject) -> str | None:
 
     Only labels count. Resource requests do not, because the processes of a laptop share its resources.
     """
-    labels = node_labels()
+    labels = get_node_labels()
     wanted = pod["spec"].get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
         return "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
     return None
 
 
-def _memory_bytes() -> int:
+def _read_memory_bytes() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):  # some systems lack these names; the number is only shown

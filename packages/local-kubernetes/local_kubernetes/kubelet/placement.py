@@ -5,7 +5,7 @@ import asyncio
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.kubelet.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
 from local_kubernetes.kubelet.pod_object import PodObject
-from local_kubernetes.kubelet.pod_status import build_scheduled_condition, unschedulable_condition
+from local_kubernetes.kubelet.pod_status import build_scheduled_condition, build_unschedulable_condition
 
 
 class Placement:
@@ -91,5 +91,5 @@ class Placement:
         self._pod.record_event("Scheduled", message, component=SCHEDULER_NAME)
 
     def _report_unschedulable(self, message: str) -> None:
-        self._pod.write_condition(unschedulable_condition(message, self._node.clock()))
+        self._pod.write_condition(build_unschedulable_condition(message, self._node.clock()))
         self._pod.record_event("FailedScheduling", message, component=SCHEDULER_NAME)

@@ -42,7 +42,7 @@ class PodWorker:
         self._node = node
         self._pod = PodObject(node, pod)
         self.namespace, self.name, self.uid = self._pod.namespace, self._pod.name, self._pod.uid
-        self._root = node.pod_folder(self.uid)
+        self._root = node.get_pod_folder(self.uid)
         self._logs = node.log_folder(self.namespace, self.name, self.uid)
         self._containers = PodContainers(node, pod["spec"])
         self._status = StatusWriter(self._pod, self._containers, node.clock)
@@ -102,7 +102,7 @@ class PodWorker:
             self._status.publish()
             return
         self._containers.reset_init()
-        sandbox = self._sandbox()
+        sandbox = self._build_sandbox()
         if not await self._make_volumes(sandbox):
             return
         try:
@@ -110,7 +110,7 @@ class PodWorker:
         finally:
             await self._termination.finish_sidecars()
 
-    def _sandbox(self) -> Sandbox:
+    def _build_sandbox(self) -> Sandbox:
         """Return the state that the containers share, still without volumes."""
         claims = self._node.claims_folder / self.namespace
         return Sandbox(

@@ -31,11 +31,11 @@ class PodContainers:
         policy = str(spec.get("restartPolicy") or ALWAYS)
         init_policy = NEVER if policy == NEVER else ON_FAILURE
         self._init = [
-            _container(node, item, init_policy, _INITIALIZING, sidecar=item.get("restartPolicy") == ALWAYS)
+            _build_container(node, item, init_policy, _INITIALIZING, sidecar=item.get("restartPolicy") == ALWAYS)
             for item in spec.get("initContainers") or ()
         ]
         first = _INITIALIZING if self._init else _CREATING
-        self._main = [_container(node, item, policy, first) for item in spec.get("containers") or ()]
+        self._main = [_build_container(node, item, policy, first) for item in spec.get("containers") or ()]
         self._sidecar_runs: list[asyncio.Task[None]] = []
 
     @property
@@ -150,7 +150,7 @@ class PodContainers:
         return True
 
 
-def _container(
+def _build_container(
     node: Node, spec: JsonObject, default_policy: str, state: Waiting, *, sidecar: bool = False
 ) -> Container:
     policy = restart_policy(spec, default_policy)

@@ -28,7 +28,7 @@ class Eviction:
     message: str
 
 
-def pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
+def compute_pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
     """Return the phase of a pod.
 
     Args:
@@ -54,7 +54,7 @@ def is_initialized(init: Sequence[ContainerRecord]) -> bool:
     )
 
 
-def pod_status(
+def build_pod_status(
     pod: JsonObject,
     init: Sequence[ContainerRecord],
     containers: Sequence[ContainerRecord],
@@ -74,8 +74,8 @@ def pod_status(
         volumes_made: Whether the volumes exist, so that containers can start.
     """
     previous: JsonObject = pod.get("status") or {}
-    phase = FAILED if eviction else pod_phase(init, containers)
-    conditions = _conditions(phase, init, containers, now, volumes_made=volumes_made)
+    phase = FAILED if eviction else compute_pod_phase(init, containers)
+    conditions = _build_conditions(phase, init, containers, now, volumes_made=volumes_made)
     status: JsonObject = {
         **previous,
         "phase": phase,
@@ -85,7 +85,7 @@ def pod_status(
         "podIP": ADDRESS,
         "podIPs": [{"ip": ADDRESS}],
         "startTime": previous.get("startTime") or timestamp(now),
-        "containerStatuses": [_container_status(record) for record in sorted(containers, key=attrgetter("name"))],
+        "containerStatuses": [_build_container_status(record) for record in sorted(containers, key=attrgetter("name"))],
     }
     if init:
         status["initContainerStatuses"] = [_init_status(record) for record in init]
@@ -96,13 +96,13 @@ def pod_status(
 
 def build_scheduled_condition(now: datetime) -> JsonObject:
     """Return the condition of a pod that is bound to a node."""
-    return _condition("PodScheduled", {}, now)
+    return _build_condition("PodScheduled", {}, now)
 
 
-def unschedulable_condition(message: str, now: datetime) -> JsonObject:
+def build_unschedulable_condition(message: str, now: datetime) -> JsonObject:
     """Return the condition of a pod that cannot be bound to a node."""
     absent = {"status": "False", "reason": "Unschedulable", "message": message}
-    return _condition("PodScheduled", absent, now)
+    return _build_condition("PodScheduled", absent, now)
 
 
 def merge_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -> list[JsonObject]:
@@ -116,7 +116,7 @@ def merge_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -
     return list(merged.values())
 
 
-def _conditions(
+def _build_conditions(
     phase: str,
     init: Sequence[ContainerRecord],
     containers: Sequence[ContainerRecord],
@@ -125,18 +125,18 @@ def _conditions(
     volumes_made: bool,
 ) -> list[JsonObject]:
     ended = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}.get(phase)
-    readiness = _readiness(ended, init, containers)
+    readiness = _build_readiness(ended, init, containers)
     new = {
         "PodReadyToStartContainers": {"status": "False"} if ended or not volumes_made else {},
-        "Initialized": _initialization(phase, init),
+        "Initialized": _build_initialization(phase, init),
         "Ready": readiness,
         "ContainersReady": readiness,
         "PodScheduled": {},
     }
-    return [_condition(name, change, now) for name, change in new.items()]
+    return [_build_condition(name, change, now) for name, change in new.items()]
 
 
-def _initialization(phase: str, init: Sequence[ContainerRecord]) -> JsonObject:
+def _build_initialization(phase: str, init: Sequence[ContainerRecord]) -> JsonObject:
     if phase == SUCCEEDED:
         return {"reason": "PodCompleted"}
     if is_initialized(init):
@@ -146,7 +146,9 @@ def _initialization(phase: str, init: Sequence[ContainerRecord]) -> JsonObject:
     return {"status": "False", "reason": "ContainersNotInitialized", "message": message}
 
 
-def _readiness(ended: str | None, init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> JsonObject:
+def _build_readiness(
+    ended: str | None, init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]
+) -> JsonObject:
     if ended:
         return {"status": "False", "reason": ended}
     sidecars = [record for record in init if record.sidecar]
@@ -157,16 +159,16 @@ def _readiness(ended: str | None, init: Sequence[ContainerRecord], containers: S
     return {"status": "False", "reason": "ContainersNotReady", "message": message}
 
 
-def _condition(name: str, change: JsonObject, now: datetime) -> JsonObject:
+def _build_condition(name: str, change: JsonObject, now: datetime) -> JsonObject:
     condition: JsonObject = {"type": name, "status": "True", "lastProbeTime": None}
     return condition | {"lastTransitionTime": timestamp(now)} | change
 
 
-def _container_status(record: ContainerRecord) -> JsonObject:
+def _build_container_status(record: ContainerRecord) -> JsonObject:
     status: JsonObject = {
         "name": record.name,
-        "state": record.state.document(),
-        "lastState": record.last.document() if record.last else {},
+        "state": record.state.to_document(),
+        "lastState": record.last.to_document() if record.last else {},
         "ready": record.running,
         "restartCount": record.restarts,
         "image": record.image,
@@ -179,7 +181,7 @@ def _container_status(record: ContainerRecord) -> JsonObject:
 
 
 def _init_status(record: ContainerRecord) -> JsonObject:
-    status = _container_status(record)
+    status = _build_container_status(record)
     if not record.sidecar:
         status["ready"] = record.succeeded
     return status

@@ -78,7 +78,7 @@ class ContainerProcess:
         finally:
             theirs.close()
         reports, orders = await asyncio.open_connection(sock=ours)
-        started = await _message(reports)
+        started = await _read_message(reports)
         pid = started.get("pid")
         if pid is None:
             orders.close()
@@ -86,14 +86,14 @@ class ContainerProcess:
             raise StartError(str(started.get("error", f"cannot start {command[0]}: its guard was killed")))
         running = cls(int(pid), process, reports, orders)
         running._pumps = asyncio.gather(
-            running._pump(process.stdout, log, "stdout"), running._pump(process.stderr, log, "stderr")
+            running._copy_output(process.stdout, log, "stdout"), running._copy_output(process.stderr, log, "stderr")
         )
         return running
 
     async def wait(self) -> Exit:
         """Wait for the end of the command and of every process that it started."""
         try:
-            ended = await _message(self._reports)
+            ended = await _read_message(self._reports)
             if not ended:
                 guard.kill_session(self.pid)
             await self._process.wait()
@@ -110,17 +110,17 @@ class ContainerProcess:
 
     def terminate(self) -> None:
         """Send SIGTERM to the command."""
-        self._order(guard.TERMINATE)
+        self._send_order(guard.TERMINATE)
 
     def kill(self) -> None:
         """Kill the command and every process that it started."""
-        self._order(guard.KILL)
+        self._send_order(guard.KILL)
 
-    def _order(self, order: bytes) -> None:
+    def _send_order(self, order: bytes) -> None:
         if not self._orders.is_closing():
             self._orders.write(order)
 
-    async def _pump(self, output: asyncio.StreamReader | None, log: ContainerLog, stream: str) -> None:
+    async def _copy_output(self, output: asyncio.StreamReader | None, log: ContainerLog, stream: str) -> None:
         if output is None:
             return
         while chunk := await output.read(_OUTPUT_CHUNK):
@@ -140,7 +140,7 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-async def _message(reports: asyncio.StreamReader) -> dict[str, int | str]:
+async def _read_message(reports: asyncio.StreamReader) -> dict[str, int | str]:
     """Return the guard's next report; empty if the guard has ended."""
     try:
         line = await reports.readline()

@@ -47,10 +47,10 @@ class EventRecorder:
         try:
             repeated = self._repeated.get(known)
             if repeated and self._store.exists(EVENTS, namespace, repeated):
-                self._count(namespace, repeated)
+                self._increase_count(namespace, repeated)
                 return
             name = f"{metadata['name']}.{time.time_ns():x}"
-            self._store.create(EVENTS, namespace, self._event(pod, name, reason, message, container, component))
+            self._store.create(EVENTS, namespace, self._build_event(pod, name, reason, message, container, component))
         except ApiStatusError:
             return  # the namespace is being deleted, or the journal has no room
         self._repeated[known] = name
@@ -61,13 +61,13 @@ class EventRecorder:
         """Forget the events of a deleted pod, so that later ones are not counted with them."""
         self._repeated = {known: name for known, name in self._repeated.items() if known[0] != uid}
 
-    def _count(self, namespace: str, name: str) -> None:
+    def _increase_count(self, namespace: str, name: str) -> None:
         def count_again(event: JsonObject) -> JsonObject:
             return event | {"count": event.get("count", 1) + 1, "lastTimestamp": timestamp(self._clock())}
 
         self._store.update(EVENTS, namespace, name, count_again)
 
-    def _event(
+    def _build_event(
         self, pod: JsonObject, name: str, reason: str, message: str, container: str | None, component: str
     ) -> JsonObject:
         metadata = pod["metadata"]

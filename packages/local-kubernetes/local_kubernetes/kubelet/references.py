@@ -43,49 +43,49 @@ class References:
         self._store = store
         self._namespace = namespace
 
-    def config_map(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
+    def get_config_map(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
         """Return the values of a config map; raises MissingReference if it does not exist and is not optional."""
-        document = self._document(CONFIG_MAPS, "configmap", name, optional=optional)
+        document = self._get_document(CONFIG_MAPS, "configmap", name, optional=optional)
         values = {key: str(value).encode() for key, value in (document.get("data") or {}).items()}
         return values | {key: b64decode(value) for key, value in (document.get("binaryData") or {}).items()}
 
-    def secret(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
+    def get_secret(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
         """Return the values of a secret; raises MissingReference if it does not exist and is not optional."""
-        document = self._document(SECRETS, "secret", name, optional=optional)
+        document = self._get_document(SECRETS, "secret", name, optional=optional)
         values = {key: b64decode(value) for key, value in (document.get("data") or {}).items()}
         return values | {key: str(value).encode() for key, value in (document.get("stringData") or {}).items()}
 
     def claim_uid(self, name: str) -> str:
         """Return the UID of a persistent volume claim; raises MissingReference if it does not exist."""
-        document = self._document(PERSISTENT_VOLUME_CLAIMS, "persistentvolumeclaim", name, optional=False)
+        document = self._get_document(PERSISTENT_VOLUME_CLAIMS, "persistentvolumeclaim", name, optional=False)
         return str(document["metadata"]["uid"])
 
-    def variable(self, source: Mapping[str, Any], pod: JsonObject, container: JsonObject) -> str | None:
+    def resolve_variable(self, source: Mapping[str, Any], pod: JsonObject, container: JsonObject) -> str | None:
         """Return the value of an environment variable's `valueFrom`; None for a missing optional value.
 
         Raises:
             MissingReference: The config map, the secret, its key or the field does not exist.
         """
         if "fieldRef" in source:
-            return pod_field(pod, str(source["fieldRef"].get("fieldPath")))
+            return read_pod_field(pod, str(source["fieldRef"].get("fieldPath")))
         if "resourceFieldRef" in source:
-            return container_resource(pod, container, source["resourceFieldRef"])
+            return read_container_resource(pod, container, source["resourceFieldRef"])
         if "configMapKeyRef" in source:
-            return self._key("ConfigMap", source["configMapKeyRef"])
+            return self._read_key("ConfigMap", source["configMapKeyRef"])
         if "secretKeyRef" in source:
-            return self._key("Secret", source["secretKeyRef"])
+            return self._read_key("Secret", source["secretKeyRef"])
         raise MissingReference(f"{', '.join(source) or 'an empty valueFrom'} isn't known to the local cluster")
 
-    def _key(self, kind: str, reference: Mapping[str, Any]) -> str | None:
+    def _read_key(self, kind: str, reference: Mapping[str, Any]) -> str | None:
         name, key = str(reference.get("name")), str(reference.get("key"))
         optional = bool(reference.get("optional"))
-        read = self.config_map if kind == "ConfigMap" else self.secret
+        read = self.get_config_map if kind == "ConfigMap" else self.get_secret
         value = read(name, optional=optional).get(key)
         if value is None and not optional:
             raise MissingReference(f"couldn't find key {key} in {kind} {self._namespace}/{name}")
         return None if value is None else value.decode(errors="surrogateescape")
 
-    def _document(self, kind: Kind, word: str, name: str, *, optional: bool) -> JsonObject:
+    def _get_document(self, kind: Kind, word: str, name: str, *, optional: bool) -> JsonObject:
         try:
             return self._store.get(kind, self._namespace, name)
         except ApiStatusError as error:
@@ -94,7 +94,7 @@ class References:
             raise MissingReference(f'{word} "{name}" not found') from error
 
 
-def pod_field(pod: JsonObject, path: str) -> str:
+def read_pod_field(pod: JsonObject, path: str) -> str:
     """Return a field of a pod as text; raises MissingReference if pods cannot refer to that field."""
     subscript = _SUBSCRIPT.fullmatch(path)
     if subscript:
@@ -108,7 +108,7 @@ def pod_field(pod: JsonObject, path: str) -> str:
     return str((pod.get(part) or {}).get(key, ""))
 
 
-def container_resource(pod: JsonObject, container: JsonObject, reference: Mapping[str, Any]) -> str:
+def read_container_resource(pod: JsonObject, container: JsonObject, reference: Mapping[str, Any]) -> str:
     """Return a container's request or limit in units of the divisor; raises MissingReference for unknown resources."""
     wanted = reference.get("containerName") or container["name"]
     containers = [*pod["spec"].get("containers", ()), *pod["spec"].get("initContainers", ())]

@@ -24,7 +24,7 @@ def restore(record: ContainerRecord, status: JsonObject, now: datetime) -> None:
     if "terminated" in state:
         record.state = _parse_terminated(state["terminated"], now)
     elif "running" in state:
-        started = _moment(state["running"].get("startedAt"), now)
+        started = _parse_time(state["running"].get("startedAt"), now)
         record.state = Terminated(_LOST_CODE, _LOST_REASON, started, now, "", record.container_id)
 
 
@@ -51,12 +51,12 @@ def _parse_terminated(details: JsonObject, now: datetime) -> Terminated:
     return Terminated(
         int(details.get("exitCode") or 0),
         str(details.get("reason") or ""),
-        _moment(details.get("startedAt"), now),
-        _moment(details.get("finishedAt"), now),
+        _parse_time(details.get("startedAt"), now),
+        _parse_time(details.get("finishedAt"), now),
         str(details.get("message") or ""),
         str(details.get("containerID") or ""),
     )
 
 
-def _moment(text: object, otherwise: datetime) -> datetime:
+def _parse_time(text: object, otherwise: datetime) -> datetime:
     return datetime.fromisoformat(text) if isinstance(text, str) else otherwise

@@ -92,7 +92,7 @@ class Runtime(Protocol):
         """The name of the runtime in rules (`PATTERN=RUNTIME`)."""
         ...
 
-    async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
+    async def map_image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
         """Return the files and directories of this machine that replace those of the image, by path in the container.
 
         Args:
@@ -129,7 +129,7 @@ class HostRuntime:
 
     name = "process"
 
-    async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:  # noqa: ARG002 - no image, no paths
+    async def map_image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:  # noqa: ARG002 - no image, no paths
         """Return nothing: the paths of the image are those of this machine."""
         return {}
 

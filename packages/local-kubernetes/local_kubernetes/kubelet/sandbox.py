@@ -42,10 +42,10 @@ class Sandbox:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stopping.wait(), seconds)
 
-    def container_folder(self, name: str) -> Path:
+    def get_container_folder(self, name: str) -> Path:
         """Return the directory of one container."""
         return self.root / "containers" / name
 
-    def termination_file(self, name: str) -> Path:
+    def get_termination_file(self, name: str) -> Path:
         """Return the path of the container's termination message."""
-        return self.container_folder(name) / "termination-log"
+        return self.get_container_folder(name) / "termination-log"

@@ -40,21 +40,21 @@ class ServiceAddresses:
             namespace: Namespace of the pod that uses the text.
         """
 
-        def replacement(match: re.Match[str]) -> str:
-            port = self._port(match[2] or namespace, match[1], int(match[3]))
+        def replace_match(match: re.Match[str]) -> str:
+            port = self._find_port(match[2] or namespace, match[1], int(match[3]))
             return match.group() if port is None else f"{ADDRESS}:{port}"
 
-        return _NAMED.sub(replacement, text)
+        return _NAMED.sub(replace_match, text)
 
     def assign_port(self, namespace: str, pod: str, port: int) -> int:
         """Return the free port for a port of a pod; a later pod of the same name gets the same port."""
         key = (namespace, pod, port)
         if key not in self._assigned:
             self._forget_gone()
-            self._assigned[key] = _free_port()
+            self._assigned[key] = _find_free_port()
         return self._assigned[key]
 
-    def _port(self, namespace: str, name: str, number: int) -> int | None:
+    def _find_port(self, namespace: str, name: str, number: int) -> int | None:
         """Return the address of a service's port; None if the service or port does not exist."""
         if not self._store.exists(SERVICES, namespace, name):
             return None
@@ -65,7 +65,7 @@ class ServiceAddresses:
         target = entry.get("targetPort") or number
         for pod in self._list_selected(namespace, spec.get("selector")):
             for container in pod["spec"].get("containers") or ():
-                port = _container_port(container, target)
+                port = _find_container_port(container, target)
                 if port is not None:
                     if self._uses_assigned_ports(container):
                         return self.assign_port(namespace, str(pod["metadata"]["name"]), port)
@@ -86,7 +86,7 @@ class ServiceAddresses:
             self._assigned = {key: port for key, port in self._assigned.items() if key[:2] in known}
 
 
-def _container_port(container: Mapping[str, Any], target: int | str) -> int | None:
+def _find_container_port(container: Mapping[str, Any], target: int | str) -> int | None:
     """Return the number of a container's port, given by name or number; None if it does not exist."""
     for port in container.get("ports") or ():
         if target in (port.get("name"), port.get("containerPort")):
@@ -94,7 +94,7 @@ def _container_port(container: Mapping[str, Any], target: int | str) -> int | No
     return None
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind((ADDRESS, 0))
         number: int = probe.getsockname()[1]

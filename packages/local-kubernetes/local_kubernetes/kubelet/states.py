@@ -19,7 +19,7 @@ class Waiting:
     reason: str
     message: str = ""
 
-    def document(self) -> JsonObject:
+    def to_document(self) -> JsonObject:
         """Return the state in the format of a pod's status."""
         waiting = {"reason": self.reason} | ({"message": self.message} if self.message else {})
         return {"waiting": waiting}
@@ -35,7 +35,7 @@ class Running:
 
     started: datetime
 
-    def document(self) -> JsonObject:
+    def to_document(self) -> JsonObject:
         """Return the state in the format of a pod's status."""
         return {"running": {"startedAt": timestamp(self.started)}}
 
@@ -59,7 +59,7 @@ class Terminated:
     message: str = ""
     container_id: str = ""
 
-    def document(self) -> JsonObject:
+    def to_document(self) -> JsonObject:
         """Return the state in the format of a pod's status."""
         terminated: JsonObject = {
             "exitCode": self.exit_code,

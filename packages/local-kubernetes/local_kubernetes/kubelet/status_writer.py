@@ -6,7 +6,7 @@ from datetime import datetime
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.pod_containers import PodContainers
 from local_kubernetes.kubelet.pod_object import PodObject
-from local_kubernetes.kubelet.pod_status import Eviction, pod_status
+from local_kubernetes.kubelet.pod_status import Eviction, build_pod_status
 
 
 class StatusWriter:
@@ -36,5 +36,5 @@ class StatusWriter:
 
     def _with_status(self, pod: JsonObject) -> JsonObject:
         init, main = self._containers.init_records, self._containers.main_records
-        status = pod_status(pod, init, main, self._clock(), self.eviction, volumes_made=self.volumes_made)
+        status = build_pod_status(pod, init, main, self._clock(), self.eviction, volumes_made=self.volumes_made)
         return pod | {"status": status}

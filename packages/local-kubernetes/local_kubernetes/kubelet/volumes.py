@@ -14,8 +14,8 @@ from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.references import (
     MissingReference,
     References,
-    container_resource,
-    pod_field,
+    read_container_resource,
+    read_pod_field,
 )
 
 SERVICE_ACCOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -82,7 +82,7 @@ def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Calla
         if volume is None:
             raise MissingReference(f'volume mount "{mount["name"]}" has no volume')
         below = mount.get("subPath") or expand(mount.get("subPathExpr") or "")
-        folder = volume / _relative(below) if below else volume
+        folder = volume / _resolve_relative(below) if below else volume
         if not folder.resolve().is_relative_to(volume.resolve()):
             raise MissingReference(f"subPath {below} of volume {mount['name']} leads out of the volume")
         _make_folder(folder, f"subPath {below} of volume {mount['name']}")
@@ -93,11 +93,11 @@ def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Calla
 def _make_volume(volume: JsonObject, pod: JsonObject, references: References, folders: PodFolders) -> Path:
     folder = folders.volumes / str(volume["name"])
     if "hostPath" in volume:
-        return _host_path(volume["hostPath"])
+        return _resolve_host_path(volume["hostPath"])
     if "persistentVolumeClaim" in volume:
         folder = folders.claims / references.claim_uid(str(volume["persistentVolumeClaim"]["claimName"]))
     elif "emptyDir" not in volume:
-        files = _volume_files(volume, pod, references, folders)
+        files = _read_volume_files(volume, pod, references, folders)
         folder.mkdir(parents=True, exist_ok=True)
         for path, (content, mode) in files.items():
             _write_volume_file(folder, path, content, mode)
@@ -108,34 +108,36 @@ def _make_volume(volume: JsonObject, pod: JsonObject, references: References, fo
 Files = dict[str, tuple[bytes, int]]
 
 
-def _volume_files(volume: JsonObject, pod: JsonObject, references: References, folders: PodFolders) -> Files:
+def _read_volume_files(volume: JsonObject, pod: JsonObject, references: References, folders: PodFolders) -> Files:
     """Return the files of a volume that objects define: the content and mode by path."""
     if "projected" in volume:
         source = volume["projected"]
         mode = int(source.get("defaultMode") or _DEFAULT_MODE)
         files: Files = {}
         for part in source.get("sources") or ():
-            files |= _source_files(part, mode, pod, references, folders)
+            files |= _read_source_files(part, mode, pod, references, folders)
         return files
     part = {key: value for key, value in volume.items() if key != "name"}
     if "secret" in part:
         part["secret"] = part["secret"] | {"name": part["secret"].get("secretName")}
     modes = [value["defaultMode"] for value in part.values() if value and value.get("defaultMode")]
-    return _source_files(part, int(modes[0]) if modes else _DEFAULT_MODE, pod, references, folders)
+    return _read_source_files(part, int(modes[0]) if modes else _DEFAULT_MODE, pod, references, folders)
 
 
-def _source_files(source: JsonObject, mode: int, pod: JsonObject, references: References, folders: PodFolders) -> Files:
+def _read_source_files(
+    source: JsonObject, mode: int, pod: JsonObject, references: References, folders: PodFolders
+) -> Files:
     if "configMap" in source:
         reference = source["configMap"]
-        values = references.config_map(str(reference.get("name")), optional=bool(reference.get("optional")))
+        values = references.get_config_map(str(reference.get("name")), optional=bool(reference.get("optional")))
         return _select_files(values, reference, mode)
     if "secret" in source:
         reference = source["secret"]
-        values = references.secret(str(reference.get("name")), optional=bool(reference.get("optional")))
+        values = references.get_secret(str(reference.get("name")), optional=bool(reference.get("optional")))
         return _select_files(values, reference, mode)
     if "downwardAPI" in source:
         return {
-            str(item["path"]): (_downward(item, pod).encode(), int(item.get("mode") or mode))
+            str(item["path"]): (_read_downward(item, pod).encode(), int(item.get("mode") or mode))
             for item in source["downwardAPI"].get("items") or ()
         }
     if "serviceAccountToken" in source:
@@ -161,13 +163,13 @@ def _select_files(values: Mapping[str, bytes], reference: Mapping[str, Any], mod
     return files
 
 
-def _downward(item: Mapping[str, Any], pod: JsonObject) -> str:
+def _read_downward(item: Mapping[str, Any], pod: JsonObject) -> str:
     if "fieldRef" in item:
-        return pod_field(pod, str(item["fieldRef"].get("fieldPath")))
-    return container_resource(pod, {"name": ""}, item.get("resourceFieldRef") or {})
+        return read_pod_field(pod, str(item["fieldRef"].get("fieldPath")))
+    return read_container_resource(pod, {"name": ""}, item.get("resourceFieldRef") or {})
 
 
-def _host_path(source: Mapping[str, Any]) -> Path:
+def _resolve_host_path(source: Mapping[str, Any]) -> Path:
     path = Path(str(source.get("path")))
     wanted = str(source.get("type") or "")
     if wanted == "DirectoryOrCreate":
@@ -179,7 +181,7 @@ def _host_path(source: Mapping[str, Any]) -> Path:
     return path
 
 
-def _relative(path: str) -> PurePosixPath:
+def _resolve_relative(path: str) -> PurePosixPath:
     """Return a path below a directory; raises MissingReference if it leads out of the directory."""
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or "\0" in path:
@@ -201,7 +203,7 @@ def _make_folder(folder: Path, what: str) -> None:
 def _write_volume_file(folder: Path, path: str, content: bytes, mode: int) -> None:
     """Write a file of a volume; raises MissingReference if its path conflicts with another file."""
     try:
-        _write_file(folder / _relative(path), content, mode)
+        _write_file(folder / _resolve_relative(path), content, mode)
     except OSError as error:
         if error.errno not in _IMPOSSIBLE_PATHS:
             raise

@@ -41,19 +41,19 @@ class StatefulSetController:
         """Reconcile all StatefulSets until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(STATEFUL_SETS, lambda item: [_place(item)]))
-            tasks.create_task(self._follow(PODS, _owners))
-            tasks.create_task(self._work())
+            tasks.create_task(self._follow(PODS, _list_owners))
+            tasks.create_task(self._reconcile_queue())
 
     async def _follow(self, kind: Kind, places: Callable[[JsonObject], Iterable[Place]]) -> None:
         """Queue every set that may need a reconcile: all at first, then those that changed."""
         while True:
             items, version = self._store.list(kind, None)
             for item in items:
-                self._note(places(item))
+                self._queue_set(places(item))
             subscription = self._store.subscribe(kind, None, version)
             try:
                 async for event in subscription:
-                    self._note(places(event.object))
+                    self._queue_set(places(event.object))
             except ApiStatusError as error:
                 if error.code != _EXPIRED:
                     raise
@@ -62,12 +62,12 @@ class StatefulSetController:
             finally:
                 subscription.close()
 
-    def _note(self, places: Iterable[Place]) -> None:
+    def _queue_set(self, places: Iterable[Place]) -> None:
         for place in places:
             self._pending[place] = None
             self._arrival.set()
 
-    async def _work(self) -> None:
+    async def _reconcile_queue(self) -> None:
         while True:
             await self._arrival.wait()
             self._arrival.clear()
@@ -102,7 +102,7 @@ class StatefulSetController:
             resources.create(self._store, served, namespace, document, WriteOptions(manager=NAME))
         except ApiStatusError as error:
             self._recorder.record(stateful_set, "FailedCreate", f"{what} failed error: {error}", component=NAME)
-            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._note, [(namespace, name)])
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._queue_set, [(namespace, name)])
         else:
             self._recorder.record(stateful_set, "SuccessfulCreate", f"{what} successful", component=NAME)
 
@@ -124,6 +124,6 @@ def _place(item: JsonObject) -> Place:
     return str(metadata["namespace"]), str(metadata["name"])
 
 
-def _owners(pod: JsonObject) -> list[Place]:
+def _list_owners(pod: JsonObject) -> list[Place]:
     owners = pod["metadata"].get("ownerReferences") or ()
     return [(str(pod["metadata"]["namespace"]), str(each["name"])) for each in owners if each["kind"] == "StatefulSet"]

@@ -39,19 +39,19 @@ def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
         stateful_set: The set.
         pods: The pods that belong to the set.
     """
-    known = {number: pod for pod in pods if (number := _number(stateful_set, pod)) is not None}
+    known = {number: pod for pod in pods if (number := _parse_number(stateful_set, pod)) is not None}
     spec = stateful_set["spec"]
     first = int((spec.get("ordinals") or {}).get("start") or 0)
-    wanted = range(first, first + _replicas(stateful_set))
+    wanted = range(first, first + _get_replicas(stateful_set))
     parallel = spec.get("podManagementPolicy") == "Parallel"
-    missing, deletions = _next_steps(known, wanted, parallel=parallel)
+    missing, deletions = _find_next_steps(known, wanted, parallel=parallel)
     if not missing and not deletions:
         deletions = _find_outdated(stateful_set, known, wanted)
     return Decision(
-        [claim for number in missing for claim in _claims(stateful_set, number)],
-        [_pod(stateful_set, number) for number in missing],
+        [claim for number in missing for claim in _build_claims(stateful_set, number)],
+        [_build_pod(stateful_set, number) for number in missing],
         deletions,
-        _status(stateful_set, known),
+        _build_status(stateful_set, known),
     )
 
 
@@ -62,7 +62,7 @@ def belongs_to(stateful_set: JsonObject, pod: JsonObject) -> bool:
     return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)
 
 
-def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: bool) -> tuple[list[int], list[str]]:
+def _find_next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: bool) -> tuple[list[int], list[str]]:
     """Return the numbers of the pods to create, and the names of the pods to delete."""
     missing: list[int] = []
     deletions: list[str] = []
@@ -73,12 +73,12 @@ def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: boo
         elif _is_healthy(pod):
             continue
         elif _has_ended(pod) and not _is_going(pod):
-            deletions.append(_name(pod))
+            deletions.append(_build_name(pod))
         if not parallel:
             return missing, deletions
     for number in sorted(set(known) - set(wanted), reverse=True):
         if not _is_going(known[number]):
-            deletions.append(_name(known[number]))
+            deletions.append(_build_name(known[number]))
         if not parallel:
             break
     return missing, deletions
@@ -94,19 +94,19 @@ def _find_outdated(stateful_set: JsonObject, known: Mapping[int, JsonObject], wa
         pod = known.get(number)
         if number < partition or pod is None or _is_going(pod):
             break
-        if _revision_of(pod) != _revision(stateful_set):
-            return [_name(pod)]
+        if _get_revision(pod) != _build_revision(stateful_set):
+            return [_build_name(pod)]
         if not _is_healthy(pod):
             break
     return []
 
 
-def _pod(stateful_set: JsonObject, number: int) -> JsonObject:
+def _build_pod(stateful_set: JsonObject, number: int) -> JsonObject:
     metadata, spec = stateful_set["metadata"], stateful_set["spec"]
     template = copy_json(spec["template"])
     given = template.get("metadata") or {}
     name = f"{metadata['name']}-{number}"
-    labels = {_NAME_LABEL: name, _INDEX_LABEL: str(number), _REVISION_LABEL: _revision(stateful_set)}
+    labels = {_NAME_LABEL: name, _INDEX_LABEL: str(number), _REVISION_LABEL: _build_revision(stateful_set)}
     pod_spec = template["spec"]
     names = [str(claim["metadata"]["name"]) for claim in spec.get("volumeClaimTemplates") or ()]
     volumes = [volume for volume in pod_spec.get("volumes") or () if volume.get("name") not in names]
@@ -122,13 +122,13 @@ def _pod(stateful_set: JsonObject, number: int) -> JsonObject:
             "generateName": f"{metadata['name']}-",
             "labels": (given.get("labels") or {}) | labels,
             "annotations": given.get("annotations") or {},
-            "ownerReferences": [_owner_reference(stateful_set)],
+            "ownerReferences": [_build_owner_reference(stateful_set)],
         },
         "spec": pod_spec,
     }
 
 
-def _claims(stateful_set: JsonObject, number: int) -> list[JsonObject]:
+def _build_claims(stateful_set: JsonObject, number: int) -> list[JsonObject]:
     metadata, spec = stateful_set["metadata"], stateful_set["spec"]
     selector = (spec.get("selector") or {}).get("matchLabels") or {}
     claims = []
@@ -142,7 +142,7 @@ def _claims(stateful_set: JsonObject, number: int) -> list[JsonObject]:
     return claims
 
 
-def _owner_reference(stateful_set: JsonObject) -> JsonObject:
+def _build_owner_reference(stateful_set: JsonObject) -> JsonObject:
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -153,16 +153,16 @@ def _owner_reference(stateful_set: JsonObject) -> JsonObject:
     }
 
 
-def _status(stateful_set: JsonObject, known: Mapping[int, JsonObject]) -> JsonObject:
+def _build_status(stateful_set: JsonObject, known: Mapping[int, JsonObject]) -> JsonObject:
     """Return the status; like Kubernetes it omits most numbers that are zero."""
-    previous, revision = stateful_set.get("status") or {}, _revision(stateful_set)
+    previous, revision = stateful_set.get("status") or {}, _build_revision(stateful_set)
     present = [pod for pod in known.values() if not _has_ended(pod)]
     ready = sum(map(_is_healthy, present))
-    updated = sum(_revision_of(pod) == revision and not _is_going(pod) for pod in present)
+    updated = sum(_get_revision(pod) == revision and not _is_going(pod) for pod in present)
     current = previous.get("currentRevision") or revision
-    if updated == ready == _replicas(stateful_set):
+    if updated == ready == _get_replicas(stateful_set):
         current = revision
-    of_current = sum(_revision_of(pod) == current and not _is_going(pod) for pod in present)
+    of_current = sum(_get_revision(pod) == current and not _is_going(pod) for pod in present)
     numbers = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": updated}
     return {
         "observedGeneration": stateful_set["metadata"].get("generation", 1),
@@ -175,29 +175,29 @@ def _status(stateful_set: JsonObject, known: Mapping[int, JsonObject]) -> JsonOb
     }
 
 
-def _replicas(stateful_set: JsonObject) -> int:
+def _get_replicas(stateful_set: JsonObject) -> int:
     replicas = stateful_set["spec"].get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
-def _revision(stateful_set: JsonObject) -> str:
+def _build_revision(stateful_set: JsonObject) -> str:
     """Return the name of the revision of the set's present template."""
     text = json.dumps(stateful_set["spec"]["template"], sort_keys=True)
     return f"{stateful_set['metadata']['name']}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
-def _revision_of(pod: JsonObject) -> str | None:
+def _get_revision(pod: JsonObject) -> str | None:
     label: str | None = (pod["metadata"].get("labels") or {}).get(_REVISION_LABEL)
     return label
 
 
-def _number(stateful_set: JsonObject, pod: JsonObject) -> int | None:
+def _parse_number(stateful_set: JsonObject, pod: JsonObject) -> int | None:
     """Return the number of a pod in its set; None if the name does not belong to the set."""
-    prefix, _, number = _name(pod).rpartition("-")
+    prefix, _, number = _build_name(pod).rpartition("-")
     return int(number) if prefix == stateful_set["metadata"]["name"] and number.isdecimal() else None
 
 
-def _name(pod: JsonObject) -> str:
+def _build_name(pod: JsonObject) -> str:
     return str(pod["metadata"]["name"])
 
 

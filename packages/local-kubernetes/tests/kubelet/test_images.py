@@ -4,8 +4,8 @@ from local_kubernetes.kubelet.images import (
     ImageMissing,
     ImageRule,
     InvalidImage,
+    find_runtime,
     parse_rule,
-    runtime_of,
     uses_assigned_ports,
 )
 from local_kubernetes.kubelet.runtime import HOST, HostRuntime
@@ -15,13 +15,13 @@ from local_kubernetes.kubelet.runtime import HOST, HostRuntime
     "image", ["local/process:latest", "busybox", "docker.io/library/python:3.13", "alpine@sha256:0"]
 )
 def test_images_of_common_tools_run_commands_with_the_programs_of_the_machine(image: str) -> None:
-    assert runtime_of(image) is HOST
+    assert find_runtime(image) is HOST
 
 
 @pytest.mark.parametrize("image", ["nginx", "example/pythons:1", "process"])
 def test_other_images_have_no_runtime(image: str) -> None:
     with pytest.raises(ImageMissing, match="no runtime for the image"):
-        runtime_of(image)
+        find_runtime(image)
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def test_other_images_have_no_runtime(image: str) -> None:
 )
 def test_invalid_image_reference_is_rejected(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):
-        runtime_of(image)
+        find_runtime(image)
 
 
 def test_the_first_rule_that_matches_decides() -> None:
     first, second = HostRuntime(), HostRuntime()
     rules = (ImageRule("team/tool", first), ImageRule("*/tool", second))
 
-    assert runtime_of("team/tool:1", rules) is first
-    assert runtime_of("other/tool:1", rules) is second
+    assert find_runtime("team/tool:1", rules) is first
+    assert find_runtime("other/tool:1", rules) is second
 
 
 def test_a_rule_names_one_of_the_runtimes() -> None:

@@ -88,7 +88,7 @@ async def test_shared_memory_counts_once(family: int) -> None:
         limits.enforce(family, family, 160 * MEBIBYTE, lambda: exceeded.append("roomy")),
         limits.enforce(NOBODY, NOBODY, 1, lambda: exceeded.append("nobody")),
     ):
-        assert memory._beyond(list(limits._watched.values())) == []
+        assert memory._find_exceeded(list(limits._watched.values())) == []
 
 
 @pytest.mark.parametrize("table", ["proc", "ps"])
@@ -99,7 +99,7 @@ def test_the_memory_of_all_processes_of_a_container_counts(
         monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
     watched = memory._Watched(guard=NOBODY, leader=family, limit=48 * MEBIBYTE, exceeded=lambda: None)
 
-    assert memory._beyond([watched]) == [watched]
+    assert memory._find_exceeded([watched]) == [watched]
 
 
 async def test_invalid_memory_limit_is_a_start_error(node: RunningNode) -> None:

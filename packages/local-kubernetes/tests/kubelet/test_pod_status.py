@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from local_kubernetes.kubelet.pod_status import Eviction, pod_phase, pod_status
+from local_kubernetes.kubelet.pod_status import Eviction, build_pod_status, compute_pod_phase
 from local_kubernetes.kubelet.restarts import RestartPolicy, restart_policy
 from local_kubernetes.kubelet.states import (
     ContainerRecord,
@@ -48,24 +48,24 @@ def test_the_phase_follows_from_the_containers(
 ) -> None:
     of_init = "Never" if policy == "Never" else "OnFailure"
     first = [record(state, policy=of_init) for state in init]
-    assert pod_phase(first, [record(state, policy=policy) for state in containers]) == phase
+    assert compute_pod_phase(first, [record(state, policy=policy) for state in containers]) == phase
 
 
 def test_pod_is_running_while_a_container_waits_for_its_restart() -> None:
     again = record(Waiting("CrashLoopBackOff"), last=BAD)
 
-    assert pod_phase([], [again]) == "Running"
+    assert compute_pod_phase([], [again]) == "Running"
 
 
 def test_running_sidecar_does_not_decide_the_phase() -> None:
-    assert pod_phase([record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
-    assert pod_phase([record(BAD, sidecar=True)], [record(GOOD, policy="Never")]) == "Succeeded"
+    assert compute_pod_phase([record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
+    assert compute_pod_phase([record(BAD, sidecar=True)], [record(GOOD, policy="Never")]) == "Succeeded"
 
 
 def test_phase_follows_from_the_policy_of_each_container() -> None:
     restarts, ends = record(BAD, policy="OnFailure"), record(BAD, policy="Never")
-    assert pod_phase([], [restarts, ends]) == "Running"
-    assert pod_phase([], [record(GOOD, policy="OnFailure"), ends]) == "Failed"
+    assert compute_pod_phase([], [restarts, ends]) == "Running"
+    assert compute_pod_phase([], [record(GOOD, policy="OnFailure"), ends]) == "Failed"
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_restart_rule_overrides_the_policy(policy: str, operator: str, exit_code
 
 def test_a_condition_keeps_its_time_until_it_changes() -> None:
     pod = {"spec": {"restartPolicy": "Never"}, "status": {}}
-    pod["status"] = pod_status(pod, [], [record(WAITS)], NOW)
+    pod["status"] = build_pod_status(pod, [], [record(WAITS)], NOW)
     later = NOW + timedelta(seconds=7)
 
-    status = pod_status(pod, [], [record(RUNS)], later)
+    status = build_pod_status(pod, [], [record(RUNS)], later)
 
     times = {item["type"]: item["lastTransitionTime"] for item in status["conditions"]}
     assert times["PodScheduled"] == times["Initialized"] == "2026-01-02T03:04:05Z"
@@ -102,7 +102,7 @@ def test_conditions_of_other_writers_are_kept() -> None:
     gate = {"type": "example.org/gate", "status": "True"}
     pod = {"spec": {}, "status": {"qosClass": "Burstable", "conditions": [gate]}}
 
-    status = pod_status(pod, [], [record(RUNS)], NOW)
+    status = build_pod_status(pod, [], [record(RUNS)], NOW)
 
     assert status["qosClass"] == "Burstable"
     assert gate in status["conditions"]
@@ -111,6 +111,6 @@ def test_conditions_of_other_writers_are_kept() -> None:
 def test_an_evicted_pod_has_failed_whatever_its_containers_do() -> None:
     eviction = Eviction("Evicted", "The node was low on resource: ephemeral-storage.")
 
-    status = pod_status({"spec": {}}, [], [record(RUNS)], NOW, eviction)
+    status = build_pod_status({"spec": {}}, [], [record(RUNS)], NOW, eviction)
 
     assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
