@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from datetime import datetime
+from typing import Any, Self
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
@@ -29,9 +30,6 @@ from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +71,7 @@ class Narrator:
             self._driver = DriverLog(client, reference, sink, narration.driver_log)
         self._situation, self._pauses = narration.situation, narration.pauses
         self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses.driver)
-        self._shown: set[tuple[str, datetime | None]] = set()
+        self._shown = set[tuple[str, datetime | None]]()
         self._blocked: set[str] = set()  # the uids of executor pods
         self._executors_wait: str | None = None
         self._attempt = -1

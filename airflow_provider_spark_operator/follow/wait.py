@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -26,9 +27,11 @@ from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, re
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.versions import log_substitution
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
 
 _DRIVER_STOPPED = frozenset({Phase.STOPPING, Phase.ENDED})
 # The time for the rest of the driver's log after the task has timed out.
@@ -86,6 +89,44 @@ class _AttemptEnd:
     attempt: int
     evidence: Evidence
     executors: tuple[ExecutorEnd, ...]
+
+
+def compute_seconds_until(deadline: str | None) -> float | None:
+    """Return the seconds until a deadline (ISO 8601 with its offset), at least 0; None without a deadline."""
+    if deadline is None:
+        return None
+    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())
+
+
+async def wait_for_appearance(
+    hub: WatchHub, wanted: ResourceType, name: str, namespace: str, poke_interval: float, log: logging.Logger
+) -> ApplicationReference:
+    """Wait until a resource with the given name exists, without a time limit.
+
+    Args:
+        hub: The hub of the cluster.
+        wanted: The kind in the requested version. If the cluster does not serve this version, another one is read.
+        name: The name of the resource.
+        namespace: The namespace of the resource.
+        poke_interval: Seconds between two reads.
+        log: Where to log that the resource does not exist, or that another version is read.
+
+    Raises:
+        KindNotServed: The cluster serves no suitable version.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+    """
+    is_first = True
+    while True:
+        resource = await hub.choose_version(wanted)
+        if is_first:
+            log_substitution(wanted, resource, log)
+        found = await hub.read(resource, name, namespace)
+        if found is not None:
+            return ApplicationReference.of(found, resource)
+        if is_first:
+            log.info("%s %s/%s does not exist yet", resource.kind, namespace, name)
+        is_first = False
+        await asyncio.sleep(poke_interval)
 
 
 async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration: Narration) -> Conclusion:

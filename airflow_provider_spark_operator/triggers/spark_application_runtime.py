@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from airflow.sdk.exceptions import AirflowException
@@ -22,8 +21,15 @@ from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
-from airflow_provider_spark_operator.follow.versions import choose_served_version, log_substitution
-from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
+from airflow_provider_spark_operator.follow.versions import choose_served_version
+from airflow_provider_spark_operator.follow.wait import (
+    ReachedState,
+    compute_seconds_until,
+    read_end,
+    wait_for_appearance,
+    wait_for_end,
+    wait_for_state,
+)
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -39,13 +45,6 @@ logger = logging.getLogger(__name__)
 
 # Airflow's own timeout follows a minute after the deadline. The last read must end before.
 _LAST_READ_SECONDS = 20.0
-
-
-def compute_seconds_until(deadline: str | None) -> float | None:
-    """Return the seconds until a deadline (ISO 8601 with its offset), at least 0; None without a deadline."""
-    if deadline is None:
-        return None
-    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())
 
 
 def build_application_watch(
@@ -245,7 +244,10 @@ class StateWatch:
         """
         try:
             async with share_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
-                reference = await self._wait_for_appearance(hub)
+                namespace = self.namespace or hub.client.default_namespace
+                reference = await wait_for_appearance(
+                    hub, self.resource, self.name, namespace, self.poke_interval, logger
+                )
                 found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
                 return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
         except ApplicationDeleted as error:
@@ -286,21 +288,6 @@ class StateWatch:
 
         outcome = await retry(attempt, f"deletion of {subject}", logger.log)
         logger.info("the task stopped waiting for %s: %s", subject, outcome)
-
-    async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
-        namespace = self.namespace or hub.client.default_namespace
-        is_first = True
-        while True:
-            resource = await hub.choose_version(self.resource)
-            if is_first:
-                log_substitution(self.resource, resource, logger)
-            found = await hub.read(resource, self.name, namespace)
-            if found is not None:
-                return ApplicationReference.of(found, resource)
-            if is_first:
-                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
-            is_first = False
-            await asyncio.sleep(self.poke_interval)
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)

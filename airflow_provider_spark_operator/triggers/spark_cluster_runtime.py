@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version
+from airflow_provider_spark_operator.follow.wait import compute_seconds_until, wait_for_appearance
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -25,7 +26,6 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Kube
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
-from airflow_provider_spark_operator.triggers.spark_application_runtime import compute_seconds_until
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class ClusterWatch:
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
-                reference = await self._wait_for_appearance(hub)
+                reference = await self._find_reference(hub)
                 await wait_until_ready(hub, reference, logger)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
@@ -93,20 +93,11 @@ class ClusterWatch:
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
-    async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
-        resource, namespace = (
-            await hub.choose_version(self._find_resource()),
-            self.namespace or hub.client.default_namespace,
-        )
-        if self.uid is not None:
-            return ApplicationReference(namespace, self.name, self.uid, resource)
-        is_first = True
-        while (found := await hub.read(resource, self.name, namespace)) is None:
-            if is_first:
-                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
-            is_first = False
-            await asyncio.sleep(self.poke_interval)
-        return ApplicationReference.of(found, resource)
+    async def _find_reference(self, hub: WatchHub) -> ApplicationReference:
+        wanted, namespace = self._find_resource(), self.namespace or hub.client.default_namespace
+        if self.uid is None:
+            return await wait_for_appearance(hub, wanted, self.name, namespace, self.poke_interval, logger)
+        return ApplicationReference(namespace, self.name, self.uid, await hub.choose_version(wanted))
 
     async def _describe_timeout(self, access: ClusterAccess) -> ApplicationEvent:
         """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
@@ -118,7 +109,7 @@ class ClusterWatch:
                     self.namespace or hub.client.default_namespace,
                 )
                 found = await hub.client.get(resource, self.name, namespace)
-                reference = await self._wait_for_appearance(hub)
+                reference = await self._find_reference(hub)
                 sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
             sentence += f" ({error or 'the API did not answer'})"
