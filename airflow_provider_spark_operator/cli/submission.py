@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.driver.text import decode_text
+from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
 
 SUBMIT_TIME = 1_577_836_800_000

@@ -3,17 +3,14 @@
 DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
-import re
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
+from airflow_provider_spark_operator.core.kubernetes_names import is_namespace, is_object_name
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
 # Who starts a failed application again: its operator in the cluster, or Airflow with the retries of the task.
 RESTARTS_BY_CLUSTER: Final = "cluster"
 RESTARTS_BY_AIRFLOW: Final = "airflow"
-# Wider than the names that our own operators give: the resource of a sensor may have been named by other software.
-_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
 def check_booleans(**arguments: object) -> None:
@@ -40,7 +37,9 @@ def check_existing_name(name: object, namespace: object) -> None:
     Raises:
         ValueError: The name or the namespace is invalid.
     """
-    for noun, given, is_valid in (("name", name, _NAME.fullmatch), ("namespace", namespace, is_namespace)):
+    # This rule is less strict than the rule for the names that our operators give: other software may have named the
+    # resource of a sensor.
+    for noun, given, is_valid in (("name", name, is_object_name), ("namespace", namespace, is_namespace)):
         if isinstance(given, str) and "{{" not in given and "{%" not in given and not is_valid(given):
             raise ValueError(
                 f"invalid {noun} {given!r}: use lower case letters, digits and -, and begin and end with a letter or "

@@ -25,8 +25,10 @@ EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 # The mount path of the files of a task. A mount hides existing files, but images are unlikely to contain this
 # directory.
 FILES_DIRECTORY = "/opt/airflow-task"
-# Spark's default port of a standalone master.
+# Spark's default ports of a standalone master.
 MASTER_PORT = 7077
+MASTER_WEB_PORT = 8080
+MASTER_REST_PORT = 6066
 # The suffix of the name of a master's service, after the name of the cluster.
 MASTER_SERVICE = "master-svc"
 

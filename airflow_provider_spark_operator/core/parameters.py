@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
+from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
-_CLUSTER = re.compile(r"([a-z0-9][-a-z0-9]{0,62}/)?[a-z][-a-z0-9]{0,44}\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
 IMAGE_KEY: Final = "spark.kubernetes.container.image"
 MEMORY_KEYS: Final = (
@@ -163,9 +164,14 @@ def find_folder_problem(url: object) -> Problem | None:
 
 def find_cluster_problem(cluster: object) -> Problem | None:
     """Return the problem with the name of a SparkCluster; None if it is valid or not known yet."""
-    if is_pending(cluster) or (isinstance(cluster, str) and _CLUSTER.match(cluster.strip())):
+    if is_pending(cluster) or (isinstance(cluster, str) and _is_cluster(cluster.strip())):
         return None
     return Problem("cluster", f"must be the name of a SparkCluster, or <namespace>/<name>, not {cluster!r}")
+
+
+def _is_cluster(text: str) -> bool:
+    namespace, slash, name = text.rpartition("/")
+    return (not slash or is_namespace(namespace)) and find_name_problem(name, CLUSTER_IDENTITY) is None
 
 
 def _find_number_problem(name: str, value: object, minimum: int) -> Problem | None:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_REST_PORT, MASTER_WEB_PORT
+from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, Daemon
-from airflow_provider_spark_operator.local.properties import read_properties, write_properties
 from airflow_provider_spark_operator.local.software import SparkInstallation
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.files import read_regular
@@ -35,8 +36,7 @@ _JAVA_OPTION = "SPARK_JAVA_OPT_"
 _EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
 # The defaults of Spark's start-master.sh.
-_MASTER_PORTS = {"SPARK_MASTER_PORT": 7077, "SPARK_MASTER_WEBUI_PORT": 8080}
-_REST_PORT = 6066
+_MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": MASTER_WEB_PORT}
 # The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (
     "java.base/java.lang",
@@ -152,7 +152,7 @@ def build_daemon_command(
     ]
     if daemon == MASTER:
         port, page = (_parse_port(environment, name, default) for name, default in _MASTER_PORTS.items())
-        options.append(f"-Dspark.master.rest.port={moved(_REST_PORT)}")
+        options.append(f"-Dspark.master.rest.port={moved(MASTER_REST_PORT)}")
         words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
     else:
         # All workers have the same address, so no worker can have the port that applications expect.
@@ -181,12 +181,12 @@ def _build_driver(
     properties: dict[str, str] = {}
     if _PROPERTIES_OPTION in words[:-1]:
         position = words.index(_PROPERTIES_OPTION) + 1
-        entries = read_properties(_read_properties_file(Path(words[position])))
+        entries = _read_properties_file(Path(words[position]))
         properties = {
             key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
         copy = place.scratch / "spark.properties"
-        copy.write_text(write_properties(properties), encoding="utf-8")
+        copy.write_text(format_properties(properties, f"Copy of {words[position]}"), encoding="utf-8")
         words[position] = str(copy)
     options = [
         f"-Xmx{_format_memory(properties.get('spark.driver.memory', '1g'))}",
@@ -305,15 +305,18 @@ def _is_accepted(option: str, java: Java) -> bool:
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
 
 
-def _read_properties_file(file: Path) -> str:
-    """Return the text of a driver's properties file."""
+def _read_properties_file(file: Path) -> dict[str, str]:
+    """Return the entries of a driver's properties file."""
     try:
         content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
     except OSError as error:
         raise StartError(f"{_PROPERTIES_OPTION} {file}: {error.strerror or error}") from error
     if len(content) > _PROPERTIES_BYTES:
         raise StartError(f"{_PROPERTIES_OPTION} {file}: it is larger than {_PROPERTIES_BYTES} bytes")
-    return content.decode(errors="replace")
+    try:
+        return parse_properties(content.decode(errors="replace"))
+    except ValueError as error:
+        raise StartError(f"{_PROPERTIES_OPTION} {file}: it contains {error}") from None
 
 
 def _split_options(settings: Mapping[str, str], name: str) -> list[str]:

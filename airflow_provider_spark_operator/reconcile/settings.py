@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
-from airflow_provider_spark_operator.reconcile.properties import parse_properties
 from airflow_provider_spark_operator.reconcile.scope import Scope
 from airflow_provider_spark_operator.reconcile.setting_values import (
     SettingValue,
@@ -194,9 +194,13 @@ def parse_properties_settings(text: str) -> ControllerSettings:
     """Parse the Apache operator's properties. Only the keys `spark.kubernetes.operator.*` are read.
 
     Raises:
-        SettingsError: A value is invalid. The Apache operator would use its default instead.
+        SettingsError: An escape or a value is invalid. The Apache operator would use its default instead of an invalid
+            value.
     """
-    entries = parse_properties(text)
+    try:
+        entries = parse_properties(text)
+    except ValueError as error:
+        raise SettingsError(f"invalid properties: the file contains {error}") from None
     known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
     ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in known)
     values = {known[key]: value for key, value in entries.items() if key in known}

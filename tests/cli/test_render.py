@@ -11,8 +11,8 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.properties import parse_properties
 
 APPLICATION: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",

@@ -8,7 +8,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
+from airflow_provider_spark_operator.core.properties import parse_properties
 from tests.core.driver.golden import CASES, FOLDER, LOADER, REFUSED_BY_THE_API, Case, normalize_documents
 
 RECORDED_FOLDER, HERE = "/golden/", f"{FOLDER}/"

@@ -14,7 +14,10 @@ def test_valid_and_templated_names_are_accepted(name: int | str | None) -> None:
     check_existing_name(name, None)
 
 
-@pytest.mark.parametrize(("name", "namespace", "noun"), [("Pi", None, "name"), ("pi", "a.b", "namespace")])
+@pytest.mark.parametrize(
+    ("name", "namespace", "noun"),
+    [("Pi", None, "name"), ("a..b", None, "name"), ("a.-b", None, "name"), ("pi", "a.b", "namespace")],
+)
 def test_invalid_names_are_rejected(name: str, namespace: str | None, noun: str) -> None:
     with pytest.raises(ValueError, match=f"invalid {noun} "):
         check_existing_name(name, namespace)

@@ -13,9 +13,9 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER, ApplicationKind, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
 from airflow_provider_spark_operator.core.driver.numbers import format_double, parse_double
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
+from airflow_provider_spark_operator.core.properties import parse_properties
 from tests.builders import application
 
 K = "spark.kubernetes."

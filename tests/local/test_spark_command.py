@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, WORKER
-from airflow_provider_spark_operator.local.properties import read_properties
 from airflow_provider_spark_operator.local.software import SparkInstallation
 from airflow_provider_spark_operator.local.spark import (
     ContainerPlace,
@@ -64,6 +64,18 @@ def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> 
     assert not any(value == "token" for value in given.values())
 
 
+def test_driver_properties_with_an_invalid_escape_are_rejected(place: ContainerPlace) -> None:
+    with pytest.raises(StartError, match=r"^--properties-file .*: it contains a \\u without four hexadecimal digits"):
+        driver(place, "a\\u00zz=1\n")
+
+
+def test_driver_keeps_a_property_without_a_key(place: ContainerPlace) -> None:
+    command = driver(place, "=v\n")
+
+    written = Path(command[command.index("--properties-file") + 1])
+    assert parse_properties(written.read_text(encoding="utf-8")) == {"": "v"}
+
+
 def test_driver_properties_have_paths_of_this_machine(place: ContainerPlace) -> None:
     properties = (
         "spark.jars=local\\:///opt/spark/jars/a.jar\n"
@@ -73,7 +85,7 @@ def test_driver_properties_have_paths_of_this_machine(place: ContainerPlace) -> 
     command = driver(place, properties)
 
     written = Path(command[command.index("--properties-file") + 1])
-    assert read_properties(written.read_text()) == {
+    assert parse_properties(written.read_text()) == {
         "spark.jars": "local:///site-packages/pyspark/jars/a.jar",
         "spark.kubernetes.executor.volumes.hostPath.x.options.path": "/opt/spark",
     }

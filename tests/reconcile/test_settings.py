@@ -111,6 +111,11 @@ def test_empty_file_sets_the_defaults(text: str) -> None:
     assert parse_yaml_settings(text) == ControllerSettings()
 
 
+def test_properties_with_an_invalid_escape_are_rejected() -> None:
+    with pytest.raises(SettingsError, match=r"^invalid properties: the file contains a \\u without four"):
+        parse_properties_settings("spark.kubernetes.operator.a\\u00zz=1")
+
+
 def test_unsupported_properties_are_reported() -> None:
     settings = parse_properties_settings("spark.kubernetes.operator.metrics.port=19090\nother=1")
     assert settings.ignored == ("spark.kubernetes.operator.metrics.port",)

@@ -16,12 +16,14 @@ from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
 from airflow_provider_spark_operator.core.names import (
     MASTER_PORT,
+    MASTER_REST_PORT,
+    MASTER_WEB_PORT,
     ROLE_MASTER,
     ROLE_WORKER,
     build_master_url,
 )
 
-MASTER_PORTS: Final[Mapping[str, int]] = {"web": 8080, "spark": MASTER_PORT, "rest": 6066}
+MASTER_PORTS: Final[Mapping[str, int]] = {"web": MASTER_WEB_PORT, "spark": MASTER_PORT, "rest": MASTER_REST_PORT}
 WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}
 WORKER_SERVICE: Final = "worker-svc"
 _DEFAULT_SCHEDULER: Final = "default-scheduler"

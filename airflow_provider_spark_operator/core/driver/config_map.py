@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.driver.pod import (
     build_config_map,
     build_variable,
 )
-from airflow_provider_spark_operator.core.driver.properties import format_properties
+from airflow_provider_spark_operator.core.properties import format_properties
 
 _NAMESPACE_ENTRY = "spark.kubernetes.namespace"
 _PROPERTIES_ENTRY = "spark.properties"

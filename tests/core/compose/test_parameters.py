@@ -259,12 +259,17 @@ def test_cluster_sets_master_and_disables_authentication(name: str, url: str) ->
     assert (conf["spark.master"], conf["spark.authenticate"]) == (url, "false")
 
 
+@pytest.mark.parametrize("name", ["p" * 45, f"{'1' * 63}/pi", " ns/pi "])
+def test_valid_cluster_name_is_accepted(name: str) -> None:
+    assert find_cluster_problem(name) is None
+
+
 def test_authentication_set_in_conf_is_kept() -> None:
     conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
     assert build_spec(py_file="local:///a.py", cluster="shared", conf=conf)["sparkConf"]["spark.authenticate"] == "true"
 
 
-@pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
+@pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3, "pi-", "ns-/pi", "/pi", "ns/", "p" * 46])
 def test_invalid_cluster_name_is_reported(name: int | str) -> None:
     problem = find_cluster_problem(name)
     assert problem

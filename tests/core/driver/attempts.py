@@ -6,9 +6,9 @@ from airflow_provider_spark_operator.core.driver.attempt import (
     AttemptResources,
     build_attempt,
 )
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.properties import parse_properties
 
 IMAGE = {"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
 OPERATOR = "spark-kubernetes-operator"

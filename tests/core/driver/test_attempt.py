@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.core.driver.attempt import (
 )
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER
-from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.properties import parse_properties
 from tests.core.driver.attempts import OPERATOR, build_application, build_resources, read_properties
 
 RECORDED = sorted((Path(__file__).parents[2] / "golden" / "apache_operator").glob("*.yaml"))

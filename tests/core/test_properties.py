@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.driver.properties import format_properties, parse_properties
+from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
 
 # Surrogates cannot be encoded, so that Java cannot write them.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -52,7 +52,19 @@ def test_properties_are_formatted_as_java_does() -> None:
         ("a=\\u0041\\q", {"a": "Aq"}),
         ("a=1\r\na=2", {"a": "2"}),
         ("=no key", {"": "no key"}),
+        ("", {}),
+        ("a\\ b\\=c=\\ d", {"a b=c": " d"}),
+        ("  a \t=  b ", {"a": "b "}),
+        ("a=1\rb=2\r\nc=3", {"a": "1", "b": "2", "c": "3"}),
+        ("a=\\u00e9\\t\\q", {"a": "é\tq"}),
+        ("a=1\\", {"a": "1"}),
     ],
 )
 def test_properties_are_parsed_as_java_does(text: str, entries: dict[str, str]) -> None:
     assert parse_properties(text) == entries
+
+
+@pytest.mark.parametrize("text", ["a\\u00zz=1", "a=\\u12"])
+def test_invalid_unicode_escape_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="without four hexadecimal digits"):
+        parse_properties(text)

@@ -1,4 +1,4 @@
-"""The format of Java properties, in which the driver reads its configuration."""
+"""The format of Java properties: the configuration of Spark and of the Apache operator."""
 
 import re
 from collections.abc import Mapping
