@@ -1,6 +1,7 @@
 """The arguments of all verbs. Parsing them imports no module of a verb."""
 
 import argparse
+from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
@@ -11,18 +12,29 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
 )
 
 DESCRIPTION = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
-EXIT_CODES = (
-    "exit codes: 0 success; 1 the application failed, or reconcile --check found resources of another controller; "
-    "2 invalid input or usage; 3 the API was unreachable, refused the request or denied permission; 4 timed out; "
-    "5 infrastructure or scheduling failure, or the output could not be written; 130 interrupted"
-)
+_API_FAILED = "the API was unreachable, refused the request or denied permission"
+_OUTPUT_LOST = "the output could not be written"
+# The exit codes of verbs that need no cluster.
+_BASIC_CODES = {0: "success", 2: "invalid input or usage", 5: _OUTPUT_LOST, 130: "interrupted"}
+_RECONCILE_CODES = _BASIC_CODES | {1: "--check found resources of another controller", 3: _API_FAILED}
+_UP_CODES = _BASIC_CODES | {3: _API_FAILED, 5: f"the cluster could not run, or {_OUTPUT_LOST}"}
+_PREPARE_CODES = _BASIC_CODES | {4: "timed out", 5: "Spark could not run, or the archive or the output was not written"}
+_RUN_CODES = _BASIC_CODES | {
+    1: "the application failed",
+    3: _API_FAILED,
+    4: "timed out",
+    5: f"infrastructure or scheduling failure, or {_OUTPUT_LOST}",
+}
+_ALL_CODES = _RUN_CODES | {1: "the application failed, or reconcile --check found resources of another controller"}
 
 _MOST_WORKERS = 10_000
 
 
 def build_parser(version: str) -> argparse.ArgumentParser:
     """Build the parser of the whole command line. It ends the process with exit code 2 after a usage error."""
-    root = argparse.ArgumentParser(prog="spark-operator", description=DESCRIPTION, epilog=EXIT_CODES)
+    root = argparse.ArgumentParser(
+        prog="spark-operator", description=DESCRIPTION, epilog=_describe_exit_codes(_ALL_CODES)
+    )
     root.add_argument("--version", action="version", version=f"spark-operator {version}")
     verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
     _add_reconcile(verbs)
@@ -39,7 +51,7 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="run the controller for SparkApplications and SparkClusters",
         description="Run the controller for SparkApplications and SparkClusters on a cluster without an operator. "
         "The controller prints one line `ready ...` when its caches are filled. SIGTERM ends it.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_RECONCILE_CODES),
     )
     reconcile.set_defaults(module="reconcile")
     _add_cluster_access(reconcile)
@@ -116,7 +128,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         "local",
         help="run a Kubernetes cluster on this machine, with pods as processes",
         description="Run a Kubernetes cluster on this machine, with pods as processes and the Spark controller.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_RUN_CODES),
     )
     actions = local.add_subparsers(title="actions", metavar="ACTION", required=True)
     up = actions.add_parser(
@@ -124,7 +136,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         help="run the cluster in the foreground",
         description="Run the cluster in the foreground. When the cluster has started, the command prints one line "
         "`ready kubeconfig=FILE`. SIGTERM or SIGINT ends the cluster and all its pods.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_UP_CODES),
     )
     up.set_defaults(module="local_up")
     up.add_argument(
@@ -156,7 +168,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         help="archive the classes of Spark, so that Spark starts faster",
         description="Run Spark once (about a minute), and write an archive of its classes. With the archive, a JVM "
         "needs half the processor time to start. The archive (about 130 MB) is in this Python environment.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_PREPARE_CODES),
     )
     prepare.set_defaults(module="local_prepare")
     run = actions.add_parser(
@@ -165,7 +177,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         description="Run one application on its own cluster, and stop the cluster when the application ends. The "
         "driver's log goes to stdout, and the states of the application go to stderr. The exit code is 0 if the "
         "application succeeded.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_RUN_CODES),
     )
     run.set_defaults(module="local_run")
     run.add_argument("application", metavar="APP.yaml", help="file with one SparkApplication; - reads standard input")
@@ -187,7 +199,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         help="list the images that the cluster can run",
         description="List the images that the cluster can run, and the runtime of each. "
         "The first line that matches the name of an image applies.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_BASIC_CODES),
     )
     images.set_defaults(module="local_images")
     _add_images(images)
@@ -200,7 +212,7 @@ def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="print the CustomResourceDefinitions",
         description="Print the CustomResourceDefinitions. To install them, pipe the output to "
         "`kubectl apply --server-side -f -`.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_BASIC_CODES),
     )
     crds.set_defaults(module="crds")
     crds.add_argument(
@@ -218,7 +230,7 @@ def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="validate resources in files, without a cluster",
         description="Validate the resources in YAML or JSON files, without a cluster. "
         "The command prints one line for each problem, with the path of the field.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_BASIC_CODES),
     )
     validate.set_defaults(module="validate")
     validate.add_argument(
@@ -236,7 +248,7 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         description="Print the resources that `reconcile` creates for an application. With --spark-submit, print the "
         "resources that spark-submit creates for its arguments, environment and files. "
         "The command does not contact a cluster.",
-        epilog=EXIT_CODES,
+        epilog=_describe_exit_codes(_BASIC_CODES),
     )
     render.set_defaults(module="render")
     render.add_argument(
@@ -297,6 +309,11 @@ def _add_output(verb: argparse.ArgumentParser, *formats: str) -> None:
     verb.add_argument(
         "-o", "--output", choices=formats, default=formats[0], help="format of the output (default: %(default)s)"
     )
+
+
+def _describe_exit_codes(codes: Mapping[int, str]) -> str:
+    """Return the line of `--help` about the exit codes of a verb."""
+    return "exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in sorted(codes.items()))
 
 
 def _parse_text(text: str) -> str:

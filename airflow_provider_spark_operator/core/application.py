@@ -178,7 +178,7 @@ _EXECUTOR_WORDS: Final[Mapping[ApplicationState, tuple[str, str]]] = {
     ),
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: (
         reasons.EXECUTORS_BELOW_THRESHOLD,
-        "The driver is ready, but too few executors are ready ready ready ready",
+        "The driver is ready, but too few executors are ready",
     ),
 }
 

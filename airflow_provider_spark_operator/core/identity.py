@@ -43,7 +43,7 @@ CLUSTER_IDENTITY: Final = Identity(
     noun="cluster",
     # Kubernetes labels the pods of a StatefulSet with its name and a hash of up to ten characters: 63 in total.
     longest_name=45,
-    because="its pods are labelled with what it makes: <name>-worker and a hash",
+    because="a label of its pods contains `<name>-worker` and a hash, in at most 63 characters",
     names="the cluster's services",
 )
 
@@ -55,7 +55,7 @@ def find_name_problem(name: object, identity: Identity) -> Problem | None:
     if not isinstance(name, str):
         return Problem("metadata.name", f"must be a string, not {name!r}")
     if len(name) > identity.longest_name:
-        message = f"has {len(name)} characters: use at most {identity.longest_name}, since {identity.because}"
+        message = f"has {len(name)} characters: use at most {identity.longest_name}, because {identity.because}"
         return Problem("metadata.name", message)
     if not _NAME.match(name):
         return Problem(

@@ -87,7 +87,7 @@ def read_file(key: str, path: str) -> bytes:
             content = _read_store(key, path, scheme)
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
-            sentence = f"could not read {_redact(path)}: the scheme needs a JVM. Use a path, or one of {known}"
+            sentence = f"could not read {_redact(path)}: this scheme is not supported. Use a path, or one of {known}"
             raise DriverBuildError(key, sentence)
     except FileNotFoundError:
         raise DriverBuildError(key, f"the file {_redact(path)} does not exist") from None

@@ -111,20 +111,21 @@ def find_objection(manager: str, lease: LeaseReference | None, tenure: Tenure | 
     """
     if lease is None:
         return (
-            f"{manager} managed it last and names no lease that shows whether it is still running. "
-            "Stop that controller, then start this one with --take-over"
+            f"{manager} managed this resource last, and does not name a Lease that shows whether it is still running. "
+            "Stop that controller, then set takeOver: true or start this controller with --take-over"
         )
     if tenure is None and find_lease(manager, None) is None:
         # The controller may never have held this Lease: the name is wrong, or it has no election.
         return (
-            f"{manager} managed it last, but its configured lease {lease} does not exist. "
-            "Correct otherControllerLease, or stop that controller and start this one with --take-over"
+            f"{manager} managed this resource last, but the Lease {lease} of otherControllerLease does not exist. "
+            "Correct otherControllerLease. Or stop that controller, then set takeOver: true or start this controller "
+            "with --take-over"
         )
     if tenure is None or not is_held(tenure, now):
         return None
     return (
-        f"{manager} manages it: {tenure.holder} holds its lease {lease}. "
-        "Stop that controller, or start this one with --take-over"
+        f"{manager} manages this resource: {tenure.holder} holds its Lease {lease}. "
+        "Stop that controller. Or set takeOver: true, or start this controller with --take-over"
     )
 
 

@@ -17,7 +17,7 @@ from tests.cli.test_local import write
 
 LOCAL = "spark-operator:kube-system/spark-operator-local"
 OTHER = "spark-operator:other"
-BY_LOCAL = f"left alone: {LOCAL} manages it: local-cluster holds its lease kube-system/spark-operator-local"
+BY_LOCAL = f"left alone: {LOCAL} manages this resource: local-cluster holds its Lease kube-system/spark-operator-local"
 LEFT_ALONE = "DrivenByAnother"
 
 
@@ -124,11 +124,11 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             message = await wait_for_event(client, LEFT_ALONE, "theirs")
-            assert message.startswith(f"left alone: {OTHER} managed it last and names no lease")
+            assert message.startswith(f"left alone: {OTHER} managed this resource last, and does not name a Lease")
             assert find_writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
         local.terminate()
         _, _, log = await wait_for_exit(local)
-    assert f"[default/theirs] left alone: {OTHER} managed it last" in log
+    assert f"[default/theirs] left alone: {OTHER} managed this resource last" in log
 
     async with start_command(*words, "--take-over", home=tmp_path) as local:
         await read_line(local, "ready ")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, build_parser
+from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import filter_errors
@@ -87,7 +87,17 @@ def test_meaning_of_exit_code_1_includes_reconcile_check() -> None:
     page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
-    assert "reconcile --check" in EXIT_CODES.partition("1 ")[2].partition("2 ")[0]
+    assert "reconcile --check" in (build_parser("").epilog or "").partition("1 ")[2].partition("2 ")[0]
+
+
+def test_page_of_exit_codes_lists_the_codes_in_the_help_of_each_verb() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z ]+)` \| ([\d, ]+) \|", page, re.MULTILINE))
+    helps = {
+        verb: ", ".join(re.findall(r"[:;] (\d+) ", parser.epilog or ""))
+        for verb, parser in list_verbs(build_parser(""))
+    }
+    assert rows == helps
 
 
 def test_synopsis_of_reconcile_has_every_option() -> None:

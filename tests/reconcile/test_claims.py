@@ -129,8 +129,9 @@ async def test_resource_of_a_controller_without_a_lease_is_left_alone(
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await wait_until_left_alone(stage, ours)
         assert message == (
-            f"left alone: {before} managed it last and names no lease that shows whether it is still running. "
-            "Stop that controller, then start this one with --take-over"
+            f"left alone: {before} managed this resource last, and does not name a Lease that shows whether it is "
+            "still running. "
+            "Stop that controller, then set takeOver: true or start this controller with --take-over"
         )
         assert (get_value(ours.metrics, "reconciles_total", kind=KIND, result="left_alone") or 0) >= 1
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
@@ -193,8 +194,8 @@ async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await wait_until_left_alone(stage, second)
     assert message == (
-        "left alone: spark-operator:jobs/theirs manages it: pod-1 holds its lease jobs/theirs. "
-        "Stop that controller, or start this one with --take-over"
+        "left alone: spark-operator:jobs/theirs manages this resource: pod-1 holds its Lease jobs/theirs. "
+        "Stop that controller. Or set takeOver: true, or start this controller with --take-over"
     )
 
 
@@ -219,7 +220,7 @@ async def test_configured_lease_shows_whether_the_apache_operator_is_running(
     async with leave_running(kubeconfig, stage, APACHE):
         async with hold_lease(stage, lease), run_rival(kubeconfig, stage, Identity("ours"), settings) as ours:
             await stage.set_pod("pi-0-driver", "succeeded")
-            assert "pod-1 holds its lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
+            assert "pod-1 holds its Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
         async with run_rival(kubeconfig, stage, Identity("ours"), settings):
             await stage.wait_for_state(State.RESOURCE_RELEASED)
 
@@ -286,7 +287,7 @@ async def test_controller_releases_a_resource_that_another_has_taken_over(kubeco
 
         await stage.wait_until_true(is_left_alone)
         assert (await list_messages(stage, "DrivenByAnother"))[0].startswith(
-            f"left alone: {theirs} manages it: pod-1 holds "
+            f"left alone: {theirs} manages this resource: pod-1 holds "
         )
 
 

@@ -109,7 +109,7 @@ def test_missing_package_of_a_store_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_scheme_that_needs_a_jvm_is_rejected() -> None:
-    assert "needs a JVM" in read_refusal("hdfs://host/pod.yaml")
+    assert "this scheme is not supported" in read_refusal("hdfs://host/pod.yaml")
 
 
 def test_unreadable_file_is_named(tmp_path: Path) -> None:

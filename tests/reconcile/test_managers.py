@@ -108,11 +108,13 @@ def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
 @pytest.mark.parametrize(
     ("lease", "tenure", "sentence"),
     [
-        pytest.param(None, None, f"{APACHE} managed it last and names no lease that", id="no lease known"),
+        pytest.param(
+            None, None, f"{APACHE} managed this resource last, and does not name a Lease that", id="no lease known"
+        ),
         pytest.param(
             LEASE,
             None,
-            f"{APACHE} managed it last, but its configured lease operators/spark does not exist. ",
+            f"{APACHE} managed this resource last, but the Lease operators/spark of otherControllerLease does not",
             id="lease does not exist",
         ),
         pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
@@ -122,7 +124,7 @@ def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
         pytest.param(
             LEASE,
             Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=20)),
-            f"{APACHE} manages it: pod-1 holds its lease operators/spark",
+            f"{APACHE} manages this resource: pod-1 holds its Lease operators/spark",
             id="held",
         ),
     ],
