@@ -193,8 +193,8 @@ def _record_executors(situation: Situation) -> Decision | None:
     )
     if proposed is situation.state:
         return None
-    reason, what = _EXECUTOR_WORDS[proposed]
-    return situation.move(proposed, reason, f"{what} (executors ready: {ready}).")
+    reason, sentence = _EXECUTOR_WORDS[proposed]
+    return situation.move(proposed, reason, f"{sentence} (executors ready: {ready}).")
 
 
 # --- stopping ---

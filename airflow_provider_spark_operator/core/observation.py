@@ -234,9 +234,9 @@ def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | 
         main: The name of the container that runs Spark, None if the configuration does not set it.
     """
     end = _find_end(pod, main)
-    if end is None or end.state is not ApplicationState.FAILED or not (what := _describe_interruption(pod)):
+    if end is None or end.state is not ApplicationState.FAILED or not (interruption := _describe_interruption(pod)):
         return end
-    return replace(end, reason=reasons.DRIVER_INTERRUPTED, message=f"{what} {end.message}")
+    return replace(end, reason=reasons.DRIVER_INTERRUPTED, message=f"{interruption} {end.message}")
 
 
 def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
@@ -257,19 +257,19 @@ def _describe_interruption(pod: Mapping[str, object]) -> str | None:
     """Return a sentence if a failed driver was disrupted or deleted while it ran, else None."""
     status = pods.get_status(pod)
     if pods.is_taken_away(status):
-        said = pods.describe_disruption(status)
-        return "The driver pod was disrupted while it ran" + (f": {said.rstrip('.')}." if said else ".")
+        disruption = pods.describe_disruption(status)
+        return "The driver pod was disrupted while it ran" + (f": {disruption.rstrip('.')}." if disruption else ".")
     return "The driver pod was deleted while it ran." if pods.was_deleted_before_end(pod) else None
 
 
 def _read_failed_pod(status: Mapping[str, object], containers: list[Container]) -> DriverEnd:
-    word, said = pods.get_text(status.get("reason")), pods.get_text(status.get("message"))
-    if word.lower() == "evicted":
-        message = _join_sentences("The driver pod was evicted from its node", said)
+    reason, detail = pods.get_text(status.get("reason")), pods.get_text(status.get("message"))
+    if reason.lower() == "evicted":
+        message = _join_sentences("The driver pod was evicted from its node", detail)
         return DriverEnd(ApplicationState.DRIVER_EVICTED, reasons.DRIVER_EVICTED, message, status)
     failed = next((container for container in containers if container.exit_code), None)
-    what = _describe_exit(failed) if failed else "The driver pod failed"
-    message = _join_sentences(what, ": ".join(part for part in (word, said) if part))
+    sentence = _describe_exit(failed) if failed else "The driver pod failed"
+    message = _join_sentences(sentence, ": ".join(part for part in (reason, detail) if part))
     return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
 
 
@@ -329,9 +329,9 @@ def _describe_exit(container: Container) -> str:
     return f"container {container.name} of the driver ended with {pods.describe_exit(container)}"
 
 
-def _join_sentences(what: str, detail: str) -> str:
-    said = f"{what[:1].upper()}{what[1:]}" + (f": {detail}" if detail else "")
-    return said if said.endswith(".") else f"{said}."
+def _join_sentences(beginning: str, detail: str) -> str:
+    sentence = f"{beginning[:1].upper()}{beginning[1:]}" + (f": {detail}" if detail else "")
+    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def _is_certainly_of(application: SparkApplication, attempt_id: int, driver: JsonObject) -> bool:

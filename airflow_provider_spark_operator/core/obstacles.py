@@ -45,8 +45,8 @@ def describe_pod_wait(name: str, pod: Mapping[str, object], events: Sequence[str
         return f"{name} waits for a node: {pods.get_text(scheduled.get('message'))}"
     for container in pods.list_all_containers(status):
         if container.waiting and container.reason not in _ON_THE_WAY:
-            said = ": ".join(part for part in (container.reason, container.message) if part)
-            return f"{name} cannot start: {said}"
+            detail = ": ".join(part for part in (container.reason, container.message) if part)
+            return f"{name} cannot start: {detail}"
     return f"{name} is pending: {events[-1]}" if events else None
 
 
@@ -57,10 +57,9 @@ def describe_executor_wait(executors: Iterable[Mapping[str, object]]) -> str | N
     ]
     if not waiting:
         return None
-    what = "1 executor waits" if len(waiting) == 1 else f"{len(waiting)} executors wait"
-    return (
-        f"{what} for a node: {pods.get_text(_find_scheduled_condition(waiting[0]).get('message')) or 'no reason given'}"
-    )
+    count = "1 executor waits" if len(waiting) == 1 else f"{len(waiting)} executors wait"
+    message = pods.get_text(_find_scheduled_condition(waiting[0]).get("message"))
+    return f"{count} for a node: {message or 'no reason given'}"
 
 
 def wants_suspension(resource: Mapping[str, object]) -> bool:
@@ -105,17 +104,18 @@ def find_blocked_executors(executors: Iterable[Mapping[str, object]]) -> list[Bl
 def describe_executor_obstacle(executors: Sequence[Mapping[str, object]]) -> str | None:
     """Describe the oldest executor that cannot start, else the first that waits for a node; None if there is none."""
     stuck = find_blocked_executors(executors)
-    return stuck[0].sentence if stuck else next((said for said in map(_describe_unscheduled, executors) if said), None)
+    if stuck:
+        return stuck[0].sentence
+    return next(filter(None, map(_describe_unscheduled, executors)), None)
 
 
 def _describe_unscheduled(executor: Mapping[str, object]) -> str | None:
     scheduled = pods.find_condition(pods.get_status(executor), "PodScheduled")
-    said = pods.get_text(scheduled.get("message")).rstrip(".")
-    if pods.get_text(scheduled.get("status")).lower() != "false" or not said:
+    message = pods.get_text(scheduled.get("message")).rstrip(".")
+    if pods.get_text(scheduled.get("status")).lower() != "false" or not message:
         return None
-    return (
-        f"executor pod {pods.get_text(pods.get_object(executor.get('metadata')).get('name'))} waits for a node: {said}"
-    )
+    name = pods.get_text(pods.get_object(executor.get("metadata")).get("name"))
+    return f"executor pod {name} waits for a node: {message}"
 
 
 def _find_block(executor: Mapping[str, object]) -> BlockedExecutor | None:
@@ -123,9 +123,9 @@ def _find_block(executor: Mapping[str, object]) -> BlockedExecutor | None:
         if container.waiting and container.reason in pods.PULL_FAILURES | pods.CREATION_FAILURES:
             metadata = pods.get_object(executor.get("metadata"))
             image = f" (image {container.image})" if container.image else ""
-            said = f": {container.message.rstrip('.')}" if container.message else ""
+            detail = f": {container.message.rstrip('.')}" if container.message else ""
             sentence = (
-                f"executor pod {pods.get_text(metadata.get('name'))} cannot start: {container.reason}{image}{said}"
+                f"executor pod {pods.get_text(metadata.get('name'))} cannot start: {container.reason}{image}{detail}"
             )
             return BlockedExecutor(read_time(metadata.get("creationTimestamp")), sentence)
     return None

@@ -109,8 +109,8 @@ def describe_exit(container: Container) -> str:
     signal = _SIGNALS.get((container.exit_code or 0) - 128)
     # The reason OOMKilled already implies SIGKILL.
     killed = f"killed by {signal}" if signal and container.reason != "OOMKilled" else ""
-    said = ", ".join(part for part in (container.reason, killed) if part)
-    return f"exit code {container.exit_code}" + (f" ({said})" if said else "")
+    details = ", ".join(part for part in (container.reason, killed) if part)
+    return f"exit code {container.exit_code}" + (f" ({details})" if details else "")
 
 
 def find_condition(status: Mapping[str, object], kind: str) -> Mapping[str, object]:
@@ -205,7 +205,7 @@ def _read_container(entry: Mapping[str, object]) -> Container:
     state = get_object(entry.get("state"))
     terminated = get_object(state.get("terminated"))
     waiting = get_object(state.get("waiting"))
-    said = terminated or waiting
+    state_details = terminated or waiting
     last = get_object(entry.get("lastState"))
     return Container(
         name=get_text(entry.get("name")),
@@ -213,8 +213,8 @@ def _read_container(entry: Mapping[str, object]) -> Container:
         restart_count=_read_integer(entry.get("restartCount")) or 0,
         waiting="waiting" in state,
         exit_code=_read_integer(terminated.get("exitCode")) if terminated else None,
-        reason=get_text(said.get("reason")),
-        message=get_text(said.get("message")),
+        reason=get_text(state_details.get("reason")),
+        message=get_text(state_details.get("message")),
         image=get_text(entry.get("image")),
         finished=read_time(terminated.get("finishedAt")),
         started=read_time((terminated or get_object(state.get("running"))).get("startedAt")),

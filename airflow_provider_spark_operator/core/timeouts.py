@@ -73,12 +73,12 @@ def fail_lost_driver(situation: Situation) -> Decision | None:
     """
     driver = situation.driver_pod
     grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
-    what = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
-    if what is None:
+    sentence = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
+    if sentence is None:
         return None
     status = pods.get_status(driver)
-    said = pods.describe_disruption(status)
-    message = what + (f": {said.rstrip('.')}." if said else ".")
+    disruption = pods.describe_disruption(status)
+    message = sentence + (f": {disruption.rstrip('.')}." if disruption else ".")
     return situation.move(_State.FAILED, reasons.DRIVER_INTERRUPTED, message, driver_status=status)
 
 

@@ -78,7 +78,7 @@ class _Cause:
     kind: FailureKind
     retry_worthy: bool
     reason: str
-    what: str
+    description: str
     advice: str = ""
 
 
@@ -126,7 +126,7 @@ def _judge_failure(stop: StateEntry, progress: Progress) -> Verdict:
     cause = _find_cause(stop, progress.settings)
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
-    sentence = f"{stop.state}{attempts}: {cause.what.rstrip('.')}{advice}."
+    sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
     return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
 
 
@@ -135,10 +135,10 @@ def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
     if stop.meaning == _State.SCHEDULING_FAILURE:
         return _explain_refusal(stop)
     if stop.meaning == _State.DRIVER_EVICTED:
-        said = pods.get_text(status.get("message"))
-        what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
+        message = pods.get_text(status.get("message"))
+        description = "the driver pod was evicted from its node" + (f": {message}" if message else "")
         advice = f"raise the driver's requests to its actual use, for memory with {settings.overhead}"
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, description, advice)
     if stop.meaning in _TIMEOUTS:
         return _find_obstacle(status, settings) or _explain_timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
@@ -146,22 +146,24 @@ def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
     if not status:
         return _explain_missing_status(stop)
     if pods.is_taken_away(status):
-        said = pods.describe_disruption(status) or _describe_pod(status)
-        return _explain_interruption(status, "the driver pod was disrupted" + (f" ({said})" if said else ""), settings)
-    what = _lower_first_letter(stop.message or "the driver failed")
-    return _explain_rejection(status) or _explain_termination(status, settings) or _blame_application(what)
+        detail = pods.describe_disruption(status) or _describe_pod(status)
+        return _explain_interruption(
+            status, "the driver pod was disrupted" + (f" ({detail})" if detail else ""), settings
+        )
+    description = _lower_first_letter(stop.message or "the driver failed")
+    return _explain_rejection(status) or _explain_termination(status, settings) or _blame_application(description)
 
 
-def _blame_application(what: str) -> _Cause:
-    return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
+def _blame_application(description: str) -> _Cause:
+    return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, description)
 
 
 def _explain_refusal(stop: StateEntry) -> _Cause:
     message = stop.message or "the driver's resources could not be created"
-    what = _summarize_spark_submit(message) or _strip_stack_trace(message)
+    description = _summarize_spark_submit(message) or _strip_stack_trace(message)
     if stop.reason == reasons.SPEC_UNBUILDABLE:
-        return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, what)
-    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
+        return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, description)
+    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description)
 
 
 def _summarize_spark_submit(message: str) -> str | None:
@@ -171,55 +173,57 @@ def _summarize_spark_submit(message: str) -> str | None:
     if error is None:
         return None
     causes = message[error.end() :].split("\nCaused by: ")[1:]
-    said = [error[1], *(cause.partition("\n")[0] for cause in causes[-1:])]
-    return ": ".join([beginning, *(part.strip().rstrip(".") for part in said)])
+    errors = [error[1], *(cause.partition("\n")[0] for cause in causes[-1:])]
+    return ": ".join([beginning, *(part.strip().rstrip(".") for part in errors)])
 
 
 def _strip_stack_trace(message: str) -> str:
     """Return the error and innermost cause in a message with a Java stack trace, as the Apache operator writes it."""
-    said, *causes = message.split("\nCaused by: ")
-    if not (causes or "\n\tat " in said):
+    error, *causes = message.split("\nCaused by: ")
+    if not (causes or "\n\tat " in error):
         return message
-    what = ": ".join(part.partition("\n\t")[0].strip().rstrip(".") for part in (said, *causes[-1:]))
-    return what.replace(". StackTrace: ", ": ", 1)
+    description = ": ".join(part.partition("\n\t")[0].strip().rstrip(".") for part in (error, *causes[-1:]))
+    return description.replace(". StackTrace: ", ": ", 1)
 
 
 def describe_driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
     """Describe what keeps a driver pod with this status from running, and what to do; None if nothing does."""
     cause = _find_obstacle(status, settings)
-    return f"{cause.what.rstrip('.')}; {cause.advice}" if cause else None
+    return f"{cause.description.rstrip('.')}; {cause.advice}" if cause else None
 
 
 def _explain_timeout(stop: StateEntry) -> _Cause:
-    kind, reason, what, advice = _TIMEOUTS[stop.meaning]
+    kind, reason, description, advice = _TIMEOUTS[stop.meaning]
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:
-        what = _lower_first_letter(
+        description = _lower_first_letter(
             stop.message
         )  # no status of executors is recorded, so only the message names the obstacle
-    return _Cause(kind, True, reason, what, advice)
+    return _Cause(kind, True, reason, description, advice)
 
 
 def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
     """Return the obstacle that kept a driver pod from running; None if the status shows none."""
     scheduled = pods.find_condition(status, "PodScheduled")
     if pods.get_text(scheduled.get("status")).lower() == "false":
-        what = f"the driver pod could not be scheduled: {pods.get_text(scheduled.get('message')) or 'no reason given'}"
+        description = (
+            f"the driver pod could not be scheduled: {pods.get_text(scheduled.get('message')) or 'no reason given'}"
+        )
         advice = f"reduce the requests ({settings.size}), or add nodes that fit"
         if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
             advice = "the controller that set the scheduling gates, such as a queue, must remove them"
-        return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
+        return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:
         detail = ": ".join(part for part in (container.reason, container.message) if part)
         if container.reason in pods.PULL_FAILURES:
             image = f" {container.image}" if container.image else ""
-            what = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
+            description = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
             advice = f"check {settings.image}"
-            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
+            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, description, advice)
         if container.reason in pods.CREATION_FAILURES:
-            what = f"the driver's container {container.name} could not be created: {detail}"
+            description = f"the driver's container {container.name} could not be created: {detail}"
             advice = "create or fix the objects that the container refers to"
-            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
+            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
     return None
 
 
@@ -232,17 +236,19 @@ def _explain_missing_status(stop: StateEntry) -> _Cause:
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first_letter(message))
 
 
-def _explain_interruption(status: Mapping[str, object], what: str, settings: SettingNames) -> _Cause:
+def _explain_interruption(status: Mapping[str, object], description: str, settings: SettingNames) -> _Cause:
     disruption = pods.get_text(pods.find_condition(status, "DisruptionTarget").get("reason"))
     advice = _AFTER_DISRUPTION.get(disruption, "retry").format(driver=settings.driver)
-    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first_letter(what), advice)
+    return _Cause(
+        FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first_letter(description), advice
+    )
 
 
 def _explain_rejection(status: Mapping[str, object]) -> _Cause | None:
     if pods.get_text(status.get("reason")) not in _REJECTIONS:
         return None
-    what = f"the node rejected the driver pod: {_describe_pod(status)}"
-    return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, "retry, or reduce the requests")
+    description = f"the node rejected the driver pod: {_describe_pod(status)}"
+    return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, "retry, or reduce the requests")
 
 
 def _describe_pod(status: Mapping[str, object]) -> str:
@@ -257,8 +263,8 @@ def _explain_termination(status: Mapping[str, object], settings: SettingNames) -
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
     failed = min(ended, key=_rank_container, default=None)
     if failed is None:
-        said = _describe_pod(status)
-        return _blame_application(f"the driver pod failed ({said})") if said else None
+        detail = _describe_pod(status)
+        return _blame_application(f"the driver pod failed ({detail})") if detail else None
     return _explain_container(failed, status, settings)
 
 
@@ -271,16 +277,16 @@ def _rank_container(container: pods.Container) -> int:
 
 def _explain_container(failed: pods.Container, status: Mapping[str, object], settings: SettingNames) -> _Cause:
     if failed.reason in _START_FAILURES:
-        what = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
+        description = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
         advice = f"check its command and image ({settings.command})"
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
-    what = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
+    description = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
         advice = _advise_on_memory(failed.name, status, settings)
-        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, what, advice)
+        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, description, advice)
     init_names = {container.name for container in pods.list_containers(status, "initContainerStatuses")}
     reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
-    return _Cause(FailureKind.APPLICATION, True, reason, what)
+    return _Cause(FailureKind.APPLICATION, True, reason, description)
 
 
 def _advise_on_memory(name: str, status: Mapping[str, object], settings: SettingNames) -> str:

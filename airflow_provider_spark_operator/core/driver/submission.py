@@ -192,9 +192,11 @@ def _get_deploy_mode(command: CommandLine, conf: Mapping[str, str]) -> str:
 
 def _check_no_session(command: CommandLine) -> None:
     """Raise DriverBuildError for an interactive session, which spark-submit runs only on the local host."""
-    what = _SHELLS.get(command.main_resource) or _SESSIONS.get(command.options.get("--class", ""))
-    if what:
-        raise DriverBuildError("--deploy-mode", f"{what} cannot be submitted in cluster mode: use a SparkApplication")
+    session = _SHELLS.get(command.main_resource) or _SESSIONS.get(command.options.get("--class", ""))
+    if session:
+        raise DriverBuildError(
+            "--deploy-mode", f"{session} cannot be submitted in cluster mode: use a SparkApplication"
+        )
 
 
 def _get_proxy_user(command: CommandLine, conf: Mapping[str, str]) -> str | None:

@@ -63,8 +63,8 @@ class Resource(Model):
 
     def to_document(self) -> JsonObject:
         """Return the resource as JSON values: camelCase, with only the fields that are set."""
-        said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
-        return {"apiVersion": self.api_version, "kind": self.kind} | said
+        fields = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+        return {"apiVersion": self.api_version, "kind": self.kind} | fields
 
 
 def _check_time(value: object) -> datetime | None:
