@@ -15,7 +15,7 @@ from local_kubernetes.api import (
     schema,
 )
 from local_kubernetes.api.addresses import allocate_address
-from local_kubernetes.api.documents import JsonObject, copy_json, text_at
+from local_kubernetes.api.documents import JsonObject, copy_json, get_text
 from local_kubernetes.api.events import GROUP as NEW_EVENTS
 from local_kubernetes.api.kinds import (
     CONFIG_MAPS,
@@ -82,7 +82,7 @@ def admit(served: ServedKind, document: JsonObject) -> None:
         fill(document)
     causes = kind_rules.find_kind_causes(served.kind, document)
     if causes:
-        raise build_invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(served.kind, get_text(document, ("metadata", "name")), causes)
 
 
 def admit_new(store: Store, served: ServedKind, namespace: str | None, document: JsonObject) -> None:
@@ -100,7 +100,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
     elif kind.key == EVENTS.key:
         _check_event(served, namespace, document)
     elif kind.key == SERVICES.key:
-        _allocate(store, document)
+        _allocate_address(store, document)
         document["status"] = {"loadBalancer": {}}
     elif kind.key == NAMESPACES.key:
         document["status"] = {"phase": "Active"}
@@ -113,7 +113,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         document["status"] = {"phase": "Pending"} if kind.key == PERSISTENT_VOLUME_CLAIMS.key else {}
 
 
-def after_creation(store: Store, served: ServedKind, document: JsonObject) -> None:
+def complete_creation(store: Store, served: ServedKind, document: JsonObject) -> None:
     """Create what controllers create for a new object: a namespace gets its service account."""
     if served.kind.key == NAMESPACES.key:
         create_default_account(store, document["metadata"]["name"])
@@ -125,7 +125,7 @@ def create_default_account(store: Store, namespace: str) -> None:
         store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
 
 
-def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
+def find_warnings(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
     """Return the warnings about an accepted document; `current` is the object that it replaces."""
     if kind.key == PODS.key:
         return list(find_pod_warnings(document["spec"]))
@@ -156,7 +156,7 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
     name = str(current["metadata"]["name"])
     if kind.key == PODS.key:
         spec = document.get("spec")
-        before, after = pods.frozen_part(current["spec"]), pods.frozen_part(spec or {})
+        before, after = pods.copy_frozen_part(current["spec"]), pods.copy_frozen_part(spec or {})
         if before != after:
             message = (
                 "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
@@ -207,7 +207,7 @@ def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> Non
 
 def _give_priority(store: Store, pod: JsonObject) -> None:
     """Resolve a pod's priority class; the pod must not contradict it."""
-    spec, pod_name = pod["spec"], text_at(pod, ("metadata", "name"))
+    spec, pod_name = pod["spec"], get_text(pod, ("metadata", "name"))
     name = spec.get("priorityClassName")
     priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
     if name and name not in _SYSTEM_PRIORITIES:
@@ -228,7 +228,7 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
 
 def _refuse_runtime_class(pod: JsonObject) -> None:
     """Reject a pod with a RuntimeClass, because none exists, or with fields that a RuntimeClass would set."""
-    spec, name = pod["spec"], text_at(pod, ("metadata", "name"))
+    spec, name = pod["spec"], get_text(pod, ("metadata", "name"))
     if spec.get("runtimeClassName"):
         raise build_forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
     if spec.get("overhead"):
@@ -242,7 +242,7 @@ def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonOb
     schema.apply_defaults(rules, document)
     causes = [*schema.validate(rules, document), *_find_scale_causes(served, document)]
     if causes:
-        raise build_invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(served.kind, get_text(document, ("metadata", "name")), causes)
 
 
 def _find_scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
@@ -277,14 +277,14 @@ def _find_wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]
 def _fill_pod(document: JsonObject) -> None:
     causes = pod_rules.find_pod_spec_causes(document.get("spec"))
     if causes:
-        raise build_invalid(PODS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(PODS, get_text(document, ("metadata", "name")), causes)
     document["spec"].setdefault("enableServiceLinks", True)
     pods.fill_pod_spec(document["spec"])
 
 
 def _with_claims(pod_spec: object, spec: JsonObject) -> object:
     """Return the specification of a template with the volumes that a StatefulSet creates for its claims."""
-    names = [text_at(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
+    names = [get_text(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
     if not names or not isinstance(pod_spec, dict):
         return pod_spec
     claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
@@ -307,7 +307,7 @@ def _fill_stateful_set(document: JsonObject) -> None:
     causes += find_natural_causes(spec.get("replicas", 0), "spec.replicas")
     causes += kind_rules.find_stateful_set_causes(spec)
     if causes:
-        raise build_invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(STATEFUL_SETS, get_text(document, ("metadata", "name")), causes)
     pods.fill_pod_spec(template["spec"])
     spec.setdefault("replicas", 1)
     spec.setdefault("serviceName", "")
@@ -336,11 +336,11 @@ def _check_event(served: ServedKind, namespace: str | None, document: JsonObject
         kind = document.get("type") or ""
         causes.append(Cause("type", f'Invalid value: "{kind}": has invalid value: {kind}'))
     if causes:
-        raise build_invalid(EVENTS, text_at(document, ("metadata", "name")), causes)
-    found = text_at(document, ("involvedObject", "namespace"))
+        raise build_invalid(EVENTS, get_text(document, ("metadata", "name")), causes)
+    found = get_text(document, ("involvedObject", "namespace"))
     if found != namespace and (found or namespace != "default"):
         cause = Cause("involvedObject.namespace", f'Invalid value: "{found}": does not match event.namespace')
-        raise build_invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(EVENTS, get_text(document, ("metadata", "name")), [cause])
 
 
 _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
@@ -358,16 +358,16 @@ def _require_account(store: Store, namespace: str | None, pod: JsonObject) -> No
     account = pod["spec"]["serviceAccountName"]
     if not store.exists(SERVICE_ACCOUNTS, namespace, account):
         why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
-        raise build_forbidden(PODS, text_at(pod, ("metadata", "name")), why)
+        raise build_forbidden(PODS, get_text(pod, ("metadata", "name")), why)
 
 
-def _allocate(store: Store, service: JsonObject) -> None:
+def _allocate_address(store: Store, service: JsonObject) -> None:
     spec = service["spec"]
     if spec["type"] != "ExternalName":
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
     if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
-        taken = {text_at(item, ("spec", "clusterIP")) for item in store.views(SERVICES, None)}
+        taken = {get_text(item, ("spec", "clusterIP")) for item in store.views(SERVICES, None)}
         spec["clusterIP"] = allocate_address(taken)
     if spec.get("clusterIP"):
         spec["clusterIPs"] = [spec["clusterIP"]]

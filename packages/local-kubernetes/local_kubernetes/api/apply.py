@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from local_kubernetes.api import fields, kinds
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.api.status import ApiStatusError
 
 if TYPE_CHECKING:
@@ -175,9 +175,9 @@ def _list_branches(served: ServedKind, document: JsonObject, subresource: str | 
     A part that exists before the first write counts as created, even if it is empty.
     """
     part = _copy_writable_part(served, document, subresource)
-    made = set(fields.branches(part, served.schema))
+    made = set(fields.list_branches(part, served.schema))
     if not served.kind.custom:
-        made |= set(fields.branches(_with_something(_list_unwritten_fields(served)), None))
+        made |= set(fields.list_branches(_with_something(_list_unwritten_fields(served)), None))
     return frozenset(path for path in made if path[:2] not in _UNOWNED and path != ("f:metadata",))
 
 
@@ -202,14 +202,14 @@ def _copy_writable_part(served: ServedKind, document: JsonObject, subresource: s
 def _find_owned_fields(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
     """Return the fields of a document that a request to a subresource can own."""
     part = _copy_writable_part(served, document, subresource)
-    owned = dict(fields.leaves(part, served.schema)) if part else {}
+    owned = dict(fields.list_leaves(part, served.schema)) if part else {}
     return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
 
 
 def _build_entry(
     served: ServedKind, manager: str, operation: str, subresource: str | None, paths: frozenset[fields.Path]
 ) -> _Manager:
-    now = "" if subresource == "scale" else timestamp(datetime.now(UTC))
+    now = "" if subresource == "scale" else format_timestamp(datetime.now(UTC))
     return _Manager(manager, operation, served.api_version, subresource or "", now, paths)
 
 
@@ -265,7 +265,7 @@ def _build_conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusE
         {
             "reason": "FieldManagerConflict",
             "message": f"conflict with {_describe_manager(manager)}",
-            "field": fields.readable(path),
+            "field": fields.format_path(path),
         }
         for manager, path in conflicts
     ]
@@ -274,7 +274,7 @@ def _build_conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusE
     else:
         parts = []
         for name in sorted({_describe_manager(manager) for manager, _ in conflicts}):
-            paths = [fields.readable(path) for manager, path in conflicts if _describe_manager(manager) == name]
+            paths = [fields.format_path(path) for manager, path in conflicts if _describe_manager(manager) == name]
             parts.append("\n".join([f"conflicts with {name}:", *(f"- {path}" for path in paths)]))
         told = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
     return ApiStatusError(409, "Conflict", told, {"causes": causes})

@@ -90,17 +90,17 @@ def decode(body: bytes, content_type: str) -> Any:
 def _decode_json(body: bytes) -> Any:
     """Parse JSON; invalid UTF-8 becomes replacement characters, as in Kubernetes."""
     text = body.decode(errors="replace")
-    value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
-    return _without_surrogates(value) if "\\ud" in text.lower() else value
+    value = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite)
+    return _replace_surrogates(value) if "\\ud" in text.lower() else value
 
 
-def _without_surrogates(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Replace lone surrogates, which escapes can produce and which cannot be encoded."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
+    return [_replace_surrogates(item) for item in value] if isinstance(value, list) else value
 
 
 def _decode_yaml(body: bytes) -> Any:
@@ -115,7 +115,7 @@ def _decode_yaml(body: bytes) -> Any:
     return next(yaml.load_all(body, Loader=_JsonYamlLoader), None)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{text} is out of range")

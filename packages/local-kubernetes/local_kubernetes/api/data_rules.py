@@ -2,7 +2,7 @@
 
 import base64
 
-from local_kubernetes.api.documents import JsonObject, text_at
+from local_kubernetes.api.documents import JsonObject, get_text
 from local_kubernetes.api.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
 from local_kubernetes.api.rules import build_invalid_cause as invalid_value
 from local_kubernetes.api.rules import find_config_key_problems
@@ -33,7 +33,7 @@ def fill_config_map(document: JsonObject) -> None:
             if key in (document.get(other) or {}):
                 causes.append(Cause(f"{field}[{key}]", f'Invalid value: "{key}": duplicate of key present in {other}'))
     if causes:
-        raise build_invalid(CONFIG_MAPS, text_at(document, ("metadata", "name")), causes)
+        raise build_invalid(CONFIG_MAPS, get_text(document, ("metadata", "name")), causes)
     _check_size(CONFIG_MAPS, document, size)
 
 
@@ -41,7 +41,7 @@ def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
     if size > _MAX_DATA_BYTES:
         told = f"Too long: may not be more than {_MAX_DATA_BYTES} bytes"
         cause = Cause("[]" if kind.key == CONFIG_MAPS.key else "data", told, "FieldValueTooLong")
-        raise build_invalid(kind, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(kind, get_text(document, ("metadata", "name")), [cause])
 
 
 def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
@@ -62,4 +62,4 @@ def fill_lease(document: JsonObject) -> None:
     seconds = (document.get("spec") or {}).get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         cause = Cause("spec.leaseDurationSeconds", f"Invalid value: {seconds}: must be greater than 0")
-        raise build_invalid(LEASES, text_at(document, ("metadata", "name")), [cause])
+        raise build_invalid(LEASES, get_text(document, ("metadata", "name")), [cause])

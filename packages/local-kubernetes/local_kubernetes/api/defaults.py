@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from local_kubernetes.api import kinds
-from local_kubernetes.api.documents import JsonObject, text_at
+from local_kubernetes.api.documents import JsonObject, get_text
 
 
-def _service(document: JsonObject) -> None:
+def _fill_service(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
     spec["type"] = spec.get("type") or "ClusterIP"
     spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
@@ -18,7 +18,7 @@ def _service(document: JsonObject) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
 
 
-def _event(document: JsonObject) -> None:
+def _fill_event(document: JsonObject) -> None:
     for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
         document.setdefault(key, None)
     document.setdefault("source", {})
@@ -26,29 +26,29 @@ def _event(document: JsonObject) -> None:
         document.setdefault(key, "")
 
 
-def _namespace(document: JsonObject) -> None:
-    name = text_at(document, ("metadata", "name"))
+def _fill_namespace(document: JsonObject) -> None:
+    name = get_text(document, ("metadata", "name"))
     if name:
         metadata = document["metadata"]
         metadata["labels"] = (metadata.get("labels") or {}) | {"kubernetes.io/metadata.name": name}
 
 
-def _priority_class(document: JsonObject) -> None:
+def _fill_priority_class(document: JsonObject) -> None:
     document.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-def _network_policy(document: JsonObject) -> None:
+def _fill_network_policy(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
     spec.setdefault("podSelector", {})
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def _claim(document: JsonObject) -> None:
+def _fill_claim(document: JsonObject) -> None:
     document.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
 
-def _autoscaler(document: JsonObject) -> None:
+def _fill_autoscaler(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
     spec.setdefault("minReplicas", 1)
     target = {"type": "Utilization", "averageUtilization": 80}
@@ -63,20 +63,20 @@ def _fill_binding(document: JsonObject) -> None:
             subject.setdefault("apiGroup", kinds.ROLES.group)
 
 
-def _ingress(document: JsonObject) -> None:
+def _fill_ingress(document: JsonObject) -> None:
     document.setdefault("spec", {})
 
 
 FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
     kinds.CLUSTER_ROLE_BINDINGS.key: _fill_binding,
-    kinds.EVENTS.key: _event,
-    kinds.HORIZONTAL_POD_AUTOSCALERS.key: _autoscaler,
-    kinds.INGRESSES.key: _ingress,
-    kinds.NAMESPACES.key: _namespace,
-    kinds.NETWORK_POLICIES.key: _network_policy,
-    kinds.PERSISTENT_VOLUME_CLAIMS.key: _claim,
-    kinds.PRIORITY_CLASSES.key: _priority_class,
+    kinds.EVENTS.key: _fill_event,
+    kinds.HORIZONTAL_POD_AUTOSCALERS.key: _fill_autoscaler,
+    kinds.INGRESSES.key: _fill_ingress,
+    kinds.NAMESPACES.key: _fill_namespace,
+    kinds.NETWORK_POLICIES.key: _fill_network_policy,
+    kinds.PERSISTENT_VOLUME_CLAIMS.key: _fill_claim,
+    kinds.PRIORITY_CLASSES.key: _fill_priority_class,
     kinds.ROLE_BINDINGS.key: _fill_binding,
-    kinds.SERVICES.key: _service,
+    kinds.SERVICES.key: _fill_service,
 }
 """The function that completes a document in place, by kind."""

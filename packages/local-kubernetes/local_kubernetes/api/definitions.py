@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
 from local_kubernetes.api.rules import find_choice_causes
 from local_kubernetes.api.status import Cause, build_invalid
@@ -25,7 +25,7 @@ class ScalePaths:
 
 
 @dataclass(frozen=True)
-class Column:
+class DefinedColumn:
     """A column of `kubectl get` for a custom resource: title, simple JSON path, type and priority."""
 
     name: str
@@ -64,25 +64,25 @@ def build_kind(definition: Mapping[str, Any]) -> Kind:
     )
 
 
-def version_of(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
+def get_version(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
     """Return the entry of a definition for one of its served versions."""
     found: Mapping[str, Any] = next(item for item in definition["spec"]["versions"] if item["name"] == version)
     return found
 
 
-def schema_of(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
+def get_schema(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
     """Return the schema of one version; without a schema every field is kept."""
-    schema = (version_of(definition, version).get("schema") or {}).get("openAPIV3Schema")
+    schema = (get_version(definition, version).get("schema") or {}).get("openAPIV3Schema")
     return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def columns_of(definition: Mapping[str, Any], version: str) -> tuple[Column, ...]:
+def list_columns(definition: Mapping[str, Any], version: str) -> tuple[DefinedColumn, ...]:
     """Return the columns after the name in `kubectl get`; the age if the definition names none."""
-    columns = version_of(definition, version).get("additionalPrinterColumns") or [
+    columns = get_version(definition, version).get("additionalPrinterColumns") or [
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
     ]
     return tuple(
-        Column(
+        DefinedColumn(
             name=column["name"],
             path=column["jsonPath"],
             type=column["type"],
@@ -94,9 +94,9 @@ def columns_of(definition: Mapping[str, Any], version: str) -> tuple[Column, ...
     )
 
 
-def scale_of(definition: Mapping[str, Any], version: str) -> ScalePaths | None:
+def get_scale_paths(definition: Mapping[str, Any], version: str) -> ScalePaths | None:
     """Return the paths of the `scale` subresource of one version; None if it has none."""
-    scale = (version_of(definition, version).get("subresources") or {}).get("scale")
+    scale = (get_version(definition, version).get("subresources") or {}).get("scale")
     if scale is None:
         return None
     return ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath"))
@@ -124,7 +124,7 @@ def complete(definition: JsonObject) -> None:
 def build_established_status(definition: JsonObject, now: datetime) -> JsonObject:
     """Return the status of a definition whose kind is served."""
     spec = definition["spec"]
-    moment = timestamp(now)
+    moment = format_timestamp(now)
     conditions = [
         {
             "type": "NamesAccepted",

@@ -27,16 +27,16 @@ _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "updat
 _STATUS_VERBS = ["get", "patch", "update"]
 
 
-def paths(kinds: KindRegistry) -> JsonObject:
+def list_paths(kinds: KindRegistry) -> JsonObject:
     """Return the answer to `/`: the served paths."""
     found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
-    for name, version in group_versions(kinds):
+    for name, version in list_group_versions(kinds):
         if name:
             found |= {f"/apis/{name}", f"/apis/{name}/{version}"}
     return {"paths": sorted(found)}
 
 
-def api_versions(address: str) -> JsonObject:
+def list_api_versions(address: str) -> JsonObject:
     """Return the answer to `/api`."""
     return {
         "kind": "APIVersions",
@@ -45,24 +45,24 @@ def api_versions(address: str) -> JsonObject:
     }
 
 
-def group_list(kinds: KindRegistry) -> JsonObject:
+def list_groups(kinds: KindRegistry) -> JsonObject:
     """Return the answer to `/apis`."""
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_groups(kinds).values())}
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_build_groups(kinds).values())}
 
 
-def group(kinds: KindRegistry, name: str) -> JsonObject:
+def get_group(kinds: KindRegistry, name: str) -> JsonObject:
     """Return the answer to `/apis/GROUP`.
 
     Raises:
         ApiStatusError: 404.
     """
-    found = _groups(kinds).get(name)
+    found = _build_groups(kinds).get(name)
     if found is None:
         raise PageNotFound
     return {"kind": "APIGroup", "apiVersion": "v1"} | found
 
 
-def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObject:
+def list_resources(kinds: KindRegistry, group_name: str, version: str) -> JsonObject:
     """Return the answer to `/api/v1` or `/apis/GROUP/VERSION`.
 
     Raises:
@@ -72,7 +72,7 @@ def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObj
         entry
         for served in kinds
         if (served.group, served.version) == (group_name, version)
-        for entry in _resources(served)
+        for entry in _build_resources(served)
     ]
     resources += [
         {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind, "verbs": ["create"]}
@@ -93,16 +93,16 @@ def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObj
     }
 
 
-def group_versions(kinds: KindRegistry) -> list[tuple[str, str]]:
+def list_group_versions(kinds: KindRegistry) -> list[tuple[str, str]]:
     """Return every served group and version once."""
     served = [(item.group, item.version) for item in kinds]
     served += [(review_group, "v1") for review_group, _ in REVIEWS]
     return list(dict.fromkeys(served))
 
 
-def _groups(kinds: KindRegistry) -> dict[str, JsonObject]:
+def _build_groups(kinds: KindRegistry) -> dict[str, JsonObject]:
     groups: dict[str, JsonObject] = {}
-    for name, version in group_versions(kinds):
+    for name, version in list_group_versions(kinds):
         if not name:
             continue
         entry = {"groupVersion": f"{name}/{version}", "version": version}
@@ -111,7 +111,7 @@ def _groups(kinds: KindRegistry) -> dict[str, JsonObject]:
     return groups
 
 
-def _resources(served: ServedKind) -> Iterable[JsonObject]:
+def _build_resources(served: ServedKind) -> Iterable[JsonObject]:
     kind = served.kind
     entry: JsonObject = {
         "name": kind.plural,
@@ -126,16 +126,16 @@ def _resources(served: ServedKind) -> Iterable[JsonObject]:
         entry["categories"] = list(kind.categories)
     yield entry
     if kind.status:
-        yield _subresource(kind, "status", kind.kind, _STATUS_VERBS)
+        yield _build_subresource(kind, "status", kind.kind, _STATUS_VERBS)
     if served.scale is not None:
-        yield _subresource(kind, "scale", "Scale", _STATUS_VERBS) | {"group": "autoscaling", "version": "v1"}
+        yield _build_subresource(kind, "scale", "Scale", _STATUS_VERBS) | {"group": "autoscaling", "version": "v1"}
     if kind.key == PODS.key:
-        yield _subresource(kind, "binding", "Binding", ["create"])
-        yield _subresource(kind, "eviction", "Eviction", ["create"]) | {"group": "policy", "version": "v1"}
-        yield _subresource(kind, "log", "Pod", ["get"])
+        yield _build_subresource(kind, "binding", "Binding", ["create"])
+        yield _build_subresource(kind, "eviction", "Eviction", ["create"]) | {"group": "policy", "version": "v1"}
+        yield _build_subresource(kind, "log", "Pod", ["get"])
 
 
-def _subresource(kind: Kind, name: str, document_kind: str, verbs: list[str]) -> JsonObject:
+def _build_subresource(kind: Kind, name: str, document_kind: str, verbs: list[str]) -> JsonObject:
     return {
         "name": f"{kind.plural}/{name}",
         "singularName": "",

@@ -19,7 +19,7 @@ def copy_json(value: Json) -> Json:
     return copied
 
 
-def text_at(document: Mapping[str, Any], path: Iterable[str]) -> str:
+def get_text(document: Mapping[str, Any], path: Iterable[str]) -> str:
     """Return the value at a path as text, for selectors; the empty text if there is none."""
     value: object = document
     for key in path:
@@ -33,17 +33,17 @@ def text_at(document: Mapping[str, Any], path: Iterable[str]) -> str:
     return str(value)
 
 
-def timestamp(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """Format a time as Kubernetes does: RFC 3339, UTC, whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Parse a time that `timestamp` wrote, or one with fractions; raises ValueError otherwise."""
+    """Parse a time that `format_timestamp` wrote, or one with fractions; raises ValueError otherwise."""
     return datetime.fromisoformat(text)
 
 
-def later(moment: datetime, seconds: int) -> datetime:
+def add_seconds(moment: datetime, seconds: int) -> datetime:
     """Return the time a number of seconds later, at most the last time that can be written."""
     try:
         return moment + timedelta(seconds=seconds)
@@ -51,7 +51,7 @@ def later(moment: datetime, seconds: int) -> datetime:
         return datetime.max.replace(tzinfo=UTC)
 
 
-def whole_number(text: str) -> int:
+def parse_whole_number(text: str) -> int:
     """Parse an integer as Kubernetes does: digits and a sign, 64 bits; raises ValueError otherwise."""
     if _WHOLE_NUMBER.fullmatch(text) is None or abs(int(text)) > _LARGEST:
         raise ValueError(f"{text!r} is not an integer of 64 bits")

@@ -51,35 +51,35 @@ _KEY_DEFAULTS = {"protocol": "TCP"}
 _SET = ("",)
 
 
-def leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def list_leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Return all fields of a value with their values; an item of a keyed list is a field without a value."""
     if isinstance(value, dict) and (not value or _is_atomic_object(field, schema)):
         yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from leaves(item, _child(schema, key, path), key, (*path, f"f:{key}"))
+            yield from list_leaves(item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
     elif isinstance(value, list) and (keys := _list_keys(field, value, schema)) is not None:
         for item in value:
-            place = (*path, _element(item, keys))
+            place = (*path, _build_element(item, keys))
             yield place, None
             if keys != _SET and (schema is not None or field not in _LISTS_OF_ATOMS):
-                yield from leaves(item, _items(schema), "", place)
+                yield from list_leaves(item, _get_item_schema(schema), "", place)
     else:
         yield path, value
 
 
-def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
-    """Return the objects and keyed lists in a value that have their own fields; `leaves` names these fields."""
+def list_branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
+    """Return the objects and keyed lists in a value that have their own fields; `list_leaves` names these fields."""
     if isinstance(value, dict) and value and not _is_atomic_object(field, schema):
         if path:
             yield path
         for key, item in value.items():
-            yield from branches(item, _child(schema, key, path), key, (*path, f"f:{key}"))
+            yield from list_branches(item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
     elif isinstance(value, list) and value and (keys := _list_keys(field, value, schema)) is not None:
         yield path
         if keys != _SET:
             for item in value:
-                inner = branches(item, _items(schema), "", (*path, _element(item, keys)))
+                inner = list_branches(item, _get_item_schema(schema), "", (*path, _build_element(item, keys)))
                 yield from (branch for branch in inner if len(branch) > len(path) + 1)
 
 
@@ -88,7 +88,7 @@ def merge(live: Any, config: Any, schema: Schema, field: str = "", path: Path = 
     if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic_object(field, schema):
         result = dict(live)
         for key, item in config.items():
-            result[key] = merge(live.get(key), item, _child(schema, key, path), key, (*path, f"f:{key}"))
+            result[key] = merge(live.get(key), item, _get_child_schema(schema, key, path), key, (*path, f"f:{key}"))
         return result
     if isinstance(config, list) and isinstance(live, list):
         keys = _list_keys(field, config + live, schema)
@@ -113,7 +113,7 @@ def encode(paths: Iterable[Path]) -> JsonObject:
         for element in path:
             node = node.setdefault(element, {})
         node["."] = {}
-    return _without_lone_dots(fields)
+    return _remove_lone_dots(fields)
 
 
 def decode(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
@@ -127,7 +127,7 @@ def decode(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
             yield from decode(children, (*path, element))
 
 
-def readable(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Format a path for messages: `.spec.containers[name="main"].image`."""
     text = ""
     for element in path:
@@ -142,10 +142,12 @@ def readable(path: Path) -> str:
 
 
 def _merge_lists(live: list[Any], config: list[Any], keys: tuple[str, ...], schema: Schema) -> list[Any]:
-    wanted = {_element(item, keys): item for item in config}
-    present = {_element(item, keys) for item in live}
+    wanted = {_build_element(item, keys): item for item in config}
+    present = {_build_element(item, keys) for item in live}
     result = [
-        merge(item, wanted[element], _items(schema)) if (element := _element(item, keys)) in wanted else item
+        merge(item, wanted[element], _get_item_schema(schema))
+        if (element := _build_element(item, keys)) in wanted
+        else item
         for item in live
     ]
     return result + [copy_json(item) for element, item in wanted.items() if element not in present]
@@ -176,14 +178,14 @@ def _list_keys(field: str, items: list[Any], schema: Schema) -> tuple[str, ...] 
     return _KEYED.get(field)
 
 
-def _element(item: Any, keys: tuple[str, ...]) -> str:
+def _build_element(item: Any, keys: tuple[str, ...]) -> str:
     if keys == _SET:
         return "v:" + json.dumps(item)
     values = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
     return "k:" + json.dumps({key: value for key, value in values.items() if value is not None}, separators=(",", ":"))
 
 
-def _child(schema: Schema, key: str, path: Path) -> Schema:
+def _get_child_schema(schema: Schema, key: str, path: Path) -> Schema:
     if schema is None or (not path and key == "metadata"):
         return None
     others = schema.get("additionalProperties")
@@ -191,7 +193,7 @@ def _child(schema: Schema, key: str, path: Path) -> Schema:
     return child if isinstance(child, dict) else {}
 
 
-def _items(schema: Schema) -> Schema:
+def _get_item_schema(schema: Schema) -> Schema:
     if schema is None:
         return None
     items = schema.get("items")
@@ -227,7 +229,7 @@ def _has(item: Any, wanted: Mapping[str, Any]) -> bool:
     )
 
 
-def _without_lone_dots(fields: JsonObject) -> JsonObject:
+def _remove_lone_dots(fields: JsonObject) -> JsonObject:
     if set(fields) == {"."}:
         return {}
-    return {key: value if key == "." else _without_lone_dots(value) for key, value in fields.items()}
+    return {key: value if key == "." else _remove_lone_dots(value) for key, value in fields.items()}

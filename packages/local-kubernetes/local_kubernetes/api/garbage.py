@@ -33,7 +33,7 @@ class OwnerIndex:
     def record(self, place: Place, document: JsonObject) -> None:
         """Record the present version of an object."""
         uid = document["metadata"]["uid"]
-        owners = frozenset(str(owner["uid"]) for owner in _owners(document))
+        owners = frozenset(str(owner["uid"]) for owner in _get_owners(document))
         for gone in self._owners.get(uid, frozenset()) - owners:
             self._drop(gone, uid)
         for owner in owners:
@@ -97,7 +97,7 @@ class OwnedObjects(Protocol):
         """Return the places of the objects of a kind."""
 
 
-def contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
+def list_contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
     """Return the objects that must be deleted first: those in a namespace, or the instances of a definition."""
     if kind.key == NAMESPACES.key:
         return store.inhabitants(document["metadata"]["name"])
@@ -120,10 +120,10 @@ def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) 
             finalizers.append(FOREGROUND_FINALIZER)
 
 
-def after_marking(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
+def collect_marked(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """While an object waits for its deletion: delete its contents or its dependents."""
     metadata = document["metadata"]
-    for place in contents(store, kind, document):
+    for place in list_contents(store, kind, document):
         _delete(store, place)
     if FOREGROUND_FINALIZER in (metadata.get("finalizers") or []):
         for place in store.owners.dependents(metadata["uid"]):
@@ -133,24 +133,24 @@ def after_marking(store: OwnedObjects, kind: Kind, document: JsonObject) -> None
         _finish(store, kind, metadata["name"])
 
 
-def after_creation(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
+def collect_created(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was created: delete it if all of its owners were deleted."""
-    owners = _owners(document)
+    owners = _get_owners(document)
     if owners and not any(store.owners.place(owner["uid"]) for owner in owners):
         metadata = document["metadata"]
         _delete(store, (kind, metadata.get("namespace", ""), metadata["name"]))
 
 
-def after_removal(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
+def collect_removed(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was deleted: delete its dependents, and the objects that waited for it."""
     uid = document["metadata"]["uid"]
     for place in store.owners.dependents(uid):
         dependent = store.get(place[0], place[1] or None, place[2])
-        if any(store.owners.place(owner["uid"]) for owner in _owners(dependent)):
+        if any(store.owners.place(owner["uid"]) for owner in _get_owners(dependent)):
             _release(store, place, uid)
         else:
             _delete(store, place)
-    for owner in _owners(document):
+    for owner in _get_owners(document):
         _finish_foreground(store, owner["uid"])
     _finish_container(store, kind, document)
 
@@ -162,13 +162,13 @@ def _delete(store: OwnedObjects, place: Place, propagation: str | None = None) -
 
 
 def _release(store: OwnedObjects, place: Place, owner: str) -> None:
-    def without_owner(document: JsonObject) -> JsonObject:
+    def remove_owner(document: JsonObject) -> JsonObject:
         document["metadata"]["ownerReferences"] = [
-            reference for reference in _owners(document) if reference["uid"] != owner
+            reference for reference in _get_owners(document) if reference["uid"] != owner
         ]
         return document
 
-    store.update(place[0], place[1] or None, place[2], without_owner)
+    store.update(place[0], place[1] or None, place[2], remove_owner)
 
 
 def _finish_foreground(store: OwnedObjects, uid: str) -> None:
@@ -179,19 +179,21 @@ def _finish_foreground(store: OwnedObjects, uid: str) -> None:
     kind, namespace, name = place
     metadata = store.get(kind, namespace or None, name)["metadata"]
     waits = "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or [])
-    if not waits or any(_blocks(store, dependent, uid) for dependent in store.owners.dependents(uid)):
+    if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.owners.dependents(uid)):
         return
 
-    def without_finalizer(document: JsonObject) -> JsonObject:
+    def remove_finalizer(document: JsonObject) -> JsonObject:
         document["metadata"]["finalizers"].remove(FOREGROUND_FINALIZER)
         return document
 
-    store.update(kind, namespace or None, name, without_finalizer)
+    store.update(kind, namespace or None, name, remove_finalizer)
 
 
-def _blocks(store: OwnedObjects, place: Place, owner: str) -> bool:
+def _is_blocking(store: OwnedObjects, place: Place, owner: str) -> bool:
     dependent = store.get(place[0], place[1] or None, place[2])
-    return any(reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _owners(dependent))
+    return any(
+        reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _get_owners(dependent)
+    )
 
 
 def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
@@ -207,9 +209,9 @@ def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> 
 def _finish(store: OwnedObjects, container: Kind, name: str) -> None:
     if store.exists(container, None, name):
         held = store.view(container, None, name)
-        if "deletionTimestamp" in held["metadata"] and not contents(store, container, held):
+        if "deletionTimestamp" in held["metadata"] and not list_contents(store, container, held):
             store.delete(container, None, name)
 
 
-def _owners(document: JsonObject) -> list[JsonObject]:
+def _get_owners(document: JsonObject) -> list[JsonObject]:
     return document["metadata"].get("ownerReferences") or []

@@ -13,8 +13,8 @@ from local_kubernetes.api.presentation import (
     Presentation,
     Presenter,
     build_encoded_response,
+    build_response,
     negotiate,
-    response,
 )
 from local_kubernetes.api.registry import ServedKind
 from local_kubernetes.api.requests import (
@@ -24,10 +24,10 @@ from local_kubernetes.api.requests import (
     WriteOptions,
     check_patch_options,
     decode_continuation,
-    delete_options,
     encode_continuation,
-    list_options,
-    write_options,
+    parse_delete_options,
+    parse_list_options,
+    parse_write_options,
 )
 from local_kubernetes.api.status import (
     ApiStatusError,
@@ -82,7 +82,7 @@ class ResourceRequest:
 
     def answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
         """Return an answer with an object of the kind, and warnings for the client."""
-        answer = response(self.presenter.one(document), self.presentation, status)
+        answer = build_response(self.presenter.one(document), self.presentation, status)
         for warning in warnings:
             quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
             answer.headers.add("Warning", f'299 - "{quoted}"')
@@ -91,7 +91,7 @@ class ResourceRequest:
     def write_options(self) -> WriteOptions:
         """Return the options of a write."""
         kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
-        return write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
+        return parse_write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
 
 
 def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> ResourceRequest:
@@ -181,19 +181,19 @@ class ResourceHandlers:
         return request.answer(patched, 201 if created else 200, tuple(options.warnings))
 
     async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
-        options = delete_options(request.http.query, await read_object(request.http))
+        options = parse_delete_options(request.http.query, await read_object(request.http))
         kind = request.served.kind
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
         if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
             return request.answer(deleted)
-        return response(build_success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
+        return build_response(build_success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
 
     async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
         kind = request.served.kind
         if kind.key == NAMESPACES.key:
             raise build_method_not_allowed()
-        selection = list_options(request.http.query, kind)
-        options = delete_options(request.http.query, await read_object(request.http))
+        selection = parse_list_options(request.http.query, kind)
+        options = parse_delete_options(request.http.query, await read_object(request.http))
         items, version = self._store.list(
             kind, request.path.namespace, labels=selection.labels, fields=selection.fields
         )
@@ -203,7 +203,7 @@ class ResourceHandlers:
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
         body = request.presenter.many(items, metadata)
-        return response(body, request.presentation)
+        return build_response(body, request.presentation)
 
     def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
         return self._store.delete(
@@ -218,14 +218,14 @@ class ResourceHandlers:
         )
 
     async def _list(self, request: ResourceRequest) -> web.StreamResponse:
-        options = list_options(request.http.query, request.served.kind)
+        options = parse_list_options(request.http.query, request.served.kind)
         if options.watch:
             return await self._watch(request, options)
         events, metadata = self._page(request.served, request.path.namespace, options)
         if request.presenter.plain_json:
             return build_encoded_response(request.presenter.encode_list(events, metadata))
         items = [event.current for event in events]
-        return response(request.presenter.many(items, metadata), request.presentation)
+        return build_response(request.presenter.many(items, metadata), request.presentation)
 
     def _page(self, served: ServedKind, namespace: str | None, options: ListOptions) -> tuple[list[Event], JsonObject]:
         """Return the last changes of the objects in one page of a list, and the list's metadata.
@@ -237,14 +237,14 @@ class ResourceHandlers:
         _check_version(options, version)
         if options.continuation:
             version, after = decode_continuation(options.continuation)
-            items = [item for item in items if _place(item.current) > after]
+            items = [item for item in items if _get_place(item.current) > after]
         metadata: JsonObject = {"resourceVersion": str(version)}
         if served.kind.custom:
             metadata["continue"] = ""
         rest = len(items) - options.limit
         if options.limit > 0 and rest > 0:
             items = items[: options.limit]
-            metadata["continue"] = encode_continuation(version, _place(items[-1].current))
+            metadata["continue"] = encode_continuation(version, _get_place(items[-1].current))
             if options.labels is None and options.fields is None:
                 metadata["remainingItemCount"] = rest
         return items, metadata
@@ -270,6 +270,6 @@ def _check_version(options: ListOptions, version: int) -> None:
         raise build_expired(f"The provided resource version {wanted} is not available: request the present one")
 
 
-def _place(document: JsonObject) -> tuple[str, str]:
+def _get_place(document: JsonObject) -> tuple[str, str]:
     metadata = document["metadata"]
     return metadata.get("namespace", ""), metadata["name"]

@@ -68,7 +68,7 @@ class Journal:
         self._synced = 0
         self._syncing: asyncio.Future[None] | None = None
         self._entries: list[Entry] = []
-        _refuse_foreign(_unfinished_path(path))
+        _refuse_foreign(_get_unfinished_path(path))
         self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
 
     def read(self) -> list[Entry]:
@@ -122,7 +122,7 @@ class Journal:
         Raises:
             OSError: The file could not be written; it is unchanged.
         """
-        unfinished = _unfinished_path(self._path)
+        unfinished = _get_unfinished_path(self._path)
         if _is_unfinished_journal(unfinished):
             unfinished.unlink()
         descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
@@ -145,7 +145,7 @@ class Journal:
         _refuse_irregular(self._path)
         descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
         try:
-            contents = _contents(descriptor)
+            contents = _read_contents(descriptor)
             _refuse_unusable(self._path, contents, repair=repair)
             if contents.damages:
                 _log_repair(self._path, contents.damages, _keep_copy(descriptor, self._path))
@@ -156,7 +156,7 @@ class Journal:
                 os.ftruncate(descriptor, self._size)
                 os.lseek(descriptor, self._size, os.SEEK_SET)
                 return os.dup(descriptor)
-            replacement, self._size, self._next_number = self._write_new(latest(contents.entries))
+            replacement, self._size, self._next_number = self._write_new(find_latest(contents.entries))
             return replacement
         finally:
             os.close(descriptor)
@@ -197,7 +197,7 @@ class Journal:
         os.close(self._descriptor)
 
 
-def latest(entries: Iterable[Entry]) -> Iterator[Entry]:
+def find_latest(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Return the objects after all changes, in the order of their last change."""
     found: dict[tuple[_Key, tuple[str, str]], Entry] = {}
     for entry in entries:
@@ -221,7 +221,7 @@ def _write(descriptor: int, line: bytes) -> int:
     return len(line)
 
 
-def _unfinished_path(path: Path) -> Path:
+def _get_unfinished_path(path: Path) -> Path:
     """Return the path of the new journal before it replaces the present one."""
     return path.with_name(f"{path.name}.new")
 
@@ -253,7 +253,7 @@ def _refuse_irregular(path: Path) -> None:
         raise JournalError(f"could not read the journal {path}: it is not a regular file. {_MOVE_AWAY}")
 
 
-def _contents(descriptor: int) -> Contents:
+def _read_contents(descriptor: int) -> Contents:
     with os.fdopen(os.dup(descriptor), "rb") as file:
         return read_contents(iter(partial(file.readline, LONGEST_LINE), b""))
 

@@ -240,7 +240,7 @@ def _read_line(offset: int, line: bytes) -> _Line:
     if record is not None:
         number, content = record
         return _Line(offset, len(line), number, content, _describe(content))
-    return _Line(offset, len(line), None, None, _legible_object(line))
+    return _Line(offset, len(line), None, None, _find_legible_object(line))
 
 
 def _encode(number: int, content: Any) -> bytes:
@@ -257,13 +257,13 @@ def _decode(line: bytes) -> tuple[int | None, Entry | str] | None:
     try:
         if number.isdigit():
             content = json.loads(numbered)
-            return int(number), content if isinstance(content, str) else _entry(content)
-        return None, _entry(json.loads(text))
+            return int(number), content if isinstance(content, str) else _parse_entry(content)
+        return None, _parse_entry(json.loads(text))
     except (ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
-def _entry(content: Any) -> Entry:
+def _parse_entry(content: Any) -> Entry:
     kind, place, version, document = content
     if not (document is None or isinstance(document, dict)):
         raise TypeError("not an object")
@@ -271,18 +271,18 @@ def _entry(content: Any) -> Entry:
 
 
 def _describe(content: Entry | str) -> str:
-    return _object_name(*content.kind, *content.place) if isinstance(content, Entry) else ""
+    return _format_object_name(*content.kind, *content.place) if isinstance(content, Entry) else ""
 
 
-def _legible_object(line: bytes) -> str:
+def _find_legible_object(line: bytes) -> str:
     """Return the legible identity of the object in a damaged line; the rest of the line may be secret."""
     found = _OBJECT.search(line)
     if found is None:
         return ""
     words = [word.decode(errors="replace") for word in found.groups()]
-    return _object_name(*words) if all(word.isprintable() for word in words) else ""
+    return _format_object_name(*words) if all(word.isprintable() for word in words) else ""
 
 
-def _object_name(group: str, plural: str, namespace: str, name: str) -> str:
+def _format_object_name(group: str, plural: str, namespace: str, name: str) -> str:
     kind = f"{plural}.{group}" if group else plural
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"

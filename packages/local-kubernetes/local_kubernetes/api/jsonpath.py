@@ -15,11 +15,11 @@ _TOKEN = re.compile(
 _Token = tuple[str, str, str]
 
 
-def values_at(document: Any, path: str) -> list[Any]:
+def find_values(document: Any, path: str) -> list[Any]:
     """Return the values at a path without nulls; none if the path does not match or is not supported."""
     found = [document]
     for token in _parse(path):
-        found = [value for item in found for value in _step(item, token)]
+        found = [value for item in found for value in _apply_token(item, token)]
     return [value for value in found if value is not None]
 
 
@@ -43,7 +43,7 @@ def _parse(path: str) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-def _step(item: Any, token: _Token) -> Iterator[Any]:
+def _apply_token(item: Any, token: _Token) -> Iterator[Any]:
     kind, key, wanted = token
     if kind == "field" and isinstance(item, dict):
         yield item.get(key)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.api.kinds import (
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
@@ -45,7 +45,7 @@ _KEPT_ON_UPDATE = (
 _SEGMENT = re.compile(r"(?!\.\.?$)[^/%]+")
 
 
-def metadata_of(document: JsonObject) -> JsonObject:
+def ensure_metadata(document: JsonObject) -> JsonObject:
     """Return the document's metadata; add it if it is missing.
 
     Raises:
@@ -66,7 +66,7 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
         ApiStatusError: 400 if the document is for another namespace or has a resource version. 422 if its name,
             labels, finalizers or owner references are not valid.
     """
-    metadata = metadata_of(document)
+    metadata = ensure_metadata(document)
     if metadata.get("resourceVersion"):
         raise ApiStatusError(500, "", "resourceVersion should not be set on objects to be created")
     _place(metadata, namespace)
@@ -80,7 +80,7 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
             metadata.pop(key, None)
     drop_empty(metadata)
     metadata["uid"] = str(uuid4())
-    metadata["creationTimestamp"] = timestamp(now)
+    metadata["creationTimestamp"] = format_timestamp(now)
     if kind.generation:
         metadata["generation"] = 1
     document["apiVersion"] = kind.api_version
@@ -96,7 +96,7 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
             Also for a finalizer that is added during a deletion, and for invalid labels.
     """
     was = current["metadata"]
-    metadata = metadata_of(document)
+    metadata = ensure_metadata(document)
     _check_place(was, metadata)
     drop_empty(metadata)
     for key in _KEPT_ON_UPDATE:
@@ -259,7 +259,7 @@ def _refuse_new_finalizers(kind: Kind, was: Mapping[str, Any], metadata: Mapping
         raise build_invalid(kind, str(metadata.get("name")), [cause])
 
 
-def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
+def should_bump_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     """Whether an update changes the specification, so that `metadata.generation` increases."""
     if not kind.generation:
         return False
@@ -270,7 +270,7 @@ def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[s
     return current.get("spec") != document.get("spec")
 
 
-def deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | None) -> int:
+def get_deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | None) -> int:
     """Return the grace period of an object in seconds; only pods on a node have one.
 
     Args:

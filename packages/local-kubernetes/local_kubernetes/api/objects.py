@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from local_kubernetes.api.definitions import build_kind
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.garbage import OwnerIndex, Place
-from local_kubernetes.api.journal import Journal, latest, log_unserved
+from local_kubernetes.api.journal import Journal, find_latest, log_unserved
 from local_kubernetes.api.journal_format import Entry
 from local_kubernetes.api.kinds import (
     BUILT_IN_KINDS,
@@ -187,7 +187,7 @@ class Objects:
         """Read the objects of the journal; their versions are older than any that a client can request."""
         entries = journal.read()
         self.version = self._start = max([self.version, *(entry.version for entry in entries)])
-        found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
+        found = sorted(find_latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
         for entry in found:
             kind = self._kind_of(entry.kind)
             if kind is None or entry.document is None:

@@ -8,7 +8,7 @@ from local_kubernetes.api.status import ApiStatusError, build_bad_request
 _MAX_OPERATIONS = 10_000
 
 
-def merge_patch(target: Any, patch: Any) -> Any:
+def apply_merge_patch(target: Any, patch: Any) -> Any:
     """Apply a merge patch: objects are merged, null removes a field, every other value replaces the field."""
     if not isinstance(patch, dict):
         return copy_json(patch)
@@ -17,7 +17,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = merge_patch(result.get(key), value)
+            result[key] = apply_merge_patch(result.get(key), value)
     return result
 
 
@@ -72,7 +72,7 @@ def _get_value(document: Any, path: list[str]) -> Any:
         if isinstance(document, dict) and part in document:
             document = document[part]
         elif isinstance(document, list):
-            document = document[_index(document, part, len(document) - 1)]
+            document = document[_parse_index(document, part, len(document) - 1)]
         else:
             raise _build_missing_error(path)
     return document
@@ -85,7 +85,7 @@ def _add(document: Any, path: list[str], value: Any) -> Any:
     if isinstance(parent, dict):
         parent[path[-1]] = value
     elif isinstance(parent, list):
-        place = len(parent) if path[-1] == "-" else _index(parent, path[-1], len(parent))
+        place = len(parent) if path[-1] == "-" else _parse_index(parent, path[-1], len(parent))
         parent.insert(place, value)
     else:
         raise _build_missing_error(path)
@@ -99,7 +99,7 @@ def _remove(document: Any, path: list[str]) -> Any:
     if isinstance(parent, dict) and path[-1] in parent:
         del parent[path[-1]]
     elif isinstance(parent, list):
-        del parent[_index(parent, path[-1], len(parent) - 1)]
+        del parent[_parse_index(parent, path[-1], len(parent) - 1)]
     else:
         raise _build_missing_error(path)
     return document
@@ -112,7 +112,7 @@ def _test(document: Any, path: list[str], expected: Any) -> Any:
     return document
 
 
-def _index(items: list[Any], part: str, highest: int) -> int:
+def _parse_index(items: list[Any], part: str, highest: int) -> int:
     if not part.isascii() or not part.isdigit() or (len(part) > 1 and part[0] == "0") or int(part) > highest:
         raise build_unprocessable(f"invalid index {part!r} of a list of {len(items)}")
     return int(part)

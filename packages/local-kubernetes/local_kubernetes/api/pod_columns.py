@@ -4,23 +4,23 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.documents import text_at
-from local_kubernetes.api.table import AGE, Cell, Column, Document, age
+from local_kubernetes.api.documents import get_text
+from local_kubernetes.api.table import AGE, Cell, Column, Document, format_age
 
 _NONE = "<none>"
 
 
-def _statuses(pod: Document, field: str = "containerStatuses") -> list[Mapping[str, Any]]:
+def _get_statuses(pod: Document, field: str = "containerStatuses") -> list[Mapping[str, Any]]:
     found = (pod.get("status") or {}).get(field) or []
     return list(found)
 
 
-def _ready(pod: Document, _: datetime) -> Cell:
-    ready = sum(bool(status.get("ready")) for status in _statuses(pod))
+def _format_ready(pod: Document, _: datetime) -> Cell:
+    ready = sum(bool(status.get("ready")) for status in _get_statuses(pod))
     return f"{ready}/{len(pod['spec'].get('containers') or [])}"
 
 
-def _status(pod: Document, _: datetime) -> Cell:
+def _format_status(pod: Document, _: datetime) -> Cell:
     """Return the phase, or the more specific reason of a container, as kubectl shows it."""
     status = pod.get("status") or {}
     reason = status.get("reason") or status.get("phase") or "Unknown"
@@ -29,8 +29,8 @@ def _status(pod: Document, _: datetime) -> Cell:
         reason = initializing
     else:
         running = False
-        for container in reversed(_statuses(pod)):
-            told = _container_reason(container)
+        for container in reversed(_get_statuses(pod)):
+            told = _describe_container(container)
             reason = told or reason
             running = running or bool((container.get("state") or {}).get("running") and container.get("ready"))
         if reason == "Completed" and running:
@@ -40,7 +40,7 @@ def _status(pod: Document, _: datetime) -> Cell:
     return str(reason)
 
 
-def _container_reason(container: Mapping[str, Any]) -> str:
+def _describe_container(container: Mapping[str, Any]) -> str:
     state = container.get("state") or {}
     waiting, terminated = state.get("waiting") or {}, state.get("terminated")
     if waiting.get("reason"):
@@ -57,38 +57,38 @@ def _container_reason(container: Mapping[str, Any]) -> str:
 def _describe_initialization(pod: Document) -> str:
     """Return the state of the first init container that has not succeeded; empty if all have."""
     total = len(pod["spec"].get("initContainers") or [])
-    for index, container in enumerate(_statuses(pod, "initContainerStatuses")):
+    for index, container in enumerate(_get_statuses(pod, "initContainerStatuses")):
         state = container.get("state") or {}
         if (state.get("terminated") or {}).get("exitCode") == 0 or container.get("started"):
             continue
-        reason = _container_reason(container)
+        reason = _describe_container(container)
         if reason and reason != "PodInitializing":
             return f"Init:{reason}"
         return f"Init:{index}/{total}"
     return ""
 
 
-def _restarts(pod: Document, now: datetime) -> Cell:
-    statuses = _statuses(pod)
+def _format_restarts(pod: Document, now: datetime) -> Cell:
+    statuses = _get_statuses(pod)
     count = sum(int(status.get("restartCount", 0)) for status in statuses)
-    ends = [text_at(status, ("lastState", "terminated", "finishedAt")) for status in statuses]
+    ends = [get_text(status, ("lastState", "terminated", "finishedAt")) for status in statuses]
     last = max(ends, default="")
-    return f"{count} ({age(last, now)} ago)" if count and last else str(count)
+    return f"{count} ({format_age(last, now)} ago)" if count and last else str(count)
 
 
-def _address(pod: Document, _: datetime) -> Cell:
-    return text_at(pod, ("status", "podIP")) or _NONE
+def _format_address(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("status", "podIP")) or _NONE
 
 
-def _node(pod: Document, _: datetime) -> Cell:
-    return text_at(pod, ("spec", "nodeName")) or _NONE
+def _format_node(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("spec", "nodeName")) or _NONE
 
 
-def _nominated_node(pod: Document, _: datetime) -> Cell:
-    return text_at(pod, ("status", "nominatedNodeName")) or _NONE
+def _format_nominated_node(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("status", "nominatedNodeName")) or _NONE
 
 
-def _gates(pod: Document, _: datetime) -> Cell:
+def _format_gates(pod: Document, _: datetime) -> Cell:
     gates = pod["spec"].get("readinessGates") or []
     conditions = {item.get("type"): item.get("status") for item in (pod.get("status") or {}).get("conditions") or []}
     open_gates = sum(conditions.get(gate.get("conditionType")) == "True" for gate in gates)
@@ -96,12 +96,12 @@ def _gates(pod: Document, _: datetime) -> Cell:
 
 
 POD_COLUMNS: tuple[Column, ...] = (
-    Column("Ready", _ready),
-    Column("Status", _status),
-    Column("Restarts", _restarts),
+    Column("Ready", _format_ready),
+    Column("Status", _format_status),
+    Column("Restarts", _format_restarts),
     AGE,
-    Column("IP", _address, priority=1),
-    Column("Node", _node, priority=1),
-    Column("Nominated Node", _nominated_node, priority=1),
-    Column("Readiness Gates", _gates, priority=1),
+    Column("IP", _format_address, priority=1),
+    Column("Node", _format_node, priority=1),
+    Column("Nominated Node", _format_nominated_node, priority=1),
+    Column("Readiness Gates", _format_gates, priority=1),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from local_kubernetes.api.documents import parse_timestamp, whole_number
+from local_kubernetes.api.documents import parse_timestamp, parse_whole_number
 from local_kubernetes.api.kinds import Kind
 from local_kubernetes.api.status import Cause, build_bad_request, build_invalid
 
@@ -56,19 +56,19 @@ class LogOptions:
     limit_bytes: int | None = None
 
 
-def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
+def parse_log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
     """Read the options of a request for a log.
 
     Raises:
         ApiStatusError: 400 for an invalid number or time, 422 for a number out of range.
     """
     causes: list[Cause] = []
-    tail_lines = _number(query, "tailLines", 0, causes)
-    since_seconds = _number(query, "sinceSeconds", 1, causes)
-    limit_bytes = _number(query, "limitBytes", 1, causes)
+    tail_lines = _parse_number(query, "tailLines", 0, causes)
+    since_seconds = _parse_number(query, "sinceSeconds", 1, causes)
+    limit_bytes = _parse_number(query, "limitBytes", 1, causes)
     since_time = None
     if query.get("sinceTime"):
-        since_time = _time(query["sinceTime"])
+        since_time = _parse_time(query["sinceTime"])
         if since_seconds is not None:
             message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
             causes.append(Cause("[]", message, "FieldValueForbidden"))
@@ -78,9 +78,9 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
         raise build_invalid(_LOG_OPTIONS, pod, causes)
     return LogOptions(
         container=query.get("container", ""),
-        follow=_flag(query, "follow"),
-        previous=_flag(query, "previous"),
-        timestamps=_flag(query, "timestamps"),
+        follow=_parse_flag(query, "follow"),
+        previous=_parse_flag(query, "previous"),
+        timestamps=_parse_flag(query, "timestamps"),
         tail_lines=tail_lines,
         since_time=since_time,
         since_seconds=since_seconds,
@@ -88,7 +88,7 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
     )
 
 
-def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
+def find_container(pod: Mapping[str, Any], options: LogOptions) -> str:
     """Return the container of a log request.
 
     Raises:
@@ -130,12 +130,12 @@ def require_started(pod: Mapping[str, Any], container: str, options: LogOptions)
         )
 
 
-def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
+def _parse_number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
     text = query.get(key)
     if text is None:
         return None
     try:
-        number = whole_number(text)
+        number = parse_whole_number(text)
     except ValueError as error:
         raise build_bad_request(f"{key}: {text!r} is not an integer") from error
     if number < least:
@@ -144,7 +144,7 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
     return number
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
     if _TIME.fullmatch(text) is None:
         raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
@@ -156,5 +156,5 @@ def _time(text: str) -> datetime:
         return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
 
 
-def _flag(query: Mapping[str, str], key: str) -> bool:
+def _parse_flag(query: Mapping[str, str], key: str) -> bool:
     return key in query and query[key].lower() not in ("0", "false")

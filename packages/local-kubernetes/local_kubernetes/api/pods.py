@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from local_kubernetes.api.documents import JsonObject, copy_json, timestamp
-from local_kubernetes.api.quantities import MILLI, canonical_quantity
+from local_kubernetes.api.documents import JsonObject, copy_json, format_timestamp
+from local_kubernetes.api.quantities import MILLI, normalize_quantity
 
 _DEFAULTS: Mapping[str, Any] = {
     "restartPolicy": "Always",
@@ -53,7 +53,7 @@ def admit_pod(pod: JsonObject, now: datetime) -> None:
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     add_tolerations(spec)
-    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    pod["status"] = {"phase": "Pending", "qosClass": compute_quality_of_service(spec)}
     if spec.get("schedulingGates"):
         why = "Scheduling is blocked due to non-empty scheduling gates"
         pod["status"]["conditions"] = [build_scheduled_condition(now, "False", reason="SchedulingGated", message=why)]
@@ -61,7 +61,7 @@ def admit_pod(pod: JsonObject, now: datetime) -> None:
 
 def build_scheduled_condition(now: datetime, status: str, **more: str) -> JsonObject:
     """Return the condition that shows whether a pod has a node."""
-    times = {"lastProbeTime": None, "lastTransitionTime": timestamp(now)}
+    times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(now)}
     return {"type": "PodScheduled", "status": status, **times, **more}
 
 
@@ -73,7 +73,7 @@ def add_tolerations(spec: JsonObject) -> None:
             tolerations.append({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
 
 
-def frozen_part(spec: Mapping[str, Any]) -> JsonObject:
+def copy_frozen_part(spec: Mapping[str, Any]) -> JsonObject:
     """Return the immutable part of a pod's specification: everything but images, tolerations and the deadline."""
     frozen = copy_json(dict(spec))
     for key in ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"):
@@ -84,7 +84,7 @@ def frozen_part(spec: Mapping[str, Any]) -> JsonObject:
     return frozen
 
 
-def quality_of_service(spec: Mapping[str, Any]) -> str:
+def compute_quality_of_service(spec: Mapping[str, Any]) -> str:
     """Return the QoS class from requests and limits: Guaranteed, Burstable or BestEffort."""
     containers = [item for field in _CONTAINER_LISTS for item in spec.get(field) or []]
     resources = [container.get("resources") or {} for container in containers]
@@ -117,11 +117,11 @@ def _fill_container(container: JsonObject, *, host_network: bool) -> None:
     for key in [key for key, value in container.items() if value == []]:
         del container[key]
     if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = _pull_policy(str(container.get("image") or ""))
+        container["imagePullPolicy"] = _choose_pull_policy(str(container.get("image") or ""))
     resources = container["resources"]
     for part in ("limits", "requests"):
         for key, value in (resources.get(part) or {}).items():
-            resources[part][key] = canonical_quantity(value, MILLI)
+            resources[part][key] = normalize_quantity(value, MILLI)
     for key, value in (resources.get("limits") or {}).items():
         resources.setdefault("requests", {}).setdefault(key, value)
     for port in container.get("ports") or []:
@@ -192,7 +192,7 @@ def _fill_volume(volume: JsonObject) -> None:
         volume["emptyDir"] = {}
 
 
-def _pull_policy(image: str) -> str:
+def _choose_pull_policy(image: str) -> str:
     if "@" in image:
         return "IfNotPresent"
     tag = image.rpartition("/")[2].partition(":")[2]

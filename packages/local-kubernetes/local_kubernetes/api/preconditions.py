@@ -2,7 +2,7 @@
 
 from local_kubernetes.api.documents import JsonObject, copy_json
 from local_kubernetes.api.kinds import NAMESPACES, Kind
-from local_kubernetes.api.metadata import metadata_of
+from local_kubernetes.api.metadata import ensure_metadata
 from local_kubernetes.api.status import ApiStatusError, build_conflict, build_forbidden, build_precondition_failed
 
 MAX_OBJECT_BYTES = 1536 * 1024
@@ -59,7 +59,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
     Raises:
         ApiStatusError: 409; 500, as in Kubernetes, for a version that is not a number.
     """
-    metadata = metadata_of(new)
+    metadata = ensure_metadata(new)
     found = current["metadata"]["uid"]
     if metadata.get("uid") not in (None, "", found):
         why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
@@ -71,7 +71,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
         raise build_conflict(kind, current["metadata"]["name"])
 
 
-def of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
+def merge_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
     """Return the present object with the part of an update that its subresource can write."""
     if subresource == "status":
         result = copy_json(current)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import yaml
 from aiohttp import web
 
-from local_kubernetes.api.columns import columns_of
+from local_kubernetes.api.columns import list_columns
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.registry import ServedKind
 from local_kubernetes.api.status import ApiStatusError, build_bad_request
@@ -92,7 +92,7 @@ class Presenter:
         """Return the answer with one object; `header` is whether a table names its columns."""
         shown = self.served.present(document)
         if self.presentation.form == "metadata":
-            return _metadata_only(shown)
+            return _build_partial_metadata(shown)
         if self.presentation.form == "table":
             return self._table([shown], {"resourceVersion": shown["metadata"]["resourceVersion"]}, header=header)
         return shown
@@ -107,7 +107,7 @@ class Presenter:
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": META_VERSION,
                 "metadata": metadata,
-                "items": [_metadata_only(item) for item in shown],
+                "items": [_build_partial_metadata(item) for item in shown],
             }
         if not self.served.kind.custom:
             for item in shown:  # items of a typed list do not repeat their type
@@ -140,7 +140,7 @@ class Presenter:
         return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
 
     def _table(self, documents: list[JsonObject], metadata: JsonObject, *, header: bool) -> JsonObject:
-        columns = columns_of(self.served)
+        columns = list_columns(self.served)
         metadata = {key: value for key, value in metadata.items() if value or key != "continue"}
         now = datetime.now(UTC)
         rows: list[JsonObject] = []
@@ -149,7 +149,7 @@ class Presenter:
             if self.presentation.include == "Object":
                 row["object"] = document
             else:
-                row["object"] = None if self.presentation.include == "None" else _metadata_only(document)
+                row["object"] = None if self.presentation.include == "None" else _build_partial_metadata(document)
             rows.append(row)
         return {
             "kind": "Table",
@@ -160,15 +160,15 @@ class Presenter:
         }
 
 
-def response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
+def build_response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
     """Return an answer with a document."""
     if presentation.yaml:
         text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
         return web.Response(status=status, body=text.encode(), content_type=_YAML)
-    return json_response(document, status)
+    return build_json_response(document, status)
 
 
-def json_response(document: JsonObject, status: int = 200) -> web.Response:
+def build_json_response(document: JsonObject, status: int = 200) -> web.Response:
     """Return an answer in JSON; like Kubernetes, without a charset in the media type."""
     return build_encoded_response(json.dumps(document).encode(), status)
 
@@ -178,5 +178,5 @@ def build_encoded_response(body: bytes, status: int = 200) -> web.Response:
     return web.Response(status=status, body=body, content_type="application/json")
 
 
-def _metadata_only(document: JsonObject) -> JsonObject:
+def _build_partial_metadata(document: JsonObject) -> JsonObject:
     return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": document["metadata"]}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -94,16 +94,16 @@ def decode(body: bytes) -> JsonObject:
     """
     if not body.startswith(_MAGIC):
         raise ValueError("the body does not begin as Kubernetes' protobuf does")
-    envelope = _message("_Envelope", body[len(_MAGIC) :])
+    envelope = _decode_message("_Envelope", body[len(_MAGIC) :])
     kind = envelope.get("type", {}).get("kind", "")
     if kind not in _MESSAGES or kind.startswith("_"):
         raise ValueError(f"{kind or 'a document without kind'} cannot be read from protobuf here: send JSON")
     header: JsonObject = envelope["type"]
-    return header | _message(kind, envelope.get("raw", b""))
+    return header | _decode_message(kind, envelope.get("raw", b""))
 
 
 @cache
-def _fields(message: str) -> dict[int, tuple[str, str, str, bool]]:
+def _parse_fields(message: str) -> dict[int, tuple[str, str, str, bool]]:
     """Return the fields of a message by number: name, `list`, `map` or nothing, type, and whether zeros are kept."""
     fields = {}
     for field in _MESSAGES[message].split(", "):
@@ -112,20 +112,20 @@ def _fields(message: str) -> dict[int, tuple[str, str, str, bool]]:
     return fields
 
 
-def _message(name: str, data: bytes) -> JsonObject:
+def _decode_message(name: str, data: bytes) -> JsonObject:
     document: JsonObject = {}
-    fields = _fields(name)
-    for number, wire_type, content in _wire(data):
+    fields = _parse_fields(name)
+    for number, wire_type, content in _read_wire(data):
         if number not in fields:
             continue
         key, form, kind, counts = fields[number]
         if wire_type != (_VARINT if kind in ("bool", "int") else _BYTES):
             raise ValueError(f"field {number} of {name} is of the wrong type")
         if form == "map":
-            entry = _entry(kind, content)
+            entry = _decode_entry(kind, content)
             document.setdefault(key, {})[entry[0]] = entry[1]
             continue
-        value = _value(kind, content)
+        value = _decode_value(kind, content)
         if form == "list":
             document.setdefault(key, []).append(value)
         elif counts or value or kind == "raw":
@@ -133,25 +133,25 @@ def _message(name: str, data: bytes) -> JsonObject:
     return document
 
 
-def _entry(kind: str, data: Any) -> tuple[str, Any]:
-    parts = {number: content for number, _, content in _wire(data)}
-    return _value("text", parts.get(1, b"")), _value(kind, parts.get(2, b""))
+def _decode_entry(kind: str, data: Any) -> tuple[str, Any]:
+    parts = {number: content for number, _, content in _read_wire(data)}
+    return _decode_value("text", parts.get(1, b"")), _decode_value(kind, parts.get(2, b""))
 
 
-def _value(kind: str, content: Any) -> Any:
+def _decode_value(kind: str, content: Any) -> Any:
     if kind in _SCALARS:
-        return _scalar(kind, content)
+        return _decode_scalar(kind, content)
     if kind in ("time", "microtime"):
-        return _time(_message("_Time", content), exact=kind == "microtime")
+        return _decode_time(_decode_message("_Time", content), exact=kind == "microtime")
     if kind == "quantity":
-        return _message("_Quantity", content).get("text", "0")
+        return _decode_message("_Quantity", content).get("text", "0")
     if kind == "int_or_text":
-        choice = _message("_IntOrText", content)
+        choice = _decode_message("_IntOrText", content)
         return choice.get("text", "") if choice.get("type") == 1 else choice.get("number", 0)
-    return _message(kind, content)
+    return _decode_message(kind, content)
 
 
-def _scalar(kind: str, content: Any) -> Any:
+def _decode_scalar(kind: str, content: Any) -> Any:
     if kind == "bool":
         return bool(content)
     if kind == "int":
@@ -161,7 +161,7 @@ def _scalar(kind: str, content: Any) -> Any:
     return content.decode() if kind == "text" else content
 
 
-def _time(parts: Mapping[str, int], *, exact: bool) -> str | None:
+def _decode_time(parts: Mapping[str, int], *, exact: bool) -> str | None:
     if not parts.get("seconds"):
         return None
     try:
@@ -169,22 +169,22 @@ def _time(parts: Mapping[str, int], *, exact: bool) -> str | None:
     except (OverflowError, OSError) as error:
         raise ValueError("a time is out of range") from error
     if not exact:
-        return timestamp(moment)
+        return format_timestamp(moment)
     return moment.replace(microsecond=parts.get("nanos", 0) // 1000 % 1_000_000).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _wire(data: bytes) -> Iterator[tuple[int, int, Any]]:
+def _read_wire(data: bytes) -> Iterator[tuple[int, int, Any]]:
     """Yield the fields of an encoded message: number, wire type, and an integer or bytes."""
     position = 0
     while position < len(data):
-        tag, position = _varint(data, position)
+        tag, position = _read_varint(data, position)
         wire_type = tag & 7
         if wire_type == _VARINT:
-            content, position = _varint(data, position)
+            content, position = _read_varint(data, position)
             yield tag >> 3, wire_type, content
             continue
         if wire_type == _BYTES:
-            length, position = _varint(data, position)
+            length, position = _read_varint(data, position)
         elif wire_type in (_FIXED64, _FIXED32):
             length = 8 if wire_type == _FIXED64 else 4
         else:
@@ -195,7 +195,7 @@ def _wire(data: bytes) -> Iterator[tuple[int, int, Any]]:
         position += length
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
+def _read_varint(data: bytes, position: int) -> tuple[int, int]:
     result = 0
     for shift in range(0, 70, 7):
         if position >= len(data):

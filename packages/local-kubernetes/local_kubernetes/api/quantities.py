@@ -30,7 +30,7 @@ def is_whole(text: str | float) -> bool:
     return number == number.to_integral_value()
 
 
-def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
+def normalize_quantity(text: str | float, smallest: Decimal = NANO) -> str:
     """Return a quantity with the largest unit or exponent that leaves a whole number.
 
     Args:
@@ -45,8 +45,8 @@ def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
         number = number.quantize(smallest, rounding=ROUND_UP) if number % smallest else number
         whole = number == number.to_integral_value()
         if unit.endswith("i") and whole and abs(number) >= 1024:
-            return _binary(min(number, _LARGEST_BINARY))
-        return _decimal(number, exponential=bool(exponent))
+            return _format_binary(min(number, _LARGEST_BINARY))
+        return _format_decimal(number, exponential=bool(exponent))
 
 
 def _parse(text: str | float) -> tuple[Decimal, str, str]:
@@ -58,14 +58,14 @@ def _parse(text: str | float) -> tuple[Decimal, str, str]:
     return Decimal(number + exponent) * _FACTORS[unit], exponent, unit
 
 
-def _binary(number: Decimal) -> str:
+def _format_binary(number: Decimal) -> str:
     power = 0
     while number % 1024 == 0 and power < len(_BINARY_UNITS) - 1:
         number, power = number // 1024, power + 1
     return f"{int(number)}{_BINARY_UNITS[power]}"
 
 
-def _decimal(number: Decimal, *, exponential: bool) -> str:
+def _format_decimal(number: Decimal, *, exponential: bool) -> str:
     sign, digits, power = number.normalize().as_tuple()
     power = int(power)
     if not any(digits):

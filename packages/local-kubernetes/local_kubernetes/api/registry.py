@@ -34,7 +34,7 @@ class ServedKind:
     group: str
     version: str
     schema: Mapping[str, Any] | None = None
-    columns: tuple[definitions.Column, ...] = ()
+    columns: tuple[definitions.DefinedColumn, ...] = ()
     scale: definitions.ScalePaths | None = None
 
     @property
@@ -47,7 +47,7 @@ class ServedKind:
         """The schema of documents; for a built-in kind, that of its type."""
         if self.schema is not None:
             return self.schema
-        return types.get_schema(types.type_name(self.group, self.version, self.kind.kind))
+        return types.get_schema(types.get_type_name(self.group, self.version, self.kind.kind))
 
     def present(self, document: JsonObject) -> JsonObject:
         """Convert a stored document to this version; parts are shared with the original."""
@@ -126,7 +126,7 @@ def _build_served_kind(definition: JsonObject, kind: Kind, version: str) -> Serv
         kind,
         kind.group,
         version,
-        definitions.schema_of(definition, version),
-        definitions.columns_of(definition, version),
-        definitions.scale_of(definition, version),
+        definitions.get_schema(definition, version),
+        definitions.list_columns(definition, version),
+        definitions.get_scale_paths(definition, version),
     )

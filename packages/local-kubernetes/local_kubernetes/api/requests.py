@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
 
-from local_kubernetes.api.documents import JsonObject, whole_number
+from local_kubernetes.api.documents import JsonObject, parse_whole_number
 from local_kubernetes.api.kinds import Kind
 from local_kubernetes.api.selectors import (
     FieldSelector,
@@ -115,7 +115,7 @@ class ListOptions:
     timeout_seconds: int | None = None
 
 
-def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") -> WriteOptions:
+def parse_write_options(query: Query, user_agent: str, kind: str = "CreateOptions") -> WriteOptions:
     """Read the options of a create, update or patch request.
 
     Args:
@@ -140,7 +140,7 @@ def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") ->
     causes += _find_dry_run_causes(dry_run)
     if causes:
         raise build_invalid_options(kind, causes)
-    return WriteOptions(bool(dry_run), manager, _flag(query, "force"), validation or "Warn")
+    return WriteOptions(bool(dry_run), manager, _parse_flag(query, "force"), validation or "Warn")
 
 
 def check_patch_options(query: Query, *, applies: bool) -> None:
@@ -157,7 +157,7 @@ def check_patch_options(query: Query, *, applies: bool) -> None:
         raise build_invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
 
 
-def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
+def parse_delete_options(query: Query, body: JsonObject) -> DeleteOptions:
     """Read the options of a deletion from its body or, if that has none, from the query.
 
     Raises:
@@ -167,7 +167,7 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
         raise build_bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
     grace = body.get("gracePeriodSeconds")
     if grace is None:
-        grace = _number(query, "gracePeriodSeconds")
+        grace = _parse_number(query, "gracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
         raise build_bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
     preconditions = body.get("preconditions") or {}
@@ -175,7 +175,7 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
         raise build_bad_request("preconditions: an object is expected")
     dry_run = body.get("dryRun") or query.get("dryRun")
     dry_run = dry_run[0] if isinstance(dry_run, list) else dry_run
-    propagation, causes = _propagation(query, body)
+    propagation, causes = _parse_propagation(query, body)
     causes += _find_dry_run_causes(dry_run)
     if causes:
         raise build_invalid_options("DeleteOptions", causes)
@@ -188,10 +188,10 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
     )
 
 
-def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
+def _parse_propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
     """Return the propagation policy, and the errors in it."""
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
-    orphan = body.get("orphanDependents") or _flag(query, "orphanDependents")
+    orphan = body.get("orphanDependents") or _parse_flag(query, "orphanDependents")
     if policy is not None and orphan:
         told = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         return policy, [Cause("propagationPolicy", told)]
@@ -201,7 +201,7 @@ def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause
     return ("Orphan" if orphan else policy), []
 
 
-def list_options(query: Query, kind: Kind) -> ListOptions:
+def parse_list_options(query: Query, kind: Kind) -> ListOptions:
     """Read the options of a list or watch request.
 
     Raises:
@@ -210,18 +210,18 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
         told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
-        raise ApiStatusError(500, "", told) if _flag(query, "watch") else build_bad_request(told)
+        raise ApiStatusError(500, "", told) if _parse_flag(query, "watch") else build_bad_request(told)
     options = ListOptions(
         labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
         fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
-        limit=_number(query, "limit") or 0,
+        limit=_parse_number(query, "limit") or 0,
         continuation=query.get("continue", ""),
         resource_version=version,
         version_match=query.get("resourceVersionMatch", ""),
-        watch=_flag(query, "watch"),
-        bookmarks=_flag(query, "allowWatchBookmarks"),
-        initial_events=_flag(query, "sendInitialEvents"),
-        timeout_seconds=_number(query, "timeoutSeconds"),
+        watch=_parse_flag(query, "watch"),
+        bookmarks=_parse_flag(query, "allowWatchBookmarks"),
+        initial_events=_parse_flag(query, "sendInitialEvents"),
+        timeout_seconds=_parse_number(query, "timeoutSeconds"),
     )
     _check_list_options(options)
     return options
@@ -293,17 +293,17 @@ def _find_dry_run_causes(value: str | None) -> list[Cause]:
     return [Cause("dryRun", told, "FieldValueNotSupported")]
 
 
-def _flag(query: Query, key: str) -> bool:
+def _parse_flag(query: Query, key: str) -> bool:
     # As in Kubernetes, a flag without a value is true: `?watch`.
     return key in query and query[key].lower() not in ("0", "false")
 
 
-def _number(query: Query, key: str) -> int | None:
+def _parse_number(query: Query, key: str) -> int | None:
     text = query.get(key)
     if text is None:
         return None
     try:
-        return whole_number(text)
+        return parse_whole_number(text)
     except ValueError as error:
         raise build_bad_request(f'{key}: Invalid value: "{text}": must be a whole number') from error
 

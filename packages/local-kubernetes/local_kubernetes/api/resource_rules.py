@@ -71,7 +71,7 @@ def _find_amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
 
 def _find_limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
     """Return the errors in a request compared with its limit."""
-    request, limit = parse_quantity(amount), _number(limits.get(name))
+    request, limit = parse_quantity(amount), _parse_number(limits.get(name))
     whole = _is_extended(name) or _is_huge_page(name)
     if limit is None and whole:
         yield build_required_cause(f"{place}.limits", "Limit must be set for non overcommitable resources")
@@ -83,7 +83,7 @@ def _find_limit_causes(name: str, amount: str, limits: Resources, place: str) ->
         )
 
 
-def _number(amount: str | None) -> Decimal | None:
+def _parse_number(amount: str | None) -> Decimal | None:
     return None if amount is None else parse_quantity(amount)
 
 

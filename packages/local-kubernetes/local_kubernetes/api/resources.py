@@ -6,7 +6,7 @@ from dataclasses import replace as replace_field
 from typing import TYPE_CHECKING, Any
 
 from local_kubernetes.api import admission, apply, schema
-from local_kubernetes.api.documents import JsonObject, copy_json, text_at
+from local_kubernetes.api.documents import JsonObject, copy_json, get_text
 from local_kubernetes.api.kinds import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -19,8 +19,8 @@ from local_kubernetes.api.kinds import (
     ROLE_BINDINGS,
     ROLES,
 )
-from local_kubernetes.api.metadata import drop_empty, metadata_of, require_name
-from local_kubernetes.api.patch import apply_json_patch, build_unprocessable, merge_patch
+from local_kubernetes.api.metadata import drop_empty, ensure_metadata, require_name
+from local_kubernetes.api.patch import apply_json_patch, apply_merge_patch, build_unprocessable
 from local_kubernetes.api.shapes import check_shape
 from local_kubernetes.api.status import (
     ApiStatusError,
@@ -59,16 +59,16 @@ def create(
     _check_type(served, document)
     _check_fields(served, document, options)
     document = served.accept(document)
-    drop_empty(metadata_of(document))
+    drop_empty(ensure_metadata(document))
     if served.kind.custom and served.kind.status:
         document.pop("status", None)
     admission.admit(served, document)
-    options.warnings.extend(admission.warnings_of(served.kind, document))
+    options.warnings.extend(admission.find_warnings(served.kind, document))
     apply.record_update(served, None, served.present(document), options.manager, None)
     admission.admit_new(store, served, namespace, document)
     created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
     if not options.dry_run:
-        admission.after_creation(store, served, created)
+        admission.complete_creation(store, served, created)
     return created
 
 
@@ -85,14 +85,14 @@ def replace(
     Objects of some kinds are created if they do not exist.
     """
     _check_version(served, body)
-    require_name(metadata_of(body), place[1])
+    require_name(ensure_metadata(body), place[1])
     kind = served.kind
     if kind.key in _CREATED_BY_UPDATE and subresource is None and not store.exists(kind, *place):
         return create(store, served, place[0], body, options)
     needs_version = kind.custom or kind.key in _VERSION_REQUIRED
-    if needs_version and store.view(kind, *place) and not text_at(body, ("metadata", "resourceVersion")):
+    if needs_version and store.view(kind, *place) and not get_text(body, ("metadata", "resourceVersion")):
         raise build_version_required(kind, place[1])
-    return change(store, served, place, lambda _: copy_json(body), options, subresource)
+    return change_object(store, served, place, lambda _: copy_json(body), options, subresource)
 
 
 def patch(
@@ -114,7 +114,7 @@ def patch(
     media_type, value = content
     if media_type == APPLY_PATCH:
         return _apply(store, served, place, value, options, subresource)
-    appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: apply_json_patch, MERGE_PATCH: merge_patch}
+    appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: apply_json_patch, MERGE_PATCH: apply_merge_patch}
     if not served.kind.custom:
         appliers[STRATEGIC_PATCH] = apply_strategic_merge_patch
     if media_type not in appliers:
@@ -129,10 +129,10 @@ def patch(
         _check_patched(served, current, patched, options)
         return patched
 
-    return change(store, served, place, patch_from, options, subresource), False
+    return change_object(store, served, place, patch_from, options, subresource), False
 
 
-def change(
+def change_object(
     store: Store,
     served: ServedKind,
     place: tuple[str | None, str],
@@ -152,13 +152,13 @@ def change(
         _check_type(served, document)
         _check_fields(served, document, options)
         document = served.accept(document)
-        drop_empty(metadata_of(document))
+        drop_empty(ensure_metadata(document))
         if subresource == "status":
             admission.complete_status(served.kind, document)
         if subresource != "status" or served.schema is not None:
             admission.admit(served, document)
         if subresource != "status":
-            options.warnings.extend(admission.warnings_of(served.kind, document, current))
+            options.warnings.extend(admission.find_warnings(served.kind, document, current))
             admission.check_update(served.kind, current, document)
         if tracked:
             apply.record_update(served, current, document, options.manager, subresource)
@@ -179,7 +179,7 @@ def _apply(
         raise build_bad_request("the configuration to apply must be an object")
     _check_applied(served, value)
     namespace, name = place
-    metadata = metadata_of(value)
+    metadata = ensure_metadata(value)
     if metadata.get("managedFields"):
         raise build_bad_request("metadata.managedFields must be nil")
     require_name(metadata, name)
@@ -187,18 +187,18 @@ def _apply(
         _check_no_object_is_meant(served, metadata, name)
         document = served.accept(copy_json(value))
         admission.admit(served, document)
-        options.warnings.extend(admission.warnings_of(served.kind, document))
+        options.warnings.extend(admission.find_warnings(served.kind, document))
         apply.record_apply(served, document, served.accept(value), options.manager, None)
         admission.admit_new(store, served, namespace, document)
         created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
         if not options.dry_run:
-            admission.after_creation(store, served, created)
+            admission.complete_creation(store, served, created)
         return created, True
 
     def merge_in(current: JsonObject) -> JsonObject:
         return apply.apply_configuration(served, current, value, options, subresource)
 
-    return change(store, served, place, merge_in, options, subresource, tracked=False), False
+    return change_object(store, served, place, merge_in, options, subresource, tracked=False), False
 
 
 def _check_applied(served: ServedKind, value: JsonObject) -> None:
@@ -207,7 +207,7 @@ def _check_applied(served: ServedKind, value: JsonObject) -> None:
     if (kind, version) != (served.kind.kind, served.api_version):
         group, _, short = str(version).rpartition("/")
         raise build_bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
-    place = f"{text_at(value, ('metadata', 'namespace'))}/{text_at(value, ('metadata', 'name'))}"
+    place = f"{get_text(value, ('metadata', 'namespace'))}/{get_text(value, ('metadata', 'name'))}"
     problem = f"failed to create typed patch object ({place}; {served.group}/{served.version}, Kind={kind})"
     try:
         check_shape(served, value)
@@ -229,11 +229,11 @@ def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: st
 
 def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject, options: WriteOptions) -> None:
     """Reject a patch that changes the type of an object."""
-    require_name(metadata_of(patched), text_at(current, ("metadata", "name")))
-    uid = text_at(patched, ("metadata", "uid"))
-    if uid and uid != text_at(current, ("metadata", "uid")):
+    require_name(ensure_metadata(patched), get_text(current, ("metadata", "name")))
+    uid = get_text(patched, ("metadata", "uid"))
+    if uid and uid != get_text(current, ("metadata", "uid")):
         cause = Cause("metadata.uid", f'Invalid value: "{uid}": field is immutable')
-        raise build_invalid(served.kind, text_at(current, ("metadata", "name")), [cause])
+        raise build_invalid(served.kind, get_text(current, ("metadata", "name")), [cause])
     if served.kind.custom:
         return
     try:
@@ -267,7 +267,7 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
     if kind != served.kind.kind and served.kind.custom:
         cause = Cause("kind", f'Invalid value: "{kind}": must be {served.kind.kind}')
         raise build_invalid(
-            replace_field(served.kind, kind=str(kind)), text_at(document, ("metadata", "name")), [cause]
+            replace_field(served.kind, kind=str(kind)), get_text(document, ("metadata", "name")), [cause]
         )
     if kind != served.kind.kind:
         raise build_bad_request(

@@ -13,7 +13,7 @@ _AGE = timedelta(hours=1)
 _MOST = 10_000
 
 
-def _utc_now() -> datetime:
+def _get_utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -28,7 +28,7 @@ class EventRetention:
     """
 
     def __init__(
-        self, store: Store, *, clock: Callable[[], datetime] = _utc_now, age: timedelta = _AGE, most: int = _MOST
+        self, store: Store, *, clock: Callable[[], datetime] = _get_utc_now, age: timedelta = _AGE, most: int = _MOST
     ) -> None:
         self._store = store
         self._clock = clock

@@ -22,7 +22,7 @@ REVIEWS: Mapping[tuple[str, str], tuple[str, bool]] = {
 """The kind of each review, and whether it is namespaced, by group and plural."""
 
 
-def answer(group: str, plural: str, review: JsonObject) -> JsonObject:
+def answer_review(group: str, plural: str, review: JsonObject) -> JsonObject:
     """Return the review with the answer in its status.
 
     Raises:

@@ -11,7 +11,7 @@ from local_kubernetes.api.status import Cause, build_bad_request, build_invalid,
 _SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
 
 
-def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
+def build_scale(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
     """Return the Scale of an object.
 
     Raises:
@@ -22,15 +22,15 @@ def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
         raise build_resource_not_found()
     metadata = document["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: JsonObject = {"replicas": _value(document, paths.status_replicas) or 0}
-    selector = _selector(served, document)
+    status: JsonObject = {"replicas": _get_value(document, paths.status_replicas) or 0}
+    selector = _get_selector(served, document)
     if selector:
         status["selector"] = selector
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {key: metadata[key] for key in kept if key in metadata},
-        "spec": {"replicas": replicas} if (replicas := _value(document, paths.replicas)) else {},
+        "spec": {"replicas": replicas} if (replicas := _get_value(document, paths.replicas)) else {},
         "status": status,
     }
 
@@ -61,15 +61,15 @@ def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any
     return result
 
 
-def _selector(served: ServedKind, document: Mapping[str, Any]) -> str:
+def _get_selector(served: ServedKind, document: Mapping[str, Any]) -> str:
     if served.kind.custom:
         path = served.scale.selector if served.scale else None
-        return str(_value(document, path) or "") if path else ""
+        return str(_get_value(document, path) or "") if path else ""
     labels = ((document.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def _value(document: Mapping[str, Any], path: str) -> Any:
+def _get_value(document: Mapping[str, Any], path: str) -> Any:
     value: Any = document
     for key in path.strip(".").split("."):
         value = value.get(key) if isinstance(value, dict) else None

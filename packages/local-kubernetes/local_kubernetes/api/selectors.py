@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from local_kubernetes.api.documents import text_at, whole_number
+from local_kubernetes.api.documents import get_text, parse_whole_number
 from local_kubernetes.api.kinds import Kind
 from local_kubernetes.api.status import build_bad_request
 
@@ -70,7 +70,7 @@ class FieldSelector:
     def matches(self, document: Mapping[str, Any]) -> bool:
         """Whether the object's fields satisfy every comparison."""
         return all(
-            (text_at(document, requirement.path) == requirement.value) == requirement.equal
+            (get_text(document, requirement.path) == requirement.value) == requirement.equal
             for requirement in self.requirements
         )
 
@@ -207,7 +207,7 @@ def _build_presence(matched: re.Match[str]) -> LabelRequirement:
 
 def _is_number(text: str) -> bool:
     try:
-        whole_number(text)
+        parse_whole_number(text)
     except ValueError:
         return False
     return True

@@ -14,7 +14,7 @@ from local_kubernetes.api.bodies import MAX_BODY_BYTES, read_required_object
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.handlers import ResourceHandlers, parse
 from local_kubernetes.api.podlogs import PodLogs
-from local_kubernetes.api.presentation import json_response
+from local_kubernetes.api.presentation import build_json_response
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.requests import parse_path
 from local_kubernetes.api.status import (
@@ -133,7 +133,7 @@ class ApiServer:
         if path == "/version":
             if request.method not in ("GET", "HEAD"):
                 raise build_method_not_allowed()
-            return json_response(discovery.VERSION)
+            return build_json_response(discovery.VERSION)
         if not self._is_authorized(request):
             raise build_unauthorized()
         if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
@@ -142,7 +142,7 @@ class ApiServer:
         if found is not None:
             if request.method not in ("GET", "HEAD"):
                 raise build_method_not_allowed()
-            return json_response(found)
+            return build_json_response(found)
         return await self._answer_resource(request, path)
 
     async def _answer_resource(self, request: web.Request, path: str) -> web.StreamResponse:
@@ -153,7 +153,7 @@ class ApiServer:
             if request.method != "POST":
                 raise build_method_not_allowed()
             review = await read_required_object(request)
-            return json_response(reviews.answer(target.group, target.plural, review), 201)
+            return build_json_response(reviews.answer_review(target.group, target.plural, review), 201)
         served = self._kinds.find(target.group, target.version, target.plural)
         if target.name is not None and (target.subresource is None or "/" not in target.subresource):
             _check_name(target.name)
@@ -165,17 +165,17 @@ class ApiServer:
     def _about_the_server(self, path: str) -> JsonObject | None:
         """Return the answer to a request for the server's own information; None for any other request."""
         if path == "/":
-            return discovery.paths(self._kinds)
+            return discovery.list_paths(self._kinds)
         if path == "/api":
-            return discovery.api_versions(self._address)
+            return discovery.list_api_versions(self._address)
         if path == "/apis":
-            return discovery.group_list(self._kinds)
+            return discovery.list_groups(self._kinds)
         if path == "/openapi/v2":
-            return openapi.swagger()
+            return openapi.build_swagger()
         if path == "/openapi/v3":
-            return openapi.index(self._kinds)
+            return openapi.build_index(self._kinds)
         if path.startswith("/openapi/v3/"):
-            return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
+            return openapi.build_document(self._kinds, path.removeprefix("/openapi/v3/"))
         if path in missing_features.PATHS:
             raise build_not_implemented(f"{path} is not part of the local cluster")
         return self._about_groups(path)
@@ -185,11 +185,11 @@ class ApiServer:
             raise PageNotFound
         parts = [unquote(part) for part in path.split("/")[1:]]
         if parts[0] == "api" and len(parts) == 2:
-            return discovery.resource_list(self._kinds, "", parts[1])
+            return discovery.list_resources(self._kinds, "", parts[1])
         if parts[0] == "apis" and len(parts) == 2:
-            return discovery.group(self._kinds, parts[1])
+            return discovery.get_group(self._kinds, parts[1])
         if parts[0] == "apis" and len(parts) == 3:
-            return discovery.resource_list(self._kinds, parts[1], parts[2])
+            return discovery.list_resources(self._kinds, parts[1], parts[2])
         return None
 
     def _is_authorized(self, request: web.Request) -> bool:
@@ -212,6 +212,6 @@ def _build_refusal(error: ApiStatusError) -> web.Response:
     retry = (error.details or {}).get("retryAfterSeconds")
     if retry:
         headers["Retry-After"] = str(retry)
-    answer = json_response(error.document(), error.code)
+    answer = build_json_response(error.document(), error.code)
     answer.headers.update(headers)
     return answer

@@ -9,8 +9,8 @@ from datetime import UTC
 from typing import Any, NoReturn
 
 from local_kubernetes.api import kinds
-from local_kubernetes.api.documents import JsonObject, parse_timestamp, timestamp
-from local_kubernetes.api.quantities import canonical_quantity
+from local_kubernetes.api.documents import JsonObject, format_timestamp, parse_timestamp
+from local_kubernetes.api.quantities import normalize_quantity
 from local_kubernetes.api.registry import ServedKind
 from local_kubernetes.api.status import build_bad_request
 from local_kubernetes.api.types import Schema, get_schema
@@ -72,7 +72,7 @@ def _decode_object(schema: Schema, value: Any, path: str) -> JsonObject:
         if item is not None:
             value[key] = _decode(child, item, place)
         elif fields is None:
-            value[key] = _zero(child)
+            value[key] = _get_zero(child)
         else:
             del value[key]
     return value
@@ -82,11 +82,11 @@ def _decode_list(items: Schema, value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
         _refuse(path, "a list", value)
     for index, item in enumerate(value):
-        value[index] = _zero(items) if item is None else _decode(items, item, f"{path}[{index}]")
+        value[index] = _get_zero(items) if item is None else _decode(items, item, f"{path}[{index}]")
     return value
 
 
-def _zero(schema: Schema) -> Any:
+def _get_zero(schema: Schema) -> Any:
     """Return the zero value that replaces null in a list or a map."""
     if schema.get("format") == "quantity":
         return "0"
@@ -103,68 +103,68 @@ _ZEROES: Mapping[str, Callable[[], Any]] = {
 }
 
 
-def _text(value: Any, path: str) -> str:
+def _check_text(value: Any, path: str) -> str:
     if not isinstance(value, str):
         raise _MisfitError(f"{path}: text is expected")  # the value may be secret
     return value
 
 
-def _flag(value: Any, path: str) -> bool:
+def _check_flag(value: Any, path: str) -> bool:
     return value if isinstance(value, bool) else _refuse(path, "true or false", value)
 
 
-def _whole_number(bits: int) -> Callable[[Any, str], int]:
-    def decode(value: Any, path: str) -> int:
+def _build_whole_number_check(bits: int) -> Callable[[Any, str], int]:
+    def check(value: Any, path: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
             return value
         _refuse(path, f"a whole number of {bits} bits", value)
 
-    return decode
+    return check
 
 
-def _number(value: Any, path: str) -> float:
+def _check_number(value: Any, path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         _refuse(path, "a number", value)
     return value
 
 
-def _number_or_text(value: Any, path: str) -> int | str:
-    return value if isinstance(value, str) else _whole_number(32)(value, path)
+def _check_number_or_text(value: Any, path: str) -> int | str:
+    return value if isinstance(value, str) else _build_whole_number_check(32)(value, path)
 
 
-def _quantity(value: Any, path: str) -> str:
+def _convert_quantity(value: Any, path: str) -> str:
     fits = isinstance(value, str | int | float) and not isinstance(value, bool)
     try:
-        return canonical_quantity(value) if fits else _refuse(path, "a quantity", value)
+        return normalize_quantity(value) if fits else _refuse(path, "a quantity", value)
     except ValueError:
         _refuse(path, "a quantity", value)
 
 
-def _time(value: Any, path: str) -> str:
+def _convert_time(value: Any, path: str) -> str:
     try:
         fits = isinstance(value, str) and _TIME.fullmatch(value) is not None
-        return timestamp(parse_timestamp(value).astimezone(UTC)) if fits else _refuse(path, "a time", value)
+        return format_timestamp(parse_timestamp(value).astimezone(UTC)) if fits else _refuse(path, "a time", value)
     except (OverflowError, ValueError):
         _refuse(path, "a time", value)
 
 
-def _micro_time(value: Any, path: str) -> str:
+def _check_micro_time(value: Any, path: str) -> str:
     if not isinstance(value, str) or _MICRO_TIME.fullmatch(value) is None:
         _refuse(path, "a time with microseconds", value)
     return value
 
 
 _SCALARS: Mapping[str, Callable[[Any, str], Any]] = {
-    "boolean": _flag,
-    "byte": _text,
-    "date-time": _time,
-    "int-or-string": _number_or_text,
-    "int32": _whole_number(32),
-    "int64": _whole_number(64),
-    "micro-time": _micro_time,
-    "number": _number,
-    "quantity": _quantity,
-    "string": _text,
+    "boolean": _check_flag,
+    "byte": _check_text,
+    "date-time": _convert_time,
+    "int-or-string": _check_number_or_text,
+    "int32": _build_whole_number_check(32),
+    "int64": _build_whole_number_check(64),
+    "micro-time": _check_micro_time,
+    "number": _check_number,
+    "quantity": _convert_quantity,
+    "string": _check_text,
 }
 
 

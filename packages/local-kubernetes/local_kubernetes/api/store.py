@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from local_kubernetes.api import garbage
-from local_kubernetes.api.documents import JsonObject, copy_json, later, timestamp
+from local_kubernetes.api.documents import JsonObject, add_seconds, copy_json, format_timestamp
 from local_kubernetes.api.journal import Journal
 from local_kubernetes.api.kinds import (
     NAMESPACES,
@@ -18,13 +18,13 @@ from local_kubernetes.api.kinds import (
     Kind,
 )
 from local_kubernetes.api.metadata import (
-    bumps_generation,
     complete_new,
     complete_update,
-    deletion_grace,
+    get_deletion_grace,
+    should_bump_generation,
 )
 from local_kubernetes.api.objects import Objects
-from local_kubernetes.api.preconditions import Room, check_deletion, check_update, of_subresource
+from local_kubernetes.api.preconditions import Room, check_deletion, check_update, merge_subresource
 from local_kubernetes.api.selectors import Selector
 from local_kubernetes.api.status import (
     Cause,
@@ -37,7 +37,7 @@ from local_kubernetes.api.watch import (
 )
 
 
-def _utc_now() -> datetime:
+def _get_utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -57,7 +57,7 @@ class Store:
     def __init__(
         self,
         *,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = _get_utc_now,
         first_version: int | None = None,
         history: int = 2000,
         queue: int = 4000,
@@ -92,7 +92,7 @@ class Store:
             return new
         self._write(kind, new, None)
         created = copy_json(new)
-        garbage.after_creation(self, kind, new)
+        garbage.collect_created(self, kind, new)
         return created
 
     def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
@@ -157,10 +157,10 @@ class Store:
         current = self._get_existing(kind, namespace, name)
         new = copy_json(change(copy_json(current)))
         check_update(kind, current, new)
-        new = of_subresource(kind, current, new, subresource)
+        new = merge_subresource(kind, current, new, subresource)
         complete_update(kind, current, new)
         new["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
-        if bumps_generation(kind, current, new):
+        if should_bump_generation(kind, current, new):
             new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
         if new == current or dry_run:
             return new
@@ -200,7 +200,7 @@ class Store:
         current = self._get_existing(kind, namespace, name)
         check_deletion(kind, current, uid, resource_version)
         new = copy_json(current)
-        grace = deletion_grace(kind, current, grace_seconds)
+        grace = get_deletion_grace(kind, current, grace_seconds)
         if dry_run:
             if grace or kind.key == PODS.key or self._is_held(kind, new):
                 self._mark_deleted(kind, new, grace)
@@ -263,7 +263,7 @@ class Store:
 
     def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
         self._objects.remove(kind, document)
-        garbage.after_removal(self, kind, document)
+        garbage.collect_removed(self, kind, document)
         return document
 
     def _remove_or_mark(self, kind: Kind, new: JsonObject, current: JsonObject, grace: int) -> JsonObject:
@@ -280,18 +280,18 @@ class Store:
         self._mark_deleted(kind, new, grace)
         if new != current:
             self._write(kind, new, current)
-            garbage.after_marking(self, kind, new)
+            garbage.collect_marked(self, kind, new)
         return new
 
     def _is_held(self, kind: Kind, document: JsonObject) -> bool:
-        return bool(document["metadata"].get("finalizers") or garbage.contents(self, kind, document))
+        return bool(document["metadata"].get("finalizers") or garbage.list_contents(self, kind, document))
 
     def _mark_deleted(self, kind: Kind, document: JsonObject, grace: int) -> None:
         metadata = document["metadata"]
         marked = "deletionTimestamp" in metadata
         if marked and grace >= metadata.get("deletionGracePeriodSeconds", 0):
             return
-        metadata["deletionTimestamp"] = timestamp(later(self._clock(), grace))
+        metadata["deletionTimestamp"] = format_timestamp(add_seconds(self._clock(), grace))
         metadata["deletionGracePeriodSeconds"] = grace
         if kind.generation and not marked:
             metadata["generation"] = metadata.get("generation", 0) + 1

@@ -35,7 +35,7 @@ _ORDER = "$setElementOrder/"
 _RETAIN = "$retainKeys"
 
 
-def merge_key(field: str, items: list[Any]) -> str | None:
+def get_merge_key(field: str, items: list[Any]) -> str | None:
     """Return the key by which the items of a list are merged; None if the list is replaced.
 
     `ports` have two keys: `containerPort` in containers, `port` in services.
@@ -91,7 +91,7 @@ def _merge_value(field: str, current: Any, value: Any) -> Any:
     keyed = all(isinstance(item, dict) for item in value or current)
     if not keyed and field in _MERGE_KEYS and any(isinstance(item, dict) for item in current):
         raise _build_unusable(f"{field}: a list of objects is expected")
-    key = merge_key(field, value or current) if keyed else None
+    key = get_merge_key(field, value or current) if keyed else None
     if key is None:
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
     return _merge_lists(current, value, key)
@@ -151,7 +151,7 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
 
 def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
     """Return the items in the order that the patch requests; items that it does not name keep theirs."""
-    key = merge_key(field, order) if order and isinstance(order[0], dict) else None
+    key = get_merge_key(field, order) if order and isinstance(order[0], dict) else None
 
     def name(item: Any) -> Any:
         return item.get(key) if key else item

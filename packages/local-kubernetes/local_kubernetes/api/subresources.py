@@ -8,17 +8,17 @@ from aiohttp import web
 
 from local_kubernetes.api import resources
 from local_kubernetes.api.bodies import decode, read_bytes, read_object
-from local_kubernetes.api.documents import JsonObject, text_at
+from local_kubernetes.api.documents import JsonObject, get_text
 from local_kubernetes.api.handlers import VERBS, ResourceRequest
 from local_kubernetes.api.kinds import PODS, Kind
-from local_kubernetes.api.metadata import metadata_of
+from local_kubernetes.api.metadata import ensure_metadata
 from local_kubernetes.api.missing_features import find_missing_subresource
-from local_kubernetes.api.patch import apply_json_patch, merge_patch
-from local_kubernetes.api.podlogs import PodLogs, container_to_read, log_options, require_started
+from local_kubernetes.api.patch import apply_json_patch, apply_merge_patch
+from local_kubernetes.api.podlogs import PodLogs, find_container, parse_log_options, require_started
 from local_kubernetes.api.pods import build_scheduled_condition
-from local_kubernetes.api.presentation import response
-from local_kubernetes.api.requests import delete_options
-from local_kubernetes.api.scale import scale_of, with_scale
+from local_kubernetes.api.presentation import build_response
+from local_kubernetes.api.requests import parse_delete_options
+from local_kubernetes.api.scale import build_scale, with_scale
 from local_kubernetes.api.status import (
     ApiStatusError,
     build_bad_request,
@@ -87,9 +87,9 @@ class SubresourceHandlers:
         return await handler(request)
 
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
-        options = log_options(request.name, request.http.query)
+        options = parse_log_options(request.name, request.http.query)
         pod = self._store.get(PODS, *request.place)
-        container = container_to_read(pod, options)
+        container = find_container(pod, options)
         if not pod["spec"].get("nodeName"):
             return web.Response(status=204)
         require_started(pod, container, options)
@@ -109,7 +109,7 @@ class SubresourceHandlers:
 
     async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
         binding = await read_object(request.http)
-        node, kind = text_at(binding, ("target", "name")), text_at(binding, ("target", "kind"))
+        node, kind = get_text(binding, ("target", "name")), get_text(binding, ("target", "kind"))
         if kind not in ("", "Node"):
             told = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
             raise ApiStatusError(500, "", told)
@@ -127,12 +127,12 @@ class SubresourceHandlers:
             return pod
 
         self._store.update(PODS, *request.place, bind, subresource="binding")
-        return response(_SUCCESS, request.presentation, 201)
+        return build_response(_SUCCESS, request.presentation, 201)
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
         eviction = await read_object(request.http)
         _check_eviction(request, eviction)
-        options = delete_options(request.http.query, eviction.get("deleteOptions") or {})
+        options = parse_delete_options(request.http.query, eviction.get("deleteOptions") or {})
         self._store.delete(
             PODS,
             *request.place,
@@ -141,7 +141,7 @@ class SubresourceHandlers:
             resource_version=options.resource_version,
             dry_run=options.dry_run,
         )
-        return response(_SUCCESS, request.presentation, 201)
+        return build_response(_SUCCESS, request.presentation, 201)
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
         served, options = request.served, request.write_options()
@@ -150,8 +150,8 @@ class SubresourceHandlers:
             if request.http.method == "PUT":
                 wanted = await read_object(request.http)
             else:
-                wanted = await _patch_scale(request, scale_of(served, current))
-            current = resources.change(
+                wanted = await _patch_scale(request, build_scale(served, current))
+            current = resources.change_object(
                 self._store,
                 served,
                 request.place,
@@ -159,7 +159,7 @@ class SubresourceHandlers:
                 options,
                 "scale",
             )
-        return response(scale_of(served, current), request.presentation)
+        return build_response(build_scale(served, current), request.presentation)
 
 
 def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
@@ -168,7 +168,7 @@ def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
     if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
         told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
         raise build_bad_request(f"{told} expected")
-    metadata = metadata_of(eviction)
+    metadata = ensure_metadata(eviction)
     if metadata.get("name") != request.name:
         raise build_bad_request("name in URL does not match name in Eviction object")
     if metadata.get("namespace") not in (None, request.path.namespace):
@@ -181,7 +181,7 @@ async def _patch_scale(request: ResourceRequest, scale: JsonObject) -> JsonObjec
     if media_type == resources.JSON_PATCH:
         patched: JsonObject = apply_json_patch(scale, patch)
     elif media_type in (resources.MERGE_PATCH, resources.STRATEGIC_PATCH):
-        patched = merge_patch(scale, patch)
+        patched = apply_merge_patch(scale, patch)
     else:
         raise build_unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
     return patched

@@ -50,8 +50,8 @@ def issue_identity(folder: Path) -> ServerIdentity:
     """
     authority_key = ec.generate_private_key(ec.SECP256R1())
     server_key = ec.generate_private_key(ec.SECP256R1())
-    authority = _authority(authority_key)
-    certificate = _server_certificate(server_key, authority, authority_key)
+    authority = _issue_authority(authority_key)
+    certificate = _issue_server_certificate(server_key, authority, authority_key)
     identity = ServerIdentity(folder / "ca.crt", folder / "server.crt", folder / "server.key")
     identity.ca_file.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
     identity.certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
@@ -59,12 +59,12 @@ def issue_identity(folder: Path) -> ServerIdentity:
     return identity
 
 
-def _authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
-    name = _name("local-kubernetes authority")
-    usage = _key_usage(signs_certificates=True)
+def _issue_authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    name = _build_name("local-kubernetes authority")
+    usage = _build_key_usage(signs_certificates=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     return (
-        _builder(name, name, key.public_key())
+        _create_builder(name, name, key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(identifier, critical=False)
@@ -72,16 +72,16 @@ def _authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
     )
 
 
-def _server_certificate(
+def _issue_server_certificate(
     key: ec.EllipticCurvePrivateKey, authority: x509.Certificate, authority_key: ec.EllipticCurvePrivateKey
 ) -> x509.Certificate:
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
     names += [x509.IPAddress(ip_address(address)) for address in _ADDRESSES]
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
     return (
-        _builder(_name("kube-apiserver"), authority.subject, key.public_key())
+        _create_builder(_build_name("kube-apiserver"), authority.subject, key.public_key())
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(_build_key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(issuer, critical=False)
@@ -89,7 +89,9 @@ def _server_certificate(
     )
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _create_builder(
+    subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -102,7 +104,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurve
     )
 
 
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def _build_key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
         content_commitment=False,
@@ -116,7 +118,7 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _name(common_name: str) -> x509.Name:
+def _build_name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 

@@ -39,14 +39,14 @@ _SCALARS: Mapping[str, JsonObject] = {
 }
 
 
-def type_name(group: str, version: str, kind: str) -> str:
+def get_type_name(group: str, version: str, kind: str) -> str:
     """Return the name of a kind's type, such as `core.v1.Pod` or `rbac.v1.Role`."""
     return f"{(group or 'core').partition('.')[0]}.{version}.{kind}"
 
 
 def get_schema(name: str) -> Schema:
     """Return the schema of a type. A recursive type has a schema that contains itself and cannot be encoded."""
-    return _schemas()[name]
+    return _build_schemas()[name]
 
 
 def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
@@ -64,7 +64,7 @@ def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject
             fields = _read_types()["types"][name].items()
             found[name] = {
                 "type": "object",
-                "properties": {key: _schema(words, make_reference) for key, words in fields},
+                "properties": {key: _build_schema(words, make_reference) for key, words in fields},
             }
     return found
 
@@ -76,19 +76,21 @@ def _read_types() -> JsonObject:
 
 
 @cache
-def _schemas() -> Mapping[str, Schema]:
+def _build_schemas() -> Mapping[str, Schema]:
     types, whole = _read_types()["types"], _read_types()["whole"]
     schemas: dict[str, JsonObject] = {name: {"type": "object", "properties": {}} for name in types}
     for name in whole:
         schemas[name][MAP_TYPE] = "atomic"
     for name, fields in types.items():
-        schemas[name]["properties"].update({key: _schema(words, schemas.__getitem__) for key, words in fields.items()})
+        schemas[name]["properties"].update(
+            {key: _build_schema(words, schemas.__getitem__) for key, words in fields.items()}
+        )
     return schemas
 
 
-def _schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
+def _build_schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
     """Return the schema of a field; `named` returns the schema of a type."""
-    shape, name, words = (_FIELD.fullmatch(told) or _no_field(told)).groups()
+    shape, name, words = (_FIELD.fullmatch(told) or _raise_no_field(told)).groups()
     schema = _SCALARS[name] if name in _SCALARS else named(name)
     if shape:
         schema = (
@@ -115,5 +117,5 @@ def _build_merge_extensions(words: list[str]) -> JsonObject:
     return found
 
 
-def _no_field(told: str) -> NoReturn:
+def _raise_no_field(told: str) -> NoReturn:
     raise ValueError(f"{told!r} does not describe a field")

@@ -132,13 +132,13 @@ def _find_projected_causes(source: Volume, place: str) -> Iterator[Cause]:
         if len(kinds) > 1:
             yield build_forbidden_cause(here, "may not specify more than 1 volume type per source")
         for kind in kinds:
-            for path in _paths(kind, part[kind]):
+            for path in _list_paths(kind, part[kind]):
                 if path in paths:
                     yield build_invalid_cause(place, part[kind].get("name") or path, "conflicting duplicate paths")
                 paths.append(path)
 
 
-def _paths(kind: str, part: Volume) -> list[str]:
+def _list_paths(kind: str, part: Volume) -> list[str]:
     """Return the files of one source of a projected volume."""
     items = [part] if kind == "serviceAccountToken" else part.get("items") or []
     return [item["path"] for item in items if item.get("path")]

@@ -61,7 +61,7 @@ class Watch:
         try:
             subscription, initial = self._open()
         except ApiStatusError as error:
-            yield [_frame("ERROR", error.document())]
+            yield [_encode_frame("ERROR", error.document())]
             return
         self._subscription = subscription
         try:
@@ -73,7 +73,7 @@ class Watch:
             async for frames in self._changes(subscription):
                 yield frames
         except ApiStatusError as error:
-            yield [_frame("ERROR", error.document())]
+            yield [_encode_frame("ERROR", error.document())]
         finally:
             subscription.close()
 
@@ -115,7 +115,7 @@ class Watch:
             if not matches and not matched:
                 return None
             if matched and not matches and kind != DELETED:
-                return _frame(DELETED, self._present(_as_it_was(event)))
+                return _encode_frame(DELETED, self._present(_build_last_version(event)))
             if matches and not matched:
                 kind = ADDED
         return self._encode(kind, event)
@@ -124,7 +124,7 @@ class Watch:
         if self._presenter.plain:
             body = event.encode(self._presenter.served.api_version)
             return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
-        return _frame(kind, self._present(event.current))
+        return _encode_frame(kind, self._present(event.current))
 
     def _is_selected(self, document: JsonObject) -> bool:
         labels, fields = self._options.labels, self._options.fields
@@ -137,10 +137,10 @@ class Watch:
 
     def _bookmark(self, *, initial_events_end: bool) -> bytes:
         version = self._store.resource_version
-        return _frame("BOOKMARK", self._presenter.bookmark(version, initial_events_end=initial_events_end))
+        return _encode_frame("BOOKMARK", self._presenter.bookmark(version, initial_events_end=initial_events_end))
 
 
-def _as_it_was(event: Event) -> JsonObject:
+def _build_last_version(event: Event) -> JsonObject:
     """Return the last matching version of the object, with the resource version of the change that ended the match."""
     previous = event.previous or event.current
     return {**previous, "metadata": {**previous["metadata"], "resourceVersion": str(event.resource_version)}}
@@ -197,5 +197,5 @@ def _cut(request: web.Request) -> None:
         request.transport.abort()
 
 
-def _frame(kind: str, document: JsonObject) -> bytes:
+def _encode_frame(kind: str, document: JsonObject) -> bytes:
     return json.dumps({"type": kind, "object": document}).encode()

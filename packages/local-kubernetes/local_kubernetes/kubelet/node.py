@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.images import ImageRule
@@ -90,8 +90,8 @@ def build_node_document(now: datetime, max_pods: int) -> JsonObject:
         "status": "True",
         "reason": "KubeletReady",
         "message": "containers run as processes of this machine",
-        "lastHeartbeatTime": timestamp(now),
-        "lastTransitionTime": timestamp(now),
+        "lastHeartbeatTime": format_timestamp(now),
+        "lastTransitionTime": format_timestamp(now),
     }
     labels = get_node_labels()
     return {

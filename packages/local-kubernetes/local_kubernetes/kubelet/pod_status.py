@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.kubelet.states import ContainerRecord, Terminated, Waiting
 
 ADDRESS = "127.0.0.1"
@@ -84,7 +84,7 @@ def build_pod_status(
         "hostIPs": [{"ip": ADDRESS}],
         "podIP": ADDRESS,
         "podIPs": [{"ip": ADDRESS}],
-        "startTime": previous.get("startTime") or timestamp(now),
+        "startTime": previous.get("startTime") or format_timestamp(now),
         "containerStatuses": [_build_container_status(record) for record in sorted(containers, key=attrgetter("name"))],
     }
     if init:
@@ -161,7 +161,7 @@ def _build_readiness(
 
 def _build_condition(name: str, change: JsonObject, now: datetime) -> JsonObject:
     condition: JsonObject = {"type": name, "status": "True", "lastProbeTime": None}
-    return condition | {"lastTransitionTime": timestamp(now)} | change
+    return condition | {"lastTransitionTime": format_timestamp(now)} | change
 
 
 def _build_container_status(record: ContainerRecord) -> JsonObject:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.api.kinds import EVENTS
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
@@ -63,7 +63,7 @@ class EventRecorder:
 
     def _increase_count(self, namespace: str, name: str) -> None:
         def count_again(event: JsonObject) -> JsonObject:
-            return event | {"count": event.get("count", 1) + 1, "lastTimestamp": timestamp(self._clock())}
+            return event | {"count": event.get("count", 1) + 1, "lastTimestamp": format_timestamp(self._clock())}
 
         self._store.update(EVENTS, namespace, name, count_again)
 
@@ -71,7 +71,7 @@ class EventRecorder:
         self, pod: JsonObject, name: str, reason: str, message: str, container: str | None, component: str
     ) -> JsonObject:
         metadata = pod["metadata"]
-        now = timestamp(self._clock())
+        now = format_timestamp(self._clock())
         involved = {
             "apiVersion": pod.get("apiVersion", "v1"),
             "kind": pod.get("kind", "Pod"),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.documents import JsonObject, format_timestamp
 from local_kubernetes.kubelet.restarts import ALWAYS, RestartPolicy
 
 
@@ -37,7 +37,7 @@ class Running:
 
     def to_document(self) -> JsonObject:
         """Return the state in the format of a pod's status."""
-        return {"running": {"startedAt": timestamp(self.started)}}
+        return {"running": {"startedAt": format_timestamp(self.started)}}
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Terminated:
         terminated: JsonObject = {
             "exitCode": self.exit_code,
             "reason": self.reason,
-            "startedAt": timestamp(self.started),
-            "finishedAt": timestamp(self.finished),
+            "startedAt": format_timestamp(self.started),
+            "finishedAt": format_timestamp(self.finished),
         }
         if self.message:
             terminated["message"] = self.message

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.journal import Journal, latest
+from local_kubernetes.api.journal import Journal, find_latest
 from local_kubernetes.api.journal_format import Entry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.preconditions import MAX_OBJECT_BYTES
@@ -76,7 +76,7 @@ def test_journal_is_readable_by_its_owner_only(path: Path) -> None:
 
 def test_reading_returns_the_last_state_of_each_object() -> None:
     entries = [entry("a"), entry("b"), entry("a", 2, "y"), gone("b"), entry("c", 4)]
-    assert list(latest(entries)) == [entry("a", 2, "y"), entry("c", 4)]
+    assert list(find_latest(entries)) == [entry("a", 2, "y"), entry("c", 4)]
 
 
 def test_compacted_journal_contains_only_present_objects(path: Path) -> None:

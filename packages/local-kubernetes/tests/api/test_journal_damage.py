@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from local_kubernetes.api.journal import Journal, JournalError, latest
+from local_kubernetes.api.journal import Journal, JournalError, find_latest
 from local_kubernetes.api.journal_format import Entry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.registry import KindRegistry
@@ -182,7 +182,7 @@ def test_repair_keeps_a_copy_and_logs_what_it_dropped(path: Path, caplog: pytest
     assert f"the damaged file is kept as {copy}" in caplog.text
     assert "dropped: record 4 at byte " in caplog.text
     caplog.clear()
-    assert read(path) == list(latest([*ENTRIES[:3], ENTRIES[4]]))
+    assert read(path) == list(find_latest([*ENTRIES[:3], ENTRIES[4]]))
     assert caplog.text == ""
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from local_kubernetes.api.quantities import MILLI, canonical_quantity, parse_quantity
+from local_kubernetes.api.quantities import MILLI, normalize_quantity, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_invalid_quantity_is_rejected(text: str) -> None:
     ],
 )
 def test_quantity_is_formatted_canonically(text: str | float, shown: str) -> None:
-    assert canonical_quantity(text) == shown
+    assert normalize_quantity(text) == shown
 
 
 @pytest.mark.parametrize(("text", "shown"), [("1n", "1m"), ("1.0000000001", "1001m"), ("100u", "1m"), ("2m", "2m")])
 def test_a_quantity_is_rounded_up(text: str, shown: str) -> None:
-    assert canonical_quantity(text, MILLI) == shown
+    assert normalize_quantity(text, MILLI) == shown

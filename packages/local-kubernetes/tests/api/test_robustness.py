@@ -20,7 +20,7 @@ from local_kubernetes.api.resources import (
     create,
     patch,
 )
-from local_kubernetes.api.scale import scale_of
+from local_kubernetes.api.scale import build_scale
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 
@@ -142,7 +142,7 @@ def _show(store: Store, served: Any, namespace: str | None) -> None:
         Presenter(served, Presentation(form)).many(items, {"resourceVersion": "1"})
     for item in items:
         if served.scale is not None:
-            scale_of(served, item)
+            build_scale(served, item)
 
 
 def _use_definition(store: Store, kinds: KindRegistry) -> None:

@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.columns import columns_of
-from local_kubernetes.api.jsonpath import values_at
+from local_kubernetes.api.columns import list_columns
+from local_kubernetes.api.jsonpath import find_values
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.store import Store
-from local_kubernetes.api.table import duration
+from local_kubernetes.api.table import format_duration
 
 from api.builders import CONFIG_MAPS, PODS, THINGS, Api, config_map, pod, thing
 
@@ -36,7 +36,7 @@ NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
     ],
 )
 def test_duration_is_formatted_as_in_kubernetes(seconds: int, shown: str) -> None:
-    assert duration(seconds) == shown
+    assert format_duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_duration_is_formatted_as_in_kubernetes(seconds: int, shown: str) -> Non
 def test_jsonpath_of_printer_columns(path: str, expected: list[Any]) -> None:
     items = [{"name": "x", "value": 1}, {"name": "y", "value": 2}]
     document = {"spec": {"a": 1, "list": items, "dotted.key": 3, "none": None}}
-    assert values_at(document, path) == expected
+    assert find_values(document, path) == expected
 
 
 def waiting(reason: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_pod_status_column(status: dict[str, Any], shown: str) -> None:
     served = KindRegistry(Store()).find("", "v1", "pods")
     document = pod("p") | {"status": {"phase": "Pending", **status}}
     document["spec"]["initContainers"] = [{"name": "init", "image": "i"}]
-    cells = {column.name: column.cell(document, NOW) for column in columns_of(served)}
+    cells = {column.name: column.cell(document, NOW) for column in list_columns(served)}
     assert cells["Status"] == shown
 
 
@@ -100,7 +100,7 @@ def test_restarts_column_shows_the_last_restart() -> None:
     running = {"ready": True, "restartCount": 2, "state": {"running": {}}, "lastState": last}
     document = pod("p", deletionTimestamp="2026-01-01T00:00:00Z")
     document["status"] = {"phase": "Running", "containerStatuses": [running], "podIP": "127.0.0.1"}
-    cells = [column.cell(document, NOW) for column in columns_of(served)]
+    cells = [column.cell(document, NOW) for column in list_columns(served)]
     assert cells[:4] == ["p", "1/1", "Terminating", "2 (60s ago)"]
     assert cells[5:] == ["127.0.0.1", "<none>", "<none>", "<none>"]
 

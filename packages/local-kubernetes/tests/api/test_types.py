@@ -1,12 +1,12 @@
 import pytest
 
 from local_kubernetes.api.kinds import BUILT_IN_KINDS, Kind
-from local_kubernetes.api.types import get_schema, type_name
+from local_kubernetes.api.types import get_schema, get_type_name
 
 
 @pytest.mark.parametrize("kind", BUILT_IN_KINDS, ids=lambda kind: kind.qualified_name)
 def test_every_built_in_kind_has_a_type(kind: Kind) -> None:
-    fields = get_schema(type_name(kind.group, kind.versions[0], kind.kind))["properties"]
+    fields = get_schema(get_type_name(kind.group, kind.versions[0], kind.kind))["properties"]
     assert {"apiVersion", "kind", "metadata"} <= fields.keys()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from local_kubernetes.api import events
 from local_kubernetes.api.kinds import BUILT_IN_KINDS
-from local_kubernetes.api.types import PATH, type_name
+from local_kubernetes.api.types import PATH, get_type_name
 
 Json = dict[str, Any]
 
@@ -36,8 +36,8 @@ def types_of(definitions: Mapping[str, Json]) -> Json:
     """Return the definitions of an OpenAPI document for the served kinds and all types that they use."""
     types: dict[str, dict[str, str]] = {}
     whole: list[str] = []
-    kinds = {type_name(**kind): name for name, kind in _kinds(definitions)}
-    open_names = [kinds[type_name(*root)] for root in _ROOTS]
+    kinds = {get_type_name(**kind): name for name, kind in _kinds(definitions)}
+    open_names = [kinds[get_type_name(*root)] for root in _ROOTS]
     while open_names:
         name = open_names.pop()
         definition = definitions[name]
