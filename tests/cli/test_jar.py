@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.cli.jar import read_main_class
 MANIFEST = "META-INF/MANIFEST.MF"
 
 
-def named(folder: Path, manifest: str, entry: str = MANIFEST) -> str | None:
+def read_from_jar(folder: Path, manifest: str, entry: str = MANIFEST) -> str | None:
     path = folder / "app.jar"
     with zipfile.ZipFile(path, "w") as jar:
         jar.writestr(entry, manifest)
@@ -29,11 +29,11 @@ def named(folder: Path, manifest: str, entry: str = MANIFEST) -> str | None:
     ],
 )
 def test_main_class_is_read_from_the_manifest(manifest: str, name: str | None, tmp_path: Path) -> None:
-    assert named(tmp_path, manifest) == name
+    assert read_from_jar(tmp_path, manifest) == name
 
 
 def test_invalid_jar_has_no_main_class(tmp_path: Path) -> None:
-    assert named(tmp_path, "Main-Class: a.B\n", "other") is None
+    assert read_from_jar(tmp_path, "Main-Class: a.B\n", "other") is None
     (tmp_path / "text.jar").write_text("text")
     assert read_main_class(str(tmp_path / "text.jar")) is None
     assert read_main_class(str(tmp_path / "none.jar")) is None

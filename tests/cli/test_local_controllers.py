@@ -49,7 +49,7 @@ def find_writers(document: dict[str, Any]) -> set[str]:
     return {entry["manager"] for entry in document["metadata"]["managedFields"] if entry.get("subresource") == "status"}
 
 
-def states(document: dict[str, Any]) -> list[str]:
+def list_states(document: dict[str, Any]) -> list[str]:
     return [entry["currentStateSummary"] for _, entry in sorted(document["status"]["stateTransitionHistory"].items())]
 
 
@@ -70,7 +70,7 @@ async def test_second_controller_leaves_applications_of_the_local_one_alone_and_
         await wait_for_exit(local)
     for document in ends:
         assert len(find_writers(document)) == 1
-        assert len(set(states(document))) == len(states(document)), "no state comes twice"
+        assert len(set(list_states(document))) == len(list_states(document)), "a state was repeated"
     assert BY_LOCAL in log
 
 

@@ -61,7 +61,7 @@ def test_command_is_installed_as_spark_operator() -> None:
 @pytest.mark.parametrize(
     "verb",
     [
-        pytest.param([], id="no verb"),
+        pytest.param([], id="missing verb"),
         *(
             pytest.param(verb.split(), id=verb)
             for verb in (
@@ -90,32 +90,38 @@ def test_help_of_every_verb_lists_the_exit_codes(verb: list[str], capsys: pytest
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([], "VERB", id="no verb"),
+        pytest.param([], "VERB", id="missing verb"),
         pytest.param(["fly"], "invalid choice: 'fly'", id="unknown verb"),
-        pytest.param(["validate"], "FILE", id="no file"),
-        pytest.param(["local"], "ACTION", id="no action"),
-        pytest.param(["reconcile", "--health-port", "99999"], "invalid port '99999'", id="no port"),
-        pytest.param(["reconcile", "--metrics-port", "x"], "invalid port 'x'", id="no metrics port"),
+        pytest.param(["validate"], "FILE", id="missing file"),
+        pytest.param(["local"], "ACTION", id="missing action"),
+        pytest.param(["reconcile", "--health-port", "99999"], "invalid port '99999'", id="invalid port"),
+        pytest.param(["reconcile", "--metrics-port", "x"], "invalid port 'x'", id="invalid metrics port"),
         pytest.param(
-            ["reconcile", "--workers", "0"], "invalid number '0': must be an integer from 1 to", id="no workers"
+            ["reconcile", "--workers", "0"], "invalid number '0': must be an integer from 1 to", id="zero workers"
         ),
-        pytest.param(["reconcile", "--all-namespaces", "--namespaces", "a"], "not allowed with", id="two scopes"),
         pytest.param(
-            ["reconcile", "--lease", "A_B"], "invalid Lease 'A_B': must be NAME or NAMESPACE/NAME", id="lease"
+            ["reconcile", "--all-namespaces", "--namespaces", "a"], "not allowed with", id="conflicting scopes"
         ),
-        pytest.param(["reconcile", "--webhook", "A_B"], "invalid object name 'A_B'", id="webhook"),
-        pytest.param(["reconcile", "--workers", "9" * 20], "must be an integer from 1 to 10000", id="many workers"),
-        pytest.param(["reconcile", "--namespace-selector", ""], "invalid label selector ''", id="no selector"),
-        pytest.param(["reconcile", "--namespace-selector", "a b"], "invalid label selector 'a b'", id="selector"),
-        pytest.param(["reconcile", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="no kubeconfig"),
-        pytest.param(["reconcile", "--context", ""], "--context: must not be empty", id="no context"),
-        pytest.param(["reconcile", "--config", ""], "--config: must not be empty", id="no config"),
-        pytest.param(["local", "up", "--home", ""], "--home: must not be empty", id="no home"),
-        pytest.param(["local", "up", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="no copy"),
-        pytest.param(["local", "run", "x", "-n", "A_B"], "invalid namespace 'A_B'", id="namespace"),
-        pytest.param(["render", "x", "-n", ""], "invalid namespace ''", id="render's namespace"),
-        pytest.param(["crds", "--kind", ""], "--kind: must not be empty", id="no kind"),
-        pytest.param(["local", "run", "x", "--timeout", "-1"], "invalid number of seconds '-1'", id="no time"),
+        pytest.param(
+            ["reconcile", "--lease", "A_B"], "invalid Lease 'A_B': must be NAME or NAMESPACE/NAME", id="invalid lease"
+        ),
+        pytest.param(["reconcile", "--webhook", "A_B"], "invalid object name 'A_B'", id="invalid webhook"),
+        pytest.param(["reconcile", "--workers", "9" * 20], "must be an integer from 1 to 10000", id="too many workers"),
+        pytest.param(["reconcile", "--namespace-selector", ""], "invalid label selector ''", id="empty selector"),
+        pytest.param(
+            ["reconcile", "--namespace-selector", "a b"], "invalid label selector 'a b'", id="invalid selector"
+        ),
+        pytest.param(["reconcile", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="empty kubeconfig"),
+        pytest.param(["reconcile", "--context", ""], "--context: must not be empty", id="empty context"),
+        pytest.param(["reconcile", "--config", ""], "--config: must not be empty", id="empty config"),
+        pytest.param(["local", "up", "--home", ""], "--home: must not be empty", id="empty home"),
+        pytest.param(
+            ["local", "up", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="empty kubeconfig of local up"
+        ),
+        pytest.param(["local", "run", "x", "-n", "A_B"], "invalid namespace 'A_B'", id="invalid namespace"),
+        pytest.param(["render", "x", "-n", ""], "invalid namespace ''", id="empty namespace of render"),
+        pytest.param(["crds", "--kind", ""], "--kind: must not be empty", id="empty kind"),
+        pytest.param(["local", "run", "x", "--timeout", "-1"], "invalid number of seconds '-1'", id="negative timeout"),
     ],
 )
 def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,16 +131,26 @@ def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        pytest.param(["crds", "--kind", "x"], "--kind x: unknown kind; must be one of SparkApplication", id="kind"),
-        pytest.param(["local", "run", "none.yaml"], "none.yaml: cannot be read: no such file", id="file"),
-        pytest.param(["reconcile", "--kubeconfig", "none"], "kubeconfig none does not exist", id="kubeconfig"),
-        pytest.param(["reconcile", "--config", "none"], "none: cannot be read: no such file", id="config"),
-        pytest.param(["reconcile", "--namespaces", "a,A_B"], "--namespaces: invalid namespace 'A_B': ", id="namespace"),
-        pytest.param(["reconcile", "--namespaces", "*"], "--namespaces: invalid namespace '*'", id="all"),
         pytest.param(
-            ["reconcile", "--namespaces", ","], "--namespaces: must name at least one namespace", id="no namespace"
+            ["crds", "--kind", "x"], "--kind x: unknown kind; must be one of SparkApplication", id="unknown kind"
         ),
-        pytest.param(["local", "up", "--repair"], "--repair: requires --keep", id="repair"),
+        pytest.param(["local", "run", "none.yaml"], "none.yaml: cannot be read: no such file", id="nonexistent file"),
+        pytest.param(
+            ["reconcile", "--kubeconfig", "none"], "kubeconfig none does not exist", id="nonexistent kubeconfig"
+        ),
+        pytest.param(["reconcile", "--config", "none"], "none: cannot be read: no such file", id="nonexistent config"),
+        pytest.param(
+            ["reconcile", "--namespaces", "a,A_B"], "--namespaces: invalid namespace 'A_B': ", id="invalid namespace"
+        ),
+        pytest.param(
+            ["reconcile", "--namespaces", "*"], "--namespaces: invalid namespace '*'", id="wildcard namespace"
+        ),
+        pytest.param(
+            ["reconcile", "--namespaces", ","],
+            "--namespaces: must name at least one namespace",
+            id="empty namespace list",
+        ),
+        pytest.param(["local", "up", "--repair"], "--repair: requires --keep", id="repair without keep"),
         pytest.param(["reconcile"], "no Kubernetes cluster is configured", id="no cluster"),
     ],
 )
@@ -251,11 +267,17 @@ def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        pytest.param("a: [", "not YAML", id="not YAML"),
-        pytest.param(APPLICATION.replace("SparkApplication", "Spork"), "kind: 'Spork' is not supported", id="kind"),
-        pytest.param(APPLICATION.replace("sparkVersion", "x"), "spec.runtimeVersions.sparkVersion: is req", id="field"),
+        pytest.param("a: [", "not YAML", id="invalid YAML"),
         pytest.param(
-            f"{APPLICATION}---{APPLICATION}", "contains 2 documents; it must contain one application", id="two"
+            APPLICATION.replace("SparkApplication", "Spork"), "kind: 'Spork' is not supported", id="unknown kind"
+        ),
+        pytest.param(
+            APPLICATION.replace("sparkVersion", "x"), "spec.runtimeVersions.sparkVersion: is req", id="missing field"
+        ),
+        pytest.param(
+            f"{APPLICATION}---{APPLICATION}",
+            "contains 2 documents; it must contain one application",
+            id="two applications",
         ),
     ],
 )

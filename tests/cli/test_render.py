@@ -31,7 +31,7 @@ TEMPLATE = "metadata: {labels: {from: template}}\nspec: {priorityClassName: high
 
 
 @pytest.fixture(autouse=True)
-def nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "SPARK_LOCAL_DIRS", "PYSPARK_PYTHON", "SPARK_USER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -68,14 +68,14 @@ def select_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return next(each for each in documents if each["kind"] == kind)
 
 
-def names(documents: list[dict[str, Any]]) -> list[str]:
+def list_names(documents: list[dict[str, Any]]) -> list[str]:
     return [f"{each['kind']}/{each['metadata']['name']}" for each in documents]
 
 
 def test_resources_are_in_the_order_of_creation(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = APPLICATION["spec"] | {"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}
     write_changed(file, spec=spec)
-    assert names(run_render(capsys, str(file))) == [
+    assert list_names(run_render(capsys, str(file))) == [
         "ConfigMap/extra",
         "Pod/pi-0-driver",
         "Service/pi-0-driver-svc",
@@ -123,8 +123,8 @@ def test_attempt_defaults_to_that_of_the_status(file: Path, capsys: pytest.Captu
     state = {"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 3}}}
     write_changed(file, status=status | {"stateTransitionHistory": {"0": state}})
-    assert "Pod/pi-3-driver" in names(run_render(capsys, str(file)))
-    assert "Pod/pi-1-driver" in names(run_render(capsys, "--attempt", "1", str(file)))
+    assert "Pod/pi-3-driver" in list_names(run_render(capsys, str(file)))
+    assert "Pod/pi-1-driver" in list_names(run_render(capsys, "--attempt", "1", str(file)))
 
 
 def test_namespace_comes_from_the_file_or_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ def render(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_USER", "root")
 
-    def rendered(case: Case) -> tuple[int, str, str]:
+    def render_arguments(case: Case) -> tuple[int, str, str]:
         for name, value in case.recorded["env"].items():
             monkeypatch.setenv(name, value.replace(RECORDED_FOLDER, HERE))
         words = [word.replace(RECORDED_FOLDER, HERE) for word in case.recorded["argv"]]
@@ -37,7 +37,7 @@ def render(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         captured = capsys.readouterr()
         return exit_code, captured.out.replace(HERE, RECORDED_FOLDER), captured.err
 
-    return rendered
+    return render_arguments
 
 
 @pytest.mark.parametrize("name", BUILT)

@@ -23,15 +23,15 @@ ASCII = (
 LOST = "spark-operator: error: could not write to standard output: "
 
 
-def run(
-    folder: Path, *words: str, shell: str = "", variables: Mapping[str, str] | None = None, given: bytes = b""
+def run_command(
+    folder: Path, *words: str, shell: str = "", variables: Mapping[str, str] | None = None, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a folder. `shell` redirects its streams in the syntax of a shell."""
     return subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {shell}', "sh", *COMMAND, *words],
         cwd=folder,
         env={**os.environ, "HOME": str(folder), "TMPDIR": str(folder), **(variables or {})},
-        input=None if "<" in shell else given,
+        input=None if "<" in shell else stdin,
         capture_output=True,
         check=False,
         timeout=SECONDS,
@@ -51,31 +51,33 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
 def test_ascii_locale_escapes_other_characters(folder: Path, locale: dict[str, str]) -> None:
-    found = run(folder.parent, "validate", "é/bäd.yaml", variables=locale)
+    found = run_command(folder.parent, "validate", "é/bäd.yaml", variables=locale)
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
     assert found.stdout.startswith(b"\\xe9/b\\xe4d.yaml:2: SparkApplication p\\xe4i: metadata.name: 'p\\xe4i' ")
 
-    found = run(folder.parent, "validate", "é/nöt.yaml", "-o", "json", variables=locale)
+    found = run_command(folder.parent, "validate", "é/nöt.yaml", "-o", "json", variables=locale)
     assert json.loads(found.stdout)["problems"][0]["file"] == "é/nöt.yaml"
 
-    found = run(folder.parent, "render", "é/nöt.yaml", variables=locale)
+    found = run_command(folder.parent, "render", "é/nöt.yaml", variables=locale)
     assert found.stderr == b"spark-operator: error: \\xe9/n\\xf6t.yaml: cannot be read: no such file or directory\n"
 
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
 def test_ascii_locale_keeps_the_content_of_documents(folder: Path, locale: dict[str, str]) -> None:
-    expected = list(yaml.safe_load_all(run(folder, "render", "äpp.yaml").stdout))
+    expected = list(yaml.safe_load_all(run_command(folder, "render", "äpp.yaml").stdout))
     assert "hällo" in str(expected)
     content = (folder / "äpp.yaml").read_bytes()
-    assert list(yaml.safe_load_all(run(folder, "render", "äpp.yaml", variables=locale).stdout)) == expected
-    assert list(yaml.safe_load_all(run(folder, "render", "-", variables=locale, given=content).stdout)) == expected
-    found = run(folder, "render", "äpp.yaml", "-o", "json", variables=locale)
+    assert list(yaml.safe_load_all(run_command(folder, "render", "äpp.yaml", variables=locale).stdout)) == expected
+    assert (
+        list(yaml.safe_load_all(run_command(folder, "render", "-", variables=locale, stdin=content).stdout)) == expected
+    )
+    found = run_command(folder, "render", "äpp.yaml", "-o", "json", variables=locale)
     assert json.loads(found.stdout)["items"] == expected
 
 
 @pytest.mark.parametrize("locale", ASCII, ids=["encoding", "locale"])
 def test_ascii_locale_runs_a_non_ascii_application(folder: Path, locale: dict[str, str]) -> None:
-    found = run(folder, "local", "run", "äpp.yaml", variables=locale)
+    found = run_command(folder, "local", "run", "äpp.yaml", variables=locale)
     assert (found.returncode, found.stdout) == (ExitCode.SUCCESS, b"h\\xe4llo\n"), found.stderr
 
 
@@ -88,7 +90,7 @@ def test_ascii_locale_runs_a_non_ascii_application(folder: Path, locale: dict[st
     ("shell", "reason"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")], ids=["full", "closed"]
 )
 def test_lost_results_are_an_error(folder: Path, words: list[str], shell: str, reason: str) -> None:
-    found = run(folder, *words, shell=shell)
+    found = run_command(folder, *words, shell=shell)
     assert (found.returncode, found.stderr.decode()) == (ExitCode.INFRASTRUCTURE_FAILED, f"{LOST}{reason}\n")
 
 
@@ -99,7 +101,7 @@ def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure_kind(
     tmp_path: Path, script: str, code: ExitCode
 ) -> None:
     write(tmp_path, f"echo before; {script}")
-    found = run(tmp_path, "local", "run", "app.yaml", shell=">/dev/full")
+    found = run_command(tmp_path, "local", "run", "app.yaml", shell=">/dev/full")
     lines = found.stderr.decode().splitlines()
     assert found.returncode == code, lines
     assert lines[-1] == f"{LOST}No space left on device"
@@ -109,7 +111,7 @@ def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure_kind(
 
 def test_closed_pipe_does_not_end_the_run(tmp_path: Path) -> None:
     write(tmp_path, "for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.1; done; exit 3")
-    found = run(tmp_path, "local", "run", "app.yaml", shell="| head -n 1; exit 0")
+    found = run_command(tmp_path, "local", "run", "app.yaml", shell="| head -n 1; exit 0")
     assert found.stdout == b"1\n"
     assert b"failed in state Failed" in found.stderr
     assert b"Traceback" not in found.stderr
@@ -117,7 +119,7 @@ def test_closed_pipe_does_not_end_the_run(tmp_path: Path) -> None:
 
 
 def test_cluster_that_cannot_print_its_ready_line_is_taken_down(tmp_path: Path) -> None:
-    found = run(tmp_path, "local", "up", "--home", "home", shell=">/dev/full")
+    found = run_command(tmp_path, "local", "up", "--home", "home", shell=">/dev/full")
     assert found.returncode == ExitCode.INFRASTRUCTURE_FAILED
     assert found.stderr.decode().splitlines()[-1] == f"{LOST}No space left on device"
     assert not (tmp_path / "home" / "kubeconfig").exists()
@@ -125,14 +127,14 @@ def test_cluster_that_cannot_print_its_ready_line_is_taken_down(tmp_path: Path) 
 
 @pytest.mark.parametrize("shell", ["2>&-", "2>/dev/full"], ids=["closed", "full"])
 def test_closed_standard_error_does_not_change_the_result(tmp_path: Path, shell: str) -> None:
-    found = run(tmp_path, "crds", "--kind", "x", shell=shell)
+    found = run_command(tmp_path, "crds", "--kind", "x", shell=shell)
     assert (found.returncode, found.stdout, found.stderr) == (ExitCode.INVALID, b"", b"")
     write(tmp_path, "echo hello")
-    found = run(tmp_path, "local", "run", "app.yaml", shell=shell)
+    found = run_command(tmp_path, "local", "run", "app.yaml", shell=shell)
     assert (found.returncode, found.stdout, found.stderr) == (ExitCode.SUCCESS, b"hello\n", b"")
 
 
 def test_closed_standard_input_is_reported(tmp_path: Path) -> None:
-    found = run(tmp_path, "validate", "-", shell="<&-")
+    found = run_command(tmp_path, "validate", "-", shell="<&-")
     assert (found.returncode, found.stderr) == (ExitCode.INVALID, b"")
     assert found.stdout == b"standard input: cannot be read: it is closed\n"

@@ -23,8 +23,8 @@ RUNTIME = {"runtimeVersions": {"sparkVersion": "4.3.0"}}
 Document = dict[str, Any]
 
 
-def recorded() -> list[Any]:
-    """Yield every recorded resource of the Apache operator, with the name of its file."""
+def read_recorded() -> list[Any]:
+    """Return every recorded resource of the Apache operator, with the name of its file."""
     paths = [path for folder in ("traces", "apache_operator") for path in sorted((GOLDEN / folder).rglob("*.yaml"))]
     found = [(path.stem, yaml.safe_load(path.read_text())) for path in paths]
     traces = [(name, part) for name, read in found for part in read.get("resources", ())]
@@ -34,7 +34,7 @@ def recorded() -> list[Any]:
     return [pytest.param(document, id=f"{name} {number}") for number, (name, document) in enumerate(ours)]
 
 
-RECORDED = recorded()
+RECORDED = read_recorded()
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def application(name: str = "it", **spec: Any) -> Document:
     }
 
 
-def tolerating(path: str, value: object) -> Document:
+def build_with_toleration(path: str, value: object) -> Document:
     *parents, last = path.split(".")
     content: dict[str, Any] = {last: value}
     for parent in reversed(parents):
@@ -148,7 +148,7 @@ async def test_negative_zero_and_large_numbers_are_accepted(
     server_with_definitions: Conversation, path: str, value: int
 ) -> None:
     for version in VERSIONS:
-        sent = tolerating(path, value)
+        sent = build_with_toleration(path, value)
         reply = await create(server_with_definitions, sent, version, "?dryRun=All")
         assert reply.status == 201, reply.body
         assert find_lost_fields(sent["spec"], reply.body["spec"]) == []
@@ -159,9 +159,12 @@ async def test_negative_zero_and_large_numbers_are_accepted(
     [
         (application(runtimeVersions={}), "spec.runtimeVersions.sparkVersion"),
         (application(runtimeVersions={"sparkVersion": 4}), "spec.runtimeVersions.sparkVersion"),
-        (tolerating("resourceRetainPolicy", "Sometimes"), f"spec.{TOLERATIONS}.resourceRetainPolicy"),
-        (tolerating("restartConfig.restartPolicy", "always"), f"spec.{TOLERATIONS}.restartConfig.restartPolicy"),
-        (tolerating("ttlAfterStopMillis", "1h"), f"spec.{TOLERATIONS}.ttlAfterStopMillis"),
+        (build_with_toleration("resourceRetainPolicy", "Sometimes"), f"spec.{TOLERATIONS}.resourceRetainPolicy"),
+        (
+            build_with_toleration("restartConfig.restartPolicy", "always"),
+            f"spec.{TOLERATIONS}.restartConfig.restartPolicy",
+        ),
+        (build_with_toleration("ttlAfterStopMillis", "1h"), f"spec.{TOLERATIONS}.ttlAfterStopMillis"),
         (application(sparkConf={"spark.executor.instances": 2}), "spec.sparkConf.spark.executor.instances"),
         (application(configMapSpecs=[{"data": {}}]), "spec.configMapSpecs[0].name"),
         (application(suspend="yes"), "spec.suspend"),

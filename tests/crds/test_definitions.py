@@ -153,7 +153,7 @@ def test_every_field_has_a_description(kind: str) -> None:
 
 
 def list_named_fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The fields that have a name of their own; entries of lists and maps are described by their field."""
+    """Yield the named fields and their schemas. The field describes the entries of its list or map."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}{name}", part
         yield from list_named_fields(part, f"{path}{name}.")

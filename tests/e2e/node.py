@@ -88,7 +88,7 @@ async def wait_for_pod(
             await asyncio.sleep(0.5)
 
 
-async def ended(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
+async def wait_until_terminated(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
     """Return the pod when it has terminated."""
     return await wait_for_pod(
         client, namespace, name, lambda pod: pod["status"].get("phase") in ("Succeeded", "Failed")
@@ -101,10 +101,10 @@ async def delete_all(client: KubeClient, kind: ResourceType, namespace: str) -> 
         with suppress(NotFound):  # its deletion was in progress
             await client.delete(kind, item["metadata"]["name"], namespace)
 
-    async def none_is_left() -> bool:
+    async def all_are_deleted() -> bool:
         return not (await client.list(kind, namespace)).items
 
-    await eventually(none_is_left)
+    await eventually(all_are_deleted)
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:

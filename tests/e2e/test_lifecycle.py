@@ -68,12 +68,12 @@ UNSCHEDULABLE = script(
 ONE_EXECUTOR = {"instanceConfig": {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 1}}
 
 
-def transitions(document: Json) -> list[tuple[str, str]]:
+def list_transitions(document: Json) -> list[tuple[str, str]]:
     """Return the states of an application, with their messages."""
-    return history(document.get("status") or {})
+    return read_history(document.get("status") or {})
 
 
-def history(summary: Json) -> list[tuple[str, str]]:
+def read_history(summary: Json) -> list[tuple[str, str]]:
     """Return the states of a status, or of the previous attempt in it."""
     states = summary.get("stateTransitionHistory") or {}
     ordered = [states[number] for number in sorted(states, key=int)]
@@ -84,7 +84,7 @@ async def wait_for_application(client: KubeClient, namespace: str, name: str, *s
     """Return the application's transitions when one of the states is among them."""
     async with asyncio.timeout(DEADLINE):
         while True:
-            seen = transitions(await client.get(SPARK_APPLICATIONS, name, namespace))
+            seen = list_transitions(await client.get(SPARK_APPLICATIONS, name, namespace))
             if any(state in states for state, _ in seen):
                 return seen
             await asyncio.sleep(0.5)
@@ -135,7 +135,7 @@ async def test_application_restarts_after_its_driver_is_deleted(client: KubeClie
     assert "Succeeded" in dict(seen), seen
     status = (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
     assert status["currentAttemptSummary"]["attemptInfo"]["id"] == 1
-    assert "deleted" in dict(history(status["previousAttemptSummary"]))["Failed"]
+    assert "deleted" in dict(read_history(status["previousAttemptSummary"]))["Failed"]
 
 
 async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driven: str) -> None:
@@ -148,24 +148,26 @@ async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driv
     }
     for end, policy in expected:
         text = {"completed": "print('done')\n", "failed": FAIL}[end]
-        document = script(name_of(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
+        document = script(build_name(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
         await client.create(SPARK_APPLICATIONS, document, driven)
 
-    last = {each: (await wait_for_application(client, driven, name_of(*each), *TERMINATED))[-1][0] for each in expected}
+    last = {
+        each: (await wait_for_application(client, driven, build_name(*each), *TERMINATED))[-1][0] for each in expected
+    }
 
     assert last == expected
-    names = [name_of(*each) for each, state in expected.items() if state == kept]
-    await eventually(partial(only_that_is_left, client, driven, names))
+    names = [build_name(*each) for each, state in expected.items() if state == kept]
+    await eventually(partial(has_only_pods_of, client, driven, names))
     for name in names:
         await client.delete(SPARK_APPLICATIONS, name, driven)
-    await eventually(partial(only_that_is_left, client, driven, []))
+    await eventually(partial(has_only_pods_of, client, driven, []))
 
 
-def name_of(end: str, policy: str) -> str:
+def build_name(end: str, policy: str) -> str:
     return f"{end}-{policy.lower()}"
 
 
-async def only_that_is_left(client: KubeClient, namespace: str, names: list[str]) -> bool:
+async def has_only_pods_of(client: KubeClient, namespace: str, names: list[str]) -> bool:
     """Return whether the drivers and scripts of exactly these applications exist."""
     maps = [item["metadata"]["name"] for item in (await client.list(CONFIG_MAPS, namespace)).items]
     there = (await list_pods(client, namespace, "driver"), [name for name in maps if name.endswith("-job")])

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SECRETS, resource_type_of
-from tests.e2e.node import CLASS, IMAGE, JAR, NEEDED, K, application, ended
+from tests.e2e.node import CLASS, IMAGE, JAR, NEEDED, K, application, wait_until_terminated
 
 pytestmark = NEEDED
 
@@ -128,7 +128,7 @@ async def test_rendered_resources_run(
     for each in rendered:
         await client.create(resource_type_of(each), each, namespace)
     driver = next(each["metadata"]["name"] for each in rendered if each["kind"] == "Pod")
-    pod = await ended(client, namespace, driver)
+    pod = await wait_until_terminated(client, namespace, driver)
     log = [line async for line in client.logs(namespace, driver, container=pod["spec"]["containers"][-1]["name"])]
     assert pod["status"]["phase"] == "Succeeded", "\n".join(log[-50:])
     assert any(line.startswith(printed) for line in log), "\n".join(log[-50:])

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, wait_for_pod
+from tests.e2e.node import IMAGE, NEEDED, application, eventually, wait_for_pod, wait_until_terminated
 
 pytestmark = NEEDED
 
@@ -75,7 +75,7 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
         await wait_for_pod(client, driven, name, is_ready)
     await client.create(SPARK_APPLICATIONS, document, driven)
     await eventually(partial(has_pod, client, driven, DRIVER))
-    await ended(client, driven, DRIVER)
+    await wait_until_terminated(client, driven, DRIVER)
 
     log = [line async for line in client.logs(driven, DRIVER)]
     assert any(line.startswith("Pi is roughly 3.") for line in log), log[-20:]

@@ -33,7 +33,7 @@ async def main():
             for kept in (await client.list(PODS, "default")).items:
                 await client.delete(PODS, kept["metadata"]["name"], "default", grace_seconds=0)
             for number in range(3):
-                for document in pods(sys.argv[2], number):
+                for document in build_pods(sys.argv[2], number):
                     await client.create(PODS, document, "default")
                 await asyncio.sleep(0.3)
         await asyncio.Event().wait()
@@ -50,10 +50,10 @@ time.sleep(600)
 """
 
 
-def pods(mark: str, number: int) -> list[dict[str, object]]:
+def build_pods(mark: str, number: int) -> list[dict[str, object]]:
     """Build three pods: one with child processes, one that restarts repeatedly, and one that ends soon."""
 
-    def document(name: str, *command: str, policy: str = "Never") -> dict[str, object]:
+    def build_pod(name: str, *command: str, policy: str = "Never") -> dict[str, object]:
         container = {"name": "main", "image": "local/process", "command": [*command, mark]}
         return {
             "apiVersion": "v1",
@@ -63,9 +63,9 @@ def pods(mark: str, number: int) -> list[dict[str, object]]:
         }
 
     return [
-        document("family", sys.executable, "-c", FAMILY),
-        document("crashes", "sh", "-c", "sleep 0.1; exit 1", policy="Always"),
-        document("ends", "sh", "-c", "sleep 0.2"),
+        build_pod("family", sys.executable, "-c", FAMILY),
+        build_pod("crashes", "sh", "-c", "sleep 0.1; exit 1", policy="Always"),
+        build_pod("ends", "sh", "-c", "sleep 0.2"),
     ]
 
 

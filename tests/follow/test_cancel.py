@@ -21,7 +21,7 @@ async def exists(client: KubeClient, namespace: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("owner", [stamp(), None], ids=["the owner", "nobody in particular"])
+@pytest.mark.parametrize("owner", [stamp(), None], ids=["the owner", "any owner"])
 async def test_owner_deletes_the_application(client: KubeClient, namespace: str, owner: Any) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
     assert await cancel(client, made.reference, owner) is CancelOutcome.DELETED

@@ -22,7 +22,7 @@ async def api() -> AsyncIterator[ScriptedApi]:
         yield api
 
 
-async def gathered(api: ScriptedApi, *application: Any, **options: Any) -> tuple[str, Evidence]:
+async def gather(api: ScriptedApi, *application: Any, **options: Any) -> tuple[str, Evidence]:
     """Return the description of a failed application and its evidence."""
     seen = read_progress(stored("pi", "u1", "5", *(application or FAILED), **options))
     async with await client_of(api) as client:
@@ -37,7 +37,7 @@ def warning(reason: str, message: str, time: str = "2026-01-01T00:00:00Z") -> di
 async def test_failure_is_described_in_one_sentence(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("starting\n\nTraceback:\n\x1b[31mValueError: 7\x1b[0m\r\n"), verb="log")
-    sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
+    sentence, evidence = await gather(api, driver_status=DRIVER_EXITED_3)
     assert sentence == (
         "SparkApplication jobs/pi failed in state Failed: container spark-kubernetes-driver of the driver "
         "ended with exit code 3 (Error)\nLast lines of the driver's log:\n  starting\n  Traceback:\n  ValueError: 7"
@@ -48,14 +48,14 @@ async def test_failure_is_described_in_one_sentence(api: ScriptedApi) -> None:
 async def test_exit_code_is_read_from_pod_if_status_lacks_it(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer(""), verb="log")
-    sentence, _ = await gathered(api)
+    sentence, _ = await gather(api)
     assert "ended with exit code 3 (Error)" in sentence
     assert "log" not in sentence
 
 
 async def test_exit_code_is_read_from_status_if_pod_does_not_exist(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
-    sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
+    sentence, evidence = await gather(api, driver_status=DRIVER_EXITED_3)
     assert evidence.exit_code == 3
     assert sentence.endswith("exit code 3 (Error); no log available: the driver pod does not exist")
 
@@ -64,7 +64,7 @@ async def test_only_the_end_of_a_long_log_is_kept(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     long_lines = "\n".join(f"{number} " + "x" * 1000 for number in range(20))
     api.script(text_answer(long_lines), verb="log")
-    _, evidence = await gathered(api)
+    _, evidence = await gather(api)
     assert [line.split()[0] for line in evidence.log_lines] == [str(number) for number in range(10, 20)]
     assert sum(len(line.encode()) for line in evidence.log_lines) <= 4096
     asked = next(seen.query for seen in api.requests if seen.path.endswith("/log"))
@@ -79,7 +79,7 @@ async def test_error_is_quoted_and_not_the_shutdown_after_it(api: ScriptedApi) -
     api.script(PODS, page(), page(), verb="list")
     error = ["26/01/01 00:00:00 WARN Utils: low", "Traceback (most recent call last):", "ValueError: 7"]
     api.script(text_answer("\n".join([*error, *SHUTDOWN])), verb="log")
-    _, evidence = await gathered(api)
+    _, evidence = await gather(api)
     assert evidence.log_lines == tuple(error)
     asked = next(seen.query for seen in api.requests if seen.path.endswith("/log"))
     assert int(asked["tailLines"]) >= len([*error, *SHUTDOWN])
@@ -88,14 +88,14 @@ async def test_error_is_quoted_and_not_the_shutdown_after_it(api: ScriptedApi) -
 async def test_log_without_errors_is_quoted(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("\n".join(SHUTDOWN)), verb="log")
-    _, evidence = await gathered(api)
+    _, evidence = await gather(api)
     assert evidence.log_lines == tuple(SHUTDOWN[-10:])
 
 
 async def test_wide_characters_stay_within_the_limit(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("\n".join(["語" * 900] * 10)), verb="log")
-    _, evidence = await gathered(api)
+    _, evidence = await gather(api)
     assert 0 < sum(len(line.encode()) for line in evidence.log_lines) <= 4096
 
 
@@ -103,7 +103,7 @@ async def test_warnings_are_quoted_if_there_is_no_log(api: ScriptedApi) -> None:
     later = warning("FailedMount", "configmap\nnot found", "2026-01-01T00:00:09Z")
     api.script(PODS, page(later), page(warning("FailedScheduling", "no node")), verb="list")
     api.script(refuse(400, "container is waiting to start", "BadRequest"), verb="log")
-    sentence, evidence = await gathered(api)
+    sentence, evidence = await gather(api)
     assert evidence.events == ("FailedScheduling: no node", "FailedMount: configmap not found")
     assert sentence.endswith("\nLast events:\n  FailedScheduling: no node\n  FailedMount: configmap not found")
     selectors = [seen.query["fieldSelector"] for seen in api.requests if seen.path.endswith("/events")]
@@ -112,7 +112,7 @@ async def test_warnings_are_quoted_if_there_is_no_log(api: ScriptedApi) -> None:
 
 async def test_missing_permissions_do_not_hide_the_failure(api: ScriptedApi) -> None:
     api.script(deny("list", "pods"), deny("list", "events"), verb="list")
-    sentence, evidence = await gathered(api)
+    sentence, evidence = await gather(api)
     assert sentence.startswith("SparkApplication jobs/pi failed in state Failed: ")
     assert 'grant the verb "list" on pods' in (evidence.log_problem or "")
     assert "\n" not in sentence
@@ -120,7 +120,7 @@ async def test_missing_permissions_do_not_hide_the_failure(api: ScriptedApi) -> 
 
 async def test_cancellation_is_described(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
-    sentence, _ = await gathered(api, *RUNNING, "ResourceReleased")
+    sentence, _ = await gather(api, *RUNNING, "ResourceReleased")
     assert sentence.startswith("SparkApplication jobs/pi failed: The application was cancelled")
 
 
@@ -141,7 +141,7 @@ async def test_warnings_from_before_the_start_of_the_container_are_left_out(api:
     late = warning("Unhealthy", "probe failed", "2026-01-01T00:00:06Z")
     api.script(page(driver(status=ended_at(9))), page(), page(early, late), verb="list")
     api.script(text_answer(""), verb="log")
-    sentence, evidence = await gathered(api)
+    sentence, evidence = await gather(api)
     assert evidence.events == ("Unhealthy: probe failed",)
     assert "FailedMount" not in sentence
 
@@ -150,7 +150,7 @@ async def test_warnings_about_a_container_that_never_started_are_kept(api: Scrip
     pending = driver(status={"phase": "Pending", "containerStatuses": []})
     api.script(page(pending), page(), page(warning("FailedMount", "configmap not found")), verb="list")
     api.script(refuse(400, "container is waiting to start", "BadRequest"), verb="log")
-    _, evidence = await gathered(api)
+    _, evidence = await gather(api)
     assert evidence.events == ("FailedMount: configmap not found",)
 
 
@@ -165,7 +165,7 @@ def judged(evidence: Evidence, *states: str, driver_status: Any) -> Verdict:
 async def test_driver_that_the_kubelet_stopped_was_interrupted(api: ScriptedApi, exit_code: int) -> None:
     status = ended_at(9, exit_code)
     api.script(page(), page(killing(8)), page(killing(8)), verb="list")
-    _, evidence = await gathered(api, driver_status=status)
+    _, evidence = await gather(api, driver_status=status)
     verdict = judged(evidence, *FAILED, driver_status=status)
     assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
     selectors = [seen.query["fieldSelector"] for seen in api.requests if seen.path.endswith("/events")]
@@ -178,7 +178,7 @@ async def test_driver_pod_that_is_being_deleted_was_interrupted(api: ScriptedApi
     pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:38Z", "deletionGracePeriodSeconds": 30}
     api.script(page(pod), page(), page(), verb="list")
     api.script(text_answer(""), verb="log")
-    _, evidence = await gathered(api, driver_status=status)
+    _, evidence = await gather(api, driver_status=status)
     assert judged(evidence, *FAILED, driver_status=status).reason == "DriverInterrupted"
 
 
@@ -196,7 +196,7 @@ async def test_driver_pod_that_is_being_deleted_was_interrupted(api: ScriptedApi
 )
 async def test_driver_that_ended_otherwise_has_failed(api: ScriptedApi, status: Any, event: Any) -> None:
     api.script(page(), page(event), page(event), verb="list")
-    _, evidence = await gathered(api, driver_status=status)
+    _, evidence = await gather(api, driver_status=status)
     assert judged(evidence, *FAILED, driver_status=status).failure_kind is FailureKind.APPLICATION
 
 

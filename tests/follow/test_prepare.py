@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.follow.prepare import find_dropped_fields, 
         ({"a": [1, 2]}, {"a": [1]}, []),
         ({"a": {"b": 1}}, {"a": "text"}, []),
     ],
-    ids=["added", "changed", "gone", "null", "the outermost alone", "in a list", "a shorter list", "another type"],
+    ids=["added", "changed", "removed", "null", "only the outermost", "in a list", "a shorter list", "another type"],
 )
 def test_only_dropped_fields_are_returned(sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]) -> None:
     assert find_dropped_fields({"spec": sent}, {"spec": stored}) == dropped

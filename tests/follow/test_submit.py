@@ -195,11 +195,11 @@ async def test_application_that_is_deleted_while_it_is_adopted_is_replaced(
     assert await list_names(client, namespace) == [second.reference.name]
 
 
-def before_clear() -> Any:
+def build_stamp_before_clear() -> Any:
     return stamp(1, max_tries=0)
 
 
-def after_clear() -> Any:
+def build_stamp_after_clear() -> Any:
     return stamp(2, max_tries=1)
 
 
@@ -208,10 +208,10 @@ def after_clear() -> Any:
 async def test_cleared_task_replaces_its_live_application(
     client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None
 ) -> None:
-    first = await submit(client, document(name), namespace, before_clear())
+    first = await submit(client, document(name), namespace, build_stamp_before_clear())
     if states:
         await move(client, first.reference, *states)
-    second = await submit(client, document(name, pyFiles="local:///fixed.py"), namespace, after_clear())
+    second = await submit(client, document(name, pyFiles="local:///fixed.py"), namespace, build_stamp_after_clear())
     assert not second.adopted
     assert second.resource["spec"]["pyFiles"] == "local:///fixed.py"
     assert await list_names(client, namespace) == [second.reference.name]
@@ -220,7 +220,7 @@ async def test_cleared_task_replaces_its_live_application(
 async def test_try_after_the_cleared_one_was_lost_still_replaces_the_old_application(
     client: KubeClient, namespace: str
 ) -> None:
-    first = await submit(client, document(), namespace, before_clear())
+    first = await submit(client, document(), namespace, build_stamp_before_clear())
     third = await submit(client, document(), namespace, stamp(3, max_tries=2))
     assert not third.adopted
     assert third.reference.uid != first.reference.uid
@@ -239,9 +239,9 @@ async def test_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, 
 async def test_cleared_task_keeps_finished_application_and_creates_a_new_one(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
-    first = await submit(client, document(), namespace, before_clear())
+    first = await submit(client, document(), namespace, build_stamp_before_clear())
     await move(client, first.reference, *states)
-    second = await submit(client, document(), namespace, after_clear())
+    second = await submit(client, document(), namespace, build_stamp_after_clear())
     assert not second.adopted
     assert await list_names(client, namespace) == [first.reference.name, second.reference.name]
 
@@ -251,9 +251,9 @@ async def test_cleared_task_waits_for_an_application_that_its_trigger_has_delete
 ) -> None:
     held = document()
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    first = await submit(client, held, namespace, before_clear())
-    assert await cancel(client, first.reference, before_clear()) is CancelOutcome.DELETED
-    waiting = asyncio.create_task(submit(client, document(), namespace, after_clear()))
+    first = await submit(client, held, namespace, build_stamp_before_clear())
+    assert await cancel(client, first.reference, build_stamp_before_clear()) is CancelOutcome.DELETED
+    waiting = asyncio.create_task(submit(client, document(), namespace, build_stamp_after_clear()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     assert await list_names(client, namespace) == [first.reference.name]
@@ -266,22 +266,23 @@ async def test_cleared_task_waits_for_an_application_that_its_trigger_has_delete
 async def test_cancelled_trigger_and_the_new_try_leave_one_application(
     client: KubeClient, namespace: str, name: str | None
 ) -> None:
-    first = await submit(client, document(name), namespace, before_clear())
+    first = await submit(client, document(name), namespace, build_stamp_before_clear())
     second, _ = await asyncio.gather(
-        submit(client, document(name), namespace, after_clear()), cancel(client, first.reference, before_clear())
+        submit(client, document(name), namespace, build_stamp_after_clear()),
+        cancel(client, first.reference, build_stamp_before_clear()),
     )
-    assert await cancel(client, first.reference, before_clear()) is CancelOutcome.GONE
+    assert await cancel(client, first.reference, build_stamp_before_clear()) is CancelOutcome.GONE
     assert second.reference.uid != first.reference.uid
     assert await list_names(client, namespace) == [second.reference.name]
 
 
 async def test_overtaken_try_does_not_become_owner_again(client: KubeClient, namespace: str) -> None:
-    await submit(client, document(), namespace, before_clear())
-    second = await submit(client, document(), namespace, after_clear())
-    late = await submit(client, document(), namespace, before_clear())
+    await submit(client, document(), namespace, build_stamp_before_clear())
+    second = await submit(client, document(), namespace, build_stamp_after_clear())
+    late = await submit(client, document(), namespace, build_stamp_before_clear())
     assert late.reference == second.reference
-    assert read_notes(late) == after_clear().build_annotations()
-    assert await cancel(client, late.reference, before_clear()) is CancelOutcome.NOT_OURS
+    assert read_notes(late) == build_stamp_after_clear().build_annotations()
+    assert await cancel(client, late.reference, build_stamp_before_clear()) is CancelOutcome.NOT_OURS
 
 
 async def test_stuck_deletion_names_the_application(client: KubeClient, namespace: str) -> None:
@@ -409,7 +410,15 @@ async def test_concurrent_replacement_creates_one_application(client: KubeClient
         (earlier_run(map_index=2), SUCCEEDED, IfExists.REPLACE_ENDED, "map index 2; .* Choose another name"),
         (None, SUCCEEDED, IfExists.REPLACE_ENDED, "belongs to no Airflow task; .* Choose another name"),
     ],
-    ids=["running", "stopping", "told to fail", "another task", "another DAG", "another map index", "nobody's"],
+    ids=[
+        "running",
+        "stopping",
+        "failure requested",
+        "another task",
+        "another DAG",
+        "another map index",
+        "without owner",
+    ],
 )
 async def test_application_that_must_not_be_replaced_is_kept_and_named(
     client: KubeClient,

@@ -15,7 +15,7 @@ from tests.follow.recorder import Recorder
 
 
 @pytest.mark.parametrize(
-    ("states", "outcome"), [(SUCCEEDED, Outcome.SUCCEEDED), (FAILED, Outcome.FAILED)], ids=["good", "bad"]
+    ("states", "outcome"), [(SUCCEEDED, Outcome.SUCCEEDED), (FAILED, Outcome.FAILED)], ids=["succeeded", "failed"]
 )
 async def test_end_is_judged_and_states_are_shown(
     client: KubeClient, namespace: str, states: tuple[str, ...], outcome: Outcome

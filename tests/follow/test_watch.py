@@ -77,7 +77,7 @@ def state_of(resource: Any) -> str:
     return str(resource.get("status", {}).get("currentState", {}).get("currentStateSummary", ""))
 
 
-async def follow_to(hub: WatchHub, reference: ApplicationReference, state: str) -> list[str]:
+async def follow_until_state(hub: WatchHub, reference: ApplicationReference, state: str) -> list[str]:
     """Follow until the application is in a state, and return the states."""
     seen = []
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
@@ -88,7 +88,7 @@ async def follow_to(hub: WatchHub, reference: ApplicationReference, state: str) 
     return seen
 
 
-async def follow_to_the_end(hub: WatchHub, reference: ApplicationReference) -> list[str]:
+async def follow_until_deleted(hub: WatchHub, reference: ApplicationReference) -> list[str]:
     """Follow until the application is deleted, and return the states."""
     seen: list[str] = []
     with pytest.raises(ApplicationDeleted) as caught:
@@ -119,10 +119,10 @@ async def test_late_follower_receives_current_content_at_once(
     client: KubeClient, namespace: str, hub: WatchHub
 ) -> None:
     early = (await submit(client, document("early"), namespace)).reference
-    following = asyncio.create_task(follow_to(hub, early, "RunningHealthy"))
+    following = asyncio.create_task(follow_until_state(hub, early, "RunningHealthy"))
     late = (await submit(client, document("late"), namespace)).reference
     await move(client, late, *RUNNING)
-    assert await follow_to(hub, late, "RunningHealthy") == ["RunningHealthy"]
+    assert await follow_until_state(hub, late, "RunningHealthy") == ["RunningHealthy"]
     await move(client, early, *RUNNING)
     await following
 
@@ -132,7 +132,9 @@ async def test_many_followers_share_one_watch(
 ) -> None:
     references = [(await submit(client, document(f"pi-{number}"), namespace)).reference for number in range(5)]
     followers = [
-        asyncio.create_task(follow_to(hub, reference, "RunningHealthy")) for reference in references for _ in range(20)
+        asyncio.create_task(follow_until_state(hub, reference, "RunningHealthy"))
+        for reference in references
+        for _ in range(20)
     ]
     await watches.reach(1)
     for reference in references:
@@ -146,7 +148,7 @@ async def test_watch_ends_with_last_follower_and_restarts(
 ) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
     for count, states in enumerate((RUNNING, SUCCEEDED), start=1):
-        following = asyncio.create_task(follow_to(hub, reference, states[-1]))
+        following = asyncio.create_task(follow_until_state(hub, reference, states[-1]))
         await watches.reach(count)
         await move(client, reference, *states)
         await following
@@ -156,25 +158,25 @@ async def test_watch_ends_with_last_follower_and_restarts(
 
 async def test_deletion_is_raised_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
     reference = (await submit(client, document("pi"), namespace)).reference
-    following = asyncio.create_task(follow_to_the_end(hub, reference))
+    following = asyncio.create_task(follow_until_deleted(hub, reference))
     await move(client, reference, *RUNNING)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     assert (await following)[-1] in ("", "RunningHealthy")
-    assert await follow_to_the_end(hub, reference) == []
+    assert await follow_until_deleted(hub, reference) == []
 
 
 async def test_application_with_same_name_is_not_confused(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
     first = (await submit(client, document("pi"), namespace)).reference
-    following = asyncio.create_task(follow_to_the_end(hub, first))
+    following = asyncio.create_task(follow_until_deleted(hub, first))
     await watches.reach(1)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     second = (await submit(client, document("pi"), namespace)).reference
     await move(client, second, *RUNNING)
     assert "RunningHealthy" not in await following
-    assert await follow_to(hub, second, "RunningHealthy") == ["RunningHealthy"]
-    assert await follow_to_the_end(hub, first) == []
+    assert await follow_until_state(hub, second, "RunningHealthy") == ["RunningHealthy"]
+    assert await follow_until_deleted(hub, first) == []
 
 
 async def test_shared_hub_is_closed_by_its_last_user(access: ClusterAccess) -> None:
@@ -195,7 +197,7 @@ async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client
     async def wait() -> None:
         async with share_hub(access) as hub:
             hubs.add(hub)
-            await follow_to(hub, reference, "RunningHealthy")
+            await follow_until_state(hub, reference, "RunningHealthy")
 
     waiting = [asyncio.create_task(wait()) for _ in range(10)]
     await asyncio.sleep(0)
@@ -229,21 +231,21 @@ async def test_change_during_a_gap_is_not_lost(api: ScriptedApi, faulty_hub: Wat
     api.script(answer(stored("pi", "u1", "5")), verb="get")
     api.script(page(stored("pi", "u1", "5")), page(stored("pi", "u1", "30", *SUCCEEDED)), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
-    assert await follow_to(faulty_hub, REFERENCE, "ResourceReleased") == ["RunningHealthy", "ResourceReleased"]
+    assert await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased") == ["RunningHealthy", "ResourceReleased"]
 
 
 async def test_deletion_during_a_gap_is_found(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), refuse(404, "not found", "NotFound"), verb="get")
     api.script(page(stored()), page(), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
-    assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
+    assert await follow_until_deleted(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
 async def test_replacement_during_a_gap_is_a_deletion(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), answer(stored("pi", "u2", "30")), verb="get")
     api.script(page(stored()), page(stored("pi", "u2", "30")), verb="list")
     api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
-    assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
+    assert await follow_until_deleted(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
 async def test_watch_that_lags_behind_a_new_application_does_not_end_it(api: ScriptedApi, faulty_hub: WatchHub) -> None:
@@ -253,7 +255,7 @@ async def test_watch_that_lags_behind_a_new_application_does_not_end_it(api: Scr
     lagging = [event("ADDED", "pi", "u0", "7"), event("DELETED", "pi", "u0", "8"), event("ADDED", *ours)]
     done = event("MODIFIED", "pi", "u1", "21", *SUCCEEDED)
     api.script(stream(*lagging, done, hold=True), verb="watch")
-    assert (await follow_to(faulty_hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+    assert (await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
 
 
 async def test_older_content_is_not_yielded_after_newer(api: ScriptedApi, faulty_hub: WatchHub) -> None:
@@ -261,7 +263,7 @@ async def test_older_content_is_not_yielded_after_newer(api: ScriptedApi, faulty
     api.script(page(stored("pi", "u1", "8", "Submitted")), verb="list")
     later = event("MODIFIED", "pi", "u1", "100", *SUCCEEDED)
     api.script(stream(event("MODIFIED", "pi", "u1", "8", "Submitted"), later, hold=True), verb="watch")
-    seen = await follow_to(faulty_hub, REFERENCE, "ResourceReleased")
+    seen = await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased")
     assert "Submitted" not in seen[1:]
 
 
@@ -269,7 +271,7 @@ async def test_missing_watch_permission_is_raised_at_once(api: ScriptedApi, faul
     api.script(answer(stored()), verb="get")
     api.script(deny("list", "sparkapplications", "spark.apache.org"), verb="list")
     with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
-        await follow_to(faulty_hub, REFERENCE, "never")
+        await follow_until_state(faulty_hub, REFERENCE, "never")
 
 
 async def test_permitted_list_does_not_hide_missing_watch_permission(api: ScriptedApi) -> None:
@@ -279,7 +281,7 @@ async def test_permitted_list_does_not_hide_missing_watch_permission(api: Script
     async with await client_of(api) as client:
         hub = WatchHub(client)
         with pytest.raises(Forbidden, match='grant the verb "watch" on sparkapplications'):
-            await follow_to(hub, REFERENCE, "never")
+            await follow_until_state(hub, REFERENCE, "never")
         await hub.close()
 
 
@@ -295,7 +297,7 @@ async def test_successful_list_does_not_renew_patience_for_watch(
     async with await client_of(api) as client:
         hub = WatchHub(client)
         with pytest.raises(ServerError, match="watches are off"):
-            await follow_to(hub, REFERENCE, "never")
+            await follow_until_state(hub, REFERENCE, "never")
         await hub.close()
 
 
@@ -304,7 +306,7 @@ async def test_outage_longer_than_the_patience_ends_the_follower(api: ScriptedAp
     api.script(page(stored()), verb="list")
     api.script(stream(cut=True), verb="watch")
     with pytest.raises(Unreachable, match="the connection was lost"):
-        await follow_to(faulty_hub, REFERENCE, "never")
+        await follow_until_state(faulty_hub, REFERENCE, "never")
 
 
 async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
@@ -319,7 +321,7 @@ async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
     api.script(*[quiet] * 15, stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
     async with await client_of(api) as client:
         hub = WatchHub(client)
-        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()
 
 
@@ -329,7 +331,7 @@ async def test_expired_list_page_restarts_the_list(api: ScriptedApi) -> None:
     api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
     async with await client_of(api) as client:
         hub = WatchHub(client)
-        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()
 
 
@@ -339,5 +341,5 @@ async def test_outage_at_the_start_is_tolerated(api: ScriptedApi) -> None:
     api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
     async with await client_of(api) as client:
         hub = WatchHub(client)
-        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()

@@ -100,7 +100,9 @@ async def test_every_sign_of_life_is_reported(api: ScriptedApi, client: KubeClie
     assert signs == ["life", "life", "failure", "life", "failure", "life"]
 
 
-@pytest.mark.parametrize(("seconds", "sign"), [(0, []), (100, ["life"])], ids=["cut at once", "cut when idle"])
+@pytest.mark.parametrize(
+    ("seconds", "sign"), [(0, []), (100, ["life"])], ids=["interrupted at once", "interrupted when idle"]
+)
 async def test_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
     api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch, seconds: int, sign: list[str]
 ) -> None:

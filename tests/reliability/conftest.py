@@ -19,7 +19,7 @@ ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 
 @pytest.fixture(scope="session")
 def plane() -> Iterator[ControlPlane]:
-    """A control plane that knows Spark's kinds; garbage is collected, namespaces are emptied, nothing is scheduled."""
+    """A control plane with the Spark CRDs, the garbage collector and the namespace controller, but no scheduler."""
     if ASSETS is None:
         pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
     with run_control_plane(Path(ASSETS)) as plane:
@@ -29,7 +29,7 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
-    """A namespace with a node that is scripted, and a controller for it that is not started yet."""
+    """A namespace with a scripted node and a controller that is not started yet."""
     async with open_scene(plane, tmp_path / "controller") as scene:
         yield scene
 

@@ -1,4 +1,4 @@
-"""The lives of applications that nothing may disturb: how each goes, and how it has to end."""
+"""The lives of applications that must complete despite faults: their course and their expected end."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ _CONFIG_MAPS = "configMapSpecs"
 
 @dataclass(frozen=True)
 class Life:
-    """What happens to an application.
+    """The course of an application.
 
     Attributes:
-        endings: of its drivers, one after the other.
-        outcomes: the states in which its attempts end; empty where it is deleted while it runs.
-        modifiers: of the plainest application.
-        config_map: whether it has one of its own, named after it.
+        endings: How its drivers end, in order.
+        outcomes: The states in which its attempts end. Empty if the application is deleted while it runs.
+        modifiers: Changes to the default application.
+        config_map: Whether the application has its own config map, named after it.
     """
 
     endings: tuple[str, ...]
@@ -35,7 +35,7 @@ class Life:
     config_map: bool = False
 
     def document(self, name: str) -> JsonObject:
-        """The application, as a user submits it."""
+        """Build the application as a user submits it."""
         specs: list[Any] = [{"name": f"{name}-extra", "data": {"a": "b"}}] if self.config_map else []
         return build_application(name, **{_CONFIG_MAPS: specs, **self.modifiers})
 
@@ -50,31 +50,31 @@ LIVES = {
 
 
 def parametrize_lives(quick: str) -> pytest.MarkDecorator:
-    """Parametrise a test by the names of all lives; all but `quick` are for those who have the time."""
+    """Parametrize a test by the names of all lives; all but `quick` are marked slow."""
     lives = [pytest.param(name, marks=() if name == quick else pytest.mark.slow) for name in LIVES]
     return pytest.mark.parametrize("life", lives)
 
 
 def find_life(name: str) -> Life:
-    """That of an application, which is named after it."""
+    """Return the life of an application, whose name starts with the name of the life."""
     return LIVES[name.partition("-")[0]]
 
 
 def find_endings(name: str) -> tuple[str, ...]:
-    """How the drivers of an application end; empty where it has none of these lives."""
+    """Return how the drivers of an application end; empty if its name names no life."""
     life = LIVES.get(name.partition("-")[0])
     return life.endings if life else ()
 
 
 @dataclass
 class TrackedApplication:
-    """One application from its submission to its end.
+    """One application from its submission to its completion.
 
     Args:
-        client: the way to the API, past any fault.
-        node: where its drivers run.
-        key: where it is; its name begins with that of its life.
-        is_over: whether `until_over` has come to its end.
+        client: Client that bypasses all faults.
+        node: Node that runs the drivers.
+        key: Namespace and name of the application. The name starts with the name of its life.
+        is_over: Whether `wait_until_completed` has returned.
     """
 
     client: KubeClient
@@ -83,14 +83,14 @@ class TrackedApplication:
     is_over: bool = False
 
     async def submit(self) -> None:
-        """Hand it in."""
+        """Submit the application."""
         await self.client.create(
             SPARK_APPLICATIONS, find_life(self.key.name).document(self.key.name), self.key.namespace
         )
         await self.node.wait_until(self.key, lambda seen: seen is not None)
 
     async def wait_until_completed(self) -> None:
-        """Do what its user does, and wait until it has ended and nothing of it is left."""
+        """Act as the user, and wait until the application has ended and its objects are deleted."""
         if find_life(self.key.name).outcomes:
             await self.node.wait_until(self.key, _is_released)
         else:
@@ -102,7 +102,7 @@ class TrackedApplication:
         self.is_over = True
 
     def describe_progress(self) -> str:
-        """How far it has come, for whoever has to find out why it went no further."""
+        """Return the states and drivers of the application, for the message of a failed test."""
         document = self.node.applications.get(self.key)
         way = "is gone"
         if document is not None:
@@ -110,13 +110,13 @@ class TrackedApplication:
         return f"{self.key.name} {way}, drivers {sorted(self.node.drivers[self.key])}"
 
     async def children(self) -> list[str]:
-        """What there is of it beside itself."""
+        """Return the kinds and names of all objects of the application except the application itself."""
         selector = f"{LABEL_APPLICATION_NAME}={self.key.name}"
         lists = [await self.client.list(kind, self.key.namespace, label_selector=selector) for kind in CHILDREN]
         return [f"{item['kind']}/{item['metadata']['name']}" for listed in lists for item in listed.items]
 
     def check(self) -> None:
-        """It has gone as it should have: one driver for each attempt, and every attempt's end in its history."""
+        """Assert that each attempt had one driver and that the history has the end of each attempt."""
         life = find_life(self.key.name)
         drivers = self.node.drivers[self.key]
         wanted = [f"{self.key.name}-{attempt}-driver" for attempt in range(max(1, len(life.outcomes)))]

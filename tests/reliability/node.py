@@ -1,4 +1,4 @@
-"""A node without a machine: scheduler, kubelet and driver for any number of applications."""
+"""A simulated node: scheduler, kubelet and driver for any number of applications."""
 
 import asyncio
 from collections import defaultdict
@@ -17,22 +17,22 @@ from tests import builders
 from tests.reconcile.stage import state_of
 
 NODE = "scripted"
-_BINDINGS = ResourceType("", "v1", "bindings", "Binding")  # the only way to say where a pod runs
+_BINDINGS = ResourceType("", "v1", "bindings", "Binding")  # only a binding can set the node of a pod
 Changed = Callable[[JsonObject], None]
 
 
 @dataclass
 class ScriptedNode:
-    """Runs every driver until its application is RunningHealthy, then ends it as told; lets deleted pods go.
+    """Runs each driver until its application is RunningHealthy, then ends it as scripted. Removes deleted pods.
 
     Attributes:
-        drivers: the uids of all driver pods that were ever seen, by application and pod name.
-        applications: as they were last seen.
+        drivers: The uids of all driver pods, by application and pod name.
+        applications: The last known content of each application.
 
     Args:
-        client: the way to the API, past any fault.
-        ending: of an application's drivers, the first, the second, …: `succeeded`, `failed`, or `run`, which
-            goes on. Where there are none, no node takes them.
+        client: Client that bypasses all faults.
+        ending: Returns how the drivers of an application end, in order: `succeeded`, `failed`, or `run` for a driver
+            that does not end. If the result is empty, the drivers are not scheduled.
     """
 
     client: KubeClient
@@ -47,7 +47,7 @@ class ScriptedNode:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator["ScriptedNode"]:
-        """Play beside the body."""
+        """Run the node during the body."""
         task = asyncio.create_task(self._run())
         try:
             yield self
@@ -58,7 +58,7 @@ class ScriptedNode:
             task.result()
 
     async def wait_until(self, key: ObjectKey, holds: Callable[[JsonObject | None], bool]) -> JsonObject | None:
-        """Wait until an application is so; None stands for one that is gone or not there yet."""
+        """Wait until an application fulfills a condition; None stands for an application that does not exist."""
         while not holds(self.applications.get(key)):
             event = self._moved[key]
             event.clear()
@@ -112,7 +112,7 @@ class ScriptedNode:
                 self._tasks.create_task(self._play(key, pod, endings[min(number, len(endings) - 1)]))
 
     async def _play(self, key: ObjectKey, pod: JsonObject, ending: str) -> None:
-        """What scheduler, kubelet and driver do with a new driver."""
+        """Act as scheduler, kubelet and driver for a new driver pod."""
         await _repeat_until_done(lambda: self._bind(pod))
         await self._report(pod, "ready")
         if ending != "run":
@@ -120,7 +120,7 @@ class ScriptedNode:
             await self._report(pod, ending)
 
     async def _end(self, pod: JsonObject) -> None:
-        """What a kubelet does with a pod that is to go."""
+        """Act as the kubelet for a pod under deletion."""
         if pod["spec"].get("nodeName") != NODE:
             return
         metadata = pod["metadata"]
@@ -142,14 +142,14 @@ class ScriptedNode:
 
 
 async def _repeat_until_done(call: Callable[[], Awaitable[object]]) -> None:
-    """Until the API has done it, or there is nothing left to do it to."""
+    """Repeat a call until it succeeds or its object is deleted."""
     while True:
         try:
             await call()
         except NotFound:
             return
         except Conflict as error:
-            # Of another pod by that name, or one that is bound or being deleted; but for who wrote at the same time.
+            # Other conflicts are final: another pod has the name, or the pod is already bound or under deletion.
             if "has been modified" not in str(error):
                 return
             await asyncio.sleep(0.2)

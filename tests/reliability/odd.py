@@ -1,4 +1,4 @@
-"""Resources that the API server stores although nobody would write them on purpose, made from a seed."""
+"""Valid but unusual resources, generated from a seed."""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -72,7 +72,7 @@ _KEYS = (
 
 
 def generate_odd_resources(seed: int) -> Iterator[JsonObject]:
-    """Applications and clusters in turn, without end; the same seed gives the same ones."""
+    """Yield applications and clusters in turn, indefinitely. Equal seeds give equal resources."""
     random = Random(seed)
     number = 0
     while True:
@@ -142,7 +142,7 @@ def _with_odd(random: Random, spec: JsonObject, parts: dict[str, Odd]) -> JsonOb
 
 
 def _name(random: Random, unique: str) -> str:
-    """A name that holds `unique`, of any form and length that Kubernetes takes."""
+    """Return a valid Kubernetes name of random form and length that contains `unique`."""
     length = random.choice((0, 0, 45, 46, 52, 53, 63, 64, 65, 200, 253))
     begin = random.choice(("", "", "a", "0", "7.", "a.b-"))
     filler = random.choice(("x", "x", "9", "a.", "b-"))
@@ -254,7 +254,7 @@ def _tolerations(random: Random) -> JsonObject:
     def number() -> int:
         return random.choice(_NUMBERS)
 
-    # Of what may be deleted at any time no test can tell whether it got a status: there is no time to live.
+    # No time to live: the application could be deleted before the test reads its status.
     return {
         "resourceRetainPolicy": random.choice(("Always", "OnFailure", "Never")),
         "resourceRetainDurationMillis": number(),

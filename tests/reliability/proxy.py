@@ -1,4 +1,4 @@
-"""A way to an API server that goes wrong when it is told to."""
+"""A proxy for an API server that injects faults."""
 
 import asyncio
 import io
@@ -21,12 +21,12 @@ _WRITING = ("POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request, as it came.
+    """A request that the proxy received.
 
     Attributes:
-        method: of HTTP.
-        address: path and query.
-        body: its bytes.
+        method: The HTTP method.
+        address: The path and the query.
+        body: The content.
     """
 
     method: str
@@ -35,31 +35,31 @@ class ReceivedRequest:
 
     @property
     def is_write(self) -> bool:
-        """Whether it changes something."""
+        """Whether the request changes an object."""
         return self.method in _WRITING
 
     @property
     def is_watch(self) -> bool:
-        """Whether the answer is a stream of changes."""
+        """Whether the request starts a watch."""
         return "watch=true" in self.address
 
     @property
     def is_event(self) -> bool:
-        """Whether it only tells somebody of what happens."""
+        """Whether the request writes a Kubernetes Event."""
         return "/events" in self.address
 
     def is_about(self, name: str) -> bool:
-        """Whether it names an application, or something of it, which is named after it."""
+        """Whether the request names an application or one of its objects, whose names contain its name."""
         return name in self.address or name.encode() in self.body
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of a request.
+    """A fault in the answer to a request.
 
     Attributes:
-        answer: takes the place of the server's answer.
-        after: whether the server has done what was asked all the same.
+        answer: Sends the answer instead of the server.
+        after: Whether the server receives the request nevertheless.
     """
 
     answer: Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -67,7 +67,7 @@ class Fault:
 
 
 def build_refusal(status: int, reason: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """Answer with an error of the API's."""
+    """Build a handler that answers with an error of the Kubernetes API."""
     document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status}
 
     async def answer(_: web.Request) -> web.StreamResponse:
@@ -79,32 +79,32 @@ def build_refusal(status: int, reason: str) -> Callable[[web.Request], Awaitable
 
 
 async def send_no_answer(_: web.Request) -> web.StreamResponse:
-    """Say nothing until whoever asks has given up."""
+    """Send no answer until the client gives up."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets it")
 
 
 async def reset_connection(request: web.Request) -> web.StreamResponse:
-    """Break off the connection, as a machine does that is gone."""
+    """Reset the connection, as after the crash of a machine."""
     transport = request.transport
     if transport is not None:
-        linger = struct.pack("ii", 1, 0)  # a reset instead of a farewell
+        linger = struct.pack("ii", 1, 0)  # closes with a reset (RST)
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         transport.abort()
     return web.Response()
 
 
 class Proxy:
-    """Passes requests on, or does with them what `plan` says.
+    """Forwards requests, or injects the faults of `plan`.
 
     Attributes:
-        plan: asked about every request; None passes it on.
-        watch_seconds: streams of changes are cut that long after they have begun; None leaves them.
-        watches: how many of those there were.
-        expired: to how many of those the server answered that their version is too old.
+        plan: Called for each request. Returns the fault, or None to forward the request.
+        watch_seconds: Time in seconds after which each watch is interrupted; None for no limit.
+        watches: Number of watches so far.
+        expired: Number of watches that the server ended because their resource version is too old.
 
     Args:
-        server: the real one.
+        server: The API server.
     """
 
     def __init__(self, server: Server) -> None:
@@ -120,26 +120,26 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The URL of the proxy."""
         return f"http://127.0.0.1:{self.port}"
 
     def hold_watches(self) -> None:
-        """Cut all streams of changes, and let none begin until `let_watches_go`."""
+        """Interrupt all watches, and hold new ones until `release_watches`."""
         self._open.clear()
         self.cut_watches()
 
     def release_watches(self) -> None:
-        """Let those begin that were held."""
+        """Start the held watches."""
         self._open.set()
 
     def cut_watches(self) -> None:
-        """Cut all streams of changes."""
+        """Interrupt all watches."""
         for stream in self._streams:
             stream.cancel()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator["Proxy"]:
-        """Serve beside the body."""
+        """Serve during the body."""
         application = web.Application(client_max_size=1 << 26)
         application.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=1)

@@ -1,4 +1,4 @@
-"""A real API server, a way to it that may go wrong, the controller as a process, and a node that tests script."""
+"""A real API server, a proxy that injects faults, the controller as a process, and a scripted node."""
 
 import asyncio
 import secrets
@@ -32,17 +32,17 @@ _QUICK = {
 
 @dataclass
 class Scene:
-    """What a test has.
+    """The environment of a test.
 
     Attributes:
-        plane: the control plane.
-        client: the way to it past any fault.
-        proxy: the controller's way to it.
-        controller: not started yet.
-        node: runs what the controller creates.
-        namespace: of this test alone.
-        others: more such namespaces, where asked for.
-        folder: for files.
+        plane: The control plane.
+        client: Client that bypasses the proxy.
+        proxy: The proxy through which the controller reaches the API server.
+        controller: The controller, which is not started yet.
+        node: The node that runs the pods of the controller.
+        namespace: The namespace of this test.
+        others: More namespaces of this test, if requested.
+        folder: Folder for files.
     """
 
     plane: ControlPlane
@@ -55,17 +55,17 @@ class Scene:
     folder: Path
 
     def track(self, name: str) -> TrackedApplication:
-        """The application of that name."""
+        """Return the application with this name."""
         return TrackedApplication(self.client, self.node, ObjectKey(self.namespace, name))
 
     async def submit(self, names: Iterable[str]) -> list[TrackedApplication]:
-        """Hand in applications, all at once."""
+        """Submit applications concurrently."""
         lives = [self.track(name) for name in names]
         await asyncio.gather(*(each.submit() for each in lives))
         return lives
 
     async def wait_until_completed(self, lives: Iterable[TrackedApplication]) -> None:
-        """Wait for the end of all; then each must have gone as it should have."""
+        """Wait until all applications have completed, then check each of them."""
         lives = list(lives)
         try:
             async with asyncio.timeout(DEADLINE):
@@ -79,7 +79,7 @@ class Scene:
 
 @asynccontextmanager
 async def open_scene(plane: ControlPlane, folder: Path, *words: str, others: int = 0) -> AsyncIterator[Scene]:
-    """A scene in a new namespace, or several; `words` are more options for the controller."""
+    """Open a scene in a new namespace, with `others` more namespaces; `words` are more options of the controller."""
     names = [f"reliability-{secrets.token_hex(3)}" for _ in range(1 + others)]
     async with AsyncExitStack() as stack:
         access = ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))
@@ -101,7 +101,7 @@ async def _drop_namespace(client: KubeClient, name: str) -> None:
 
 
 def build_controller(folder: Path, url: str, token: str, *words: str) -> ControllerProcess:
-    """A controller with a folder of its own, which is impatient and reaches the API at `url`."""
+    """Build a controller with short intervals and its own folder, which reaches the API at `url`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig_of(Server("proxy", url, token))))
     (folder / "settings.yaml").write_text(yaml.safe_dump(_QUICK))

@@ -1,4 +1,4 @@
-"""A clock that is set while applications run."""
+"""Changes of the system clock while applications run."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from tests.reliability.test_streams import build_names
 
 
 class Clock:
-    """The time, and by how much it is wrong."""
+    """A clock with an adjustable error."""
 
     def __init__(self) -> None:
         self.error = timedelta(0)
@@ -28,7 +28,7 @@ class Clock:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
 async def test_clock_change_causes_no_delay_and_no_second_driver(scene: Scene, step: timedelta) -> None:
-    """The controller runs in this process, which can give it a clock of its own."""
+    """The controller runs in the process of the test, which replaces its clock."""
     clock = Clock()
     controller = Controller(scene.client, NamedNamespaces((scene.namespace,)), QUICK, now=clock)
     async with run_in_background(controller):
@@ -48,7 +48,7 @@ def is_in(document: dict[str, object] | None, state: ApplicationState) -> bool:
 
 
 async def submit_with_backoff(scene: Scene, name: str, backoff: timedelta) -> TrackedApplication:
-    """An application that waits before it is tried again."""
+    """Submit an application that waits before its next attempt."""
     document = find_life(name).document(name)
     restarts = document["spec"]["applicationTolerations"]["restartConfig"]
     restarts["restartBackoffMillis"] = int(backoff.total_seconds() * 1000)

@@ -1,4 +1,4 @@
-"""Any request of the controller may go wrong, before or after the server has done what was asked."""
+"""Faults of any request of the controller, before or after the server has processed the request."""
 
 import itertools
 from collections import Counter
@@ -20,17 +20,19 @@ FAULTS: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
     "reset": reset_connection,
     "silence": send_no_answer,
 }
-# A minute goes by until the controller gives up a request that nobody answers: each of them keeps one worker.
+# The controller gives up a request without answer after a minute. Each such request occupies one worker.
 _WORKERS = 200
-# What a life takes at the least, reading and writing.
+# The minimum number of reads and writes for one application.
 _FEWEST_REQUESTS = 8
 
 
 class FaultPlan:
-    """A plan for the proxy: of each application one request goes wrong, as the application's name says.
+    """A plan for the proxy: one request of each application fails.
+
+    The name of an application selects the request and the fault.
 
     Attributes:
-        requests: how many each application has taken.
+        requests: Number of requests so far, by application.
     """
 
     def __init__(self, names: list[str]) -> None:
@@ -61,13 +63,13 @@ async def test_application_completes_if_any_request_fails(
         names = [f"{life}-{kind}-{when}-{number:02}" for kind, when, number in parts]
         striking = scene.proxy.plan = FaultPlan(names)
         await scene.wait_until_completed(await scene.submit(names))
-    # What goes wrong takes more requests, never fewer, so that every one of them has come to it.
+    # Faults only increase the number of requests. Therefore each application must have reached its faulty request.
     spared = {name: number for name, number in striking.requests.items() if number < int(name.rpartition("-")[2])}
     assert not spared
 
 
 async def _count_requests(scene: Scene, names: list[str]) -> int:
-    """How many a life takes in which nothing goes wrong; one that is looked at late may take more."""
+    """Return the smallest number of requests for an application without faults; a late reconciliation may need more."""
     striking = scene.proxy.plan = FaultPlan(names)
     await scene.wait_until_completed(await scene.submit(names))
     return min(striking.requests.values())

@@ -1,4 +1,4 @@
-"""A controller that is killed after any write: whoever starts it again finds the application where it was left."""
+"""A controller that is killed after any write and then restarted."""
 
 import asyncio
 import itertools
@@ -10,18 +10,18 @@ from tests.reliability.lives import parametrize_lives
 from tests.reliability.proxy import Fault, ReceivedRequest, reset_connection
 from tests.reliability.scene import Scene
 
-# What a life takes at the least: finalizer, configuration, driver, owner, service, network policy, status twice.
+# The minimum: finalizer, config map, driver, owner, service, network policy, and two writes of the status.
 _FEWEST_WRITES = 8
 
 
 class KillPlan:
-    """A plan for the proxy: the controller dies of its n-th write about an application, which the server has done.
+    """A plan for the proxy: kill the controller after its n-th write for an application has reached the server.
 
-    Events do not count: they are written beside the work, which does not know of them.
+    Events do not count, because the controller writes them in the background.
 
     Attributes:
-        strikes: whether that write has come.
-        has_struck: set when the process is gone.
+        strikes: Whether the n-th write was received.
+        has_struck: Set when the process has ended.
     """
 
     def __init__(self, scene: Scene, name: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Several controllers, of which one leads: when it dies, another goes on."""
+"""Leader election between two controllers."""
 
 import asyncio
 import os
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.timeout(1200)
 
 @dataclass
 class Pair:
-    """Two controllers, of which the first leads.
+    """Two controllers, of which the first is the leader.
 
     Attributes:
-        first: which leads.
-        second: which stands by.
-        lives: applications, of which half have a driver.
+        first: The leader.
+        second: The standby.
+        lives: Applications, half of which have a driver.
     """
 
     first: ControllerProcess
@@ -37,7 +37,7 @@ class Pair:
 
 @asynccontextmanager
 async def run_pair(scene: Scene, applications: int) -> AsyncIterator[Pair]:
-    """Two controllers, and applications in flight."""
+    """Run two controllers with incomplete applications."""
     lease = f"lease-{scene.namespace}"
     words = ("--namespaces", scene.namespace, "--leader-elect", "--lease", lease)
     first, second = (
@@ -66,7 +66,7 @@ async def test_second_controller_completes_applications_after_leader_is_killed(s
 
 
 async def test_suspended_leader_keeps_running_after_another_takes_over(scene: Scene) -> None:
-    """It wakes up in the middle of what it was doing, and believes itself to be the leader for all it knows."""
+    """The suspended leader resumes in the middle of its work and does not know yet that it lost the lease."""
     async with run_pair(scene, 40) as pair:
         os.kill(pair.first.pid, signal.SIGSTOP)
         async with asyncio.timeout(DEADLINE):
@@ -79,7 +79,7 @@ async def test_suspended_leader_keeps_running_after_another_takes_over(scene: Sc
 
 
 async def wait_for_leader(scene: Scene, lease: str) -> None:
-    """Wait until somebody leads."""
+    """Wait until the lease has a holder."""
     async with asyncio.timeout(DEADLINE):
         while True:
             try:

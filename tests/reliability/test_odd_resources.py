@@ -1,4 +1,4 @@
-"""Whatever the API server stores comes to rest with a status, and is gone after its deletion."""
+"""Every resource that the API server accepts gets a status, comes to rest, and can be deleted."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(900)
 RESOURCES = 150
 _SEED = int(os.environ.get("RELIABILITY_SEED", "1"))
 _DEADLINE = 120
-# Restarts and the look after an Event included; a request that is repeated until it succeeds comes to more.
+# Restarts and reconciliations after Events are included. A request that is repeated indefinitely exceeds the limit.
 _MOST_REQUESTS = 100
 
 
@@ -57,7 +57,7 @@ async def test_odd_resources_get_a_status_and_can_be_deleted(scene: Scene) -> No
 
 
 async def create_odd_resources(scene: Scene, number: int) -> dict[str, JsonObject]:
-    """Create the first `number` odd resources that the API server takes; by name."""
+    """Create the first `number` odd resources that the API server accepts; return them by name."""
     stored: dict[str, JsonObject] = {}
     for document in islice(generate_odd_resources(_SEED), 2 * number):
         try:
@@ -71,14 +71,14 @@ async def create_odd_resources(scene: Scene, number: int) -> dict[str, JsonObjec
 
 
 async def delete(client: KubeClient, document: JsonObject, name: str, namespace: str) -> None:
-    with suppress(NotFound):  # a time to live may be over
+    with suppress(NotFound):  # a time to live may have expired
         await client.delete(find_kind(document), name, namespace)
 
 
 async def wait_until_no_match(
     scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
 ) -> None:
-    """Wait until no resource is so; those that nobody but another finalizer holds are released from it."""
+    """Wait until no resource matches. Remove the finalizer of another controller once it is the only one."""
     left: list[JsonObject] = []
     try:
         async with asyncio.timeout(_DEADLINE):

@@ -1,4 +1,4 @@
-"""Resources that cannot be driven, beside others: only they stop, and their status says why."""
+"""Invalid applications fail with the cause in their status, and other applications complete."""
 
 import asyncio
 from collections import Counter
@@ -15,13 +15,13 @@ from tests.reliability.scene import DEADLINE, Scene
 
 pytestmark = pytest.mark.timeout(900)
 
-# By name: what is wrong with the application, and what its status says of it.
+# The invalid fields of each application, and the words that its status must contain.
 POISONS: dict[str, tuple[dict[str, Any], str]] = {
     "poison-template": (
         {"driverSpec": {"podTemplateSpec": {"spec": {"containers": "none"}}}},
         "spec.driverSpec.podTemplateSpec",
     ),
-    # Each of these characters takes two in a properties file, of which a config map holds a mebibyte.
+    # Each character takes two bytes in a properties file, and a config map is limited to 1 MiB.
     "poison-size": ({"conf": {**IMAGE, "spark.text": ":" * 600_000}}, "ConfigMap"),
     "poison-volume": (
         {"conf": {**IMAGE, "spark.kubernetes.executor.volumes.floppy.a.mount.path": "/a"}},
@@ -65,7 +65,7 @@ async def test_invalid_application_does_not_block_others(scene: Scene) -> None:
 
 
 async def wait_until_refused(scene: Scene, name: str, words: str) -> None:
-    """Wait until an application has ended, its status says why, and nothing of it is left."""
+    """Wait until an application has ended with the cause in its status and its objects are deleted."""
     key = ObjectKey(scene.namespace, name)
     ended = await scene.node.wait_until(
         key, lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED
@@ -78,7 +78,7 @@ async def wait_until_refused(scene: Scene, name: str, words: str) -> None:
 
 
 async def wait_for_event(scene: Scene, name: str, words: str) -> None:
-    """Wait until an Event of an application, whose status is somebody else's, says what is wrong with it."""
+    """Wait for an Event with the cause, for an application whose status the controller does not overwrite."""
     selector = f"involvedObject.name={name}"
     while True:
         events = (await scene.client.list(EVENTS, scene.namespace, field_selector=selector)).items

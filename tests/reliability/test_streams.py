@@ -1,4 +1,4 @@
-"""Streams of changes that end, and a server that forgets: whatever happens meanwhile is found out."""
+"""Interrupted watches and compacted history: the controller detects all changes."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ _ALL_LIVES = ("success", "failure", "restart", "deletion")
 
 
 def build_names(number: int) -> list[str]:
-    """As many applications of every life."""
+    """Return `number` application names for each life."""
     return [f"{life}-{each:02}" for life in _ALL_LIVES for each in range(number)]
 
 
@@ -25,7 +25,8 @@ async def test_applications_complete_if_watches_are_cut_every_second(scene: Scen
     scene.proxy.watch_seconds = 1.0
     await scene.controller.start()
     await scene.wait_until_completed(await scene.submit(build_names(5)))
-    async with asyncio.timeout(DEADLINE):  # a fast machine may be done before each kind's watch was cut twice
+    # On a fast machine, the applications may complete before each watch was interrupted twice.
+    async with asyncio.timeout(DEADLINE):
         while scene.proxy.watches <= 6:  # noqa: ASYNC110 - the proxy's count is no Event
             await asyncio.sleep(0.01)
     await scene.wait_until_completed(await scene.submit(["success-99"]))
@@ -43,7 +44,7 @@ async def test_applications_complete_after_api_server_restart(scene: Scene) -> N
 
 
 async def test_changes_during_compaction_are_detected(scene: Scene) -> None:
-    """An application that came, one that was deleted, and one whose driver ended, in versions that are forgotten."""
+    """The compacted versions include a creation, a deletion, and the end of a driver."""
     await scene.controller.start()
     running = await scene.submit(["deletion-00"])
     await scene.node.wait_until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
@@ -59,7 +60,7 @@ async def test_changes_during_compaction_are_detected(scene: Scene) -> None:
 
 
 async def compact(plane: ControlPlane) -> None:
-    """Have etcd forget all versions but the present one; the API server's own memory goes with its process."""
+    """Compact etcd to its current revision. The API server loses its cache when its process ends."""
     async with aiohttp.ClientSession() as session:
         async with session.post(f"{plane.etcd}/v3/kv/range", json={"key": "AA=="}) as answer:
             revision = (await answer.json())["header"]["revision"]

@@ -1,4 +1,4 @@
-"""What others do around the controller: take its namespace or its rights, and bring what cannot be driven."""
+"""External changes while the controller runs: a deleted namespace, and revoked permissions."""
 
 import asyncio
 from pathlib import Path
@@ -47,7 +47,7 @@ async def test_other_namespace_is_unaffected_by_namespace_deletion(plane: Contro
 
 
 async def test_applications_complete_after_permissions_are_restored(scene: Scene) -> None:
-    """The rights are those of docs/manifests, which therefore suffice."""
+    """The controller has only the permissions of docs/manifests."""
     role = yaml.safe_load(MANIFEST.read_text())
     await scene.client.create(ROLES, role, scene.namespace)
     binding = build_binding(role["metadata"]["name"], scene.namespace)
@@ -74,7 +74,7 @@ async def test_applications_complete_after_permissions_are_restored(scene: Scene
 
 
 async def wait_until_namespace_is_deleted(client: KubeClient, namespace: str) -> None:
-    """Wait until a namespace that was deleted is empty and gone."""
+    """Wait until a deleted namespace no longer exists."""
     while True:
         try:
             await client.get(NAMESPACES, namespace, None)
@@ -84,7 +84,7 @@ async def wait_until_namespace_is_deleted(client: KubeClient, namespace: str) ->
 
 
 async def create_account_token(scene: Scene) -> str:
-    """That of a new service account, which has no rights yet."""
+    """Create a service account without permissions; return its token."""
     await scene.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": ACCOUNT}}, scene.namespace)
     tokens = ResourceType("", "v1", f"serviceaccounts/{ACCOUNT}/token", "TokenRequest")
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
@@ -94,7 +94,7 @@ async def create_account_token(scene: Scene) -> str:
 
 
 def build_binding(role: str, namespace: str) -> dict[str, Any]:
-    """The binding of a role to the controller's account."""
+    """Build the binding of a role to the controller's service account."""
     return {
         "metadata": {"name": role},
         "roleRef": {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role},

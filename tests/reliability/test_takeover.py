@@ -1,4 +1,4 @@
-"""Taking over from a controller that names no lease, as the Apache operator without a leader election."""
+"""Takeover from a controller without a lease, such as the Apache operator without leader election."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -66,7 +66,7 @@ async def test_released_applications_with_ttl_are_reported_until_takeover(scene:
 
 @asynccontextmanager
 async def run_controller(scene: Scene, *words: str) -> AsyncIterator[None]:
-    """Run `spark-operator reconcile` as a process next to the body."""
+    """Run `spark-operator reconcile` as a process during the body."""
     controller = build_controller(
         scene.folder, scene.proxy.url, scene.plane.token, "--namespaces", scene.namespace, *words
     )
@@ -102,7 +102,7 @@ async def release_under_apache(scene: Scene, name: str) -> None:
 
 
 def record(state: ApplicationState) -> JsonObject:
-    """A state that was entered an hour ago."""
+    """Build a record of a state that was entered an hour ago."""
     time = datetime.now(UTC) - timedelta(hours=1)
     return {"currentStateSummary": state, "lastTransitionTime": time.isoformat(timespec="seconds")}
 
