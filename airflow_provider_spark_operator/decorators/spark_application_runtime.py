@@ -16,7 +16,6 @@ from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.operators.shipment import convert_to_spark_url
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 
 # A terminated driver uses no memory and no processor.
 _RETENTION_SECONDS = 600
@@ -83,20 +82,20 @@ class FunctionProgram:
         """Return `document` with a retention of the driver pod, which holds the message with the result."""
         return dialect_of(document.get("apiVersion")).keep_driver(document, _RETENTION_SECONDS)
 
-    def read_result(self, event: ApplicationEvent, stamp: TaskStamp) -> Any:
+    def read_result(self, subject: str, driver_message: str | None, stamp: TaskStamp) -> Any:
         """Return the return value of the function, or the path of a large one.
 
         Raises:
             SparkApplicationError: The message of the driver is lost, and no copy is stored.
         """
-        report = driver_script.parse_report(event.driver_message)
+        report = driver_script.parse_report(driver_message)
         if report is not None and not report.get("stored"):
             return self.handle_output(report.get("value"))
         stored = self._find_result(stamp)
         if stored is not None:
             return stored
         raise SparkApplicationError(
-            f"SparkApplication {event.namespace}/{event.name} succeeded, but the return value of the function is lost: "
+            f"{subject} succeeded, but the return value of the function is lost: "
             f"the driver pod was deleted before its message in {driver_script.MESSAGE_FILE} was read. Set upload_to"
         )
 

@@ -66,12 +66,13 @@ class Program(Protocol):
         """Return `document` with the retention of the driver pod that the program needs."""
         ...
 
-    def read_result(self, event: ApplicationEvent, stamp: TaskStamp) -> Any:
+    def read_result(self, subject: str, driver_message: str | None, stamp: TaskStamp) -> Any:
         """Return the result of the task.
 
         Args:
-            event: The success of the application.
-            stamp: The try that waited for it.
+            subject: The application that succeeded, for messages.
+            driver_message: Termination message of the driver container; None if it was not read.
+            stamp: The try that waited for the application.
 
         Raises:
             SparkApplicationError: The result does not exist.
@@ -278,7 +279,10 @@ class ApplicationRun:
                 requests.acknowledge(loop, engagement, results.reference_of(event))
         if error is not None:
             raise error
-        return self._program.read_result(event, engagement.stamp) if self._program else event.name
+        if self._program is None:
+            return event.name
+        subject = f"SparkApplication {event.namespace}/{event.name}"
+        return self._program.read_result(subject, event.driver_message, engagement.stamp)
 
     def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
         return time_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
