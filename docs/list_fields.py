@@ -22,8 +22,8 @@ versions.
 `spark-operator crds` prints the CustomResourceDefinitions, which are generated from the models of the package. They
 accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have the
 `reason` of a state, `status.outcome`, and `spec.suspend`, which the Apache operator has since release 1.1.0. They
-reject only numbers of workers with which no operator can run a SparkCluster: `initWorkers` below 0, and `minWorkers`
-below 0 and below `maxWorkers`.
+reject only numbers of workers with which no operator can run a SparkCluster: a negative
+`initWorkers`, and a negative `minWorkers` that is less than `maxWorkers`.
 
 `kubectl explain sparkapp.spec` describes every field. `kubectl get sparkapp` shows how an application ended:
 
