@@ -27,7 +27,7 @@ def relocate(cluster: Cluster, port: int = 0, identity: ServerIdentity | None = 
         identity: The TLS certificate, from a certificate authority that clients do not know yet.
     """
     token = secrets.token_hex()
-    tls = identity.server_context() if identity else None
+    tls = identity.build_server_context() if identity else None
     server = ApiServer(cluster.store, cluster._kinds, token=token, tls=tls, logs=cluster.resources)
     bound = cluster._loop.run(server.start(port=port), timeout=_SECONDS)
     document = cluster.kubeconfig

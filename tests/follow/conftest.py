@@ -46,7 +46,7 @@ def identity(tmp_path_factory: pytest.TempPathFactory) -> ServerIdentity:
 @pytest.fixture
 async def access(identity: ServerIdentity) -> AsyncIterator[ClusterAccess]:
     store, token = Store(), secrets.token_hex()
-    server = ApiServer(store, KindRegistry(store), token=token, tls=identity.server_context(), logs=NoLogs())
+    server = ApiServer(store, KindRegistry(store), token=token, tls=identity.build_server_context(), logs=NoLogs())
     port = await server.start()
     yield ClusterAccess(kubeconfig_document=kubeconfig(port, token, identity.ca_file))
     await server.stop()

@@ -107,7 +107,7 @@ class LocalCluster:
         _restore_namespaces(store, kinds)
         _create_missing_accounts(store)
         logs = _NodeLogs()
-        server = ApiServer(store, kinds, token=token, tls=identity.server_context(), logs=logs)
+        server = ApiServer(store, kinds, token=token, tls=identity.build_server_context(), logs=logs)
         try:
             port = await server.start(LOOPBACK, self._port)
         except OSError as error:
@@ -197,7 +197,7 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
 
 def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
     """Create namespaces that objects are in but that do not exist: a repaired journal may lack their records."""
-    for name, number in sorted(store.homeless().items()):
+    for name, number in sorted(store.count_homeless().items()):
         _install(store, kinds, NAMESPACES, [_build_namespace(name)])
         logger.warning(
             "namespace %s did not exist, but %d objects are in it: created it again, without its labels and "

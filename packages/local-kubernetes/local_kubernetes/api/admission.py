@@ -213,7 +213,7 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
     if name and name not in _SYSTEM_PRIORITIES:
         if not store.exists(PRIORITY_CLASSES, None, name):
             raise build_forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
-        found = store.view(PRIORITY_CLASSES, None, name)
+        found = store.get_shared(PRIORITY_CLASSES, None, name)
         priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
     told = "must not be provided in pod spec; priority admission controller computed"
     if spec.get("priority", priority) != priority:
@@ -367,7 +367,7 @@ def _allocate_address(store: Store, service: JsonObject) -> None:
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
     if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
-        taken = {get_text(item, ("spec", "clusterIP")) for item in store.views(SERVICES, None)}
+        taken = {get_text(item, ("spec", "clusterIP")) for item in store.list_shared(SERVICES, None)}
         spec["clusterIP"] = allocate_address(taken)
     if spec.get("clusterIP"):
         spec["clusterIPs"] = [spec["clusterIP"]]

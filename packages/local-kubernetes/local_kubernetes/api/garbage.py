@@ -48,11 +48,11 @@ class OwnerIndex:
             self._drop(owner, uid)
         self._places.pop(uid, None)
 
-    def place(self, uid: str) -> Place | None:
+    def find_place(self, uid: str) -> Place | None:
         """Return the place of the object with this UID; None if it does not exist."""
         return self._places.get(uid)
 
-    def dependents(self, uid: str) -> list[Place]:
+    def list_dependents(self, uid: str) -> list[Place]:
         """Return the places of the objects that name this UID as an owner; the owner may not exist."""
         places = (self._places[dependent] for dependent in self._dependents.get(uid, ()))
         return sorted(places, key=lambda place: (place[0].key, place[1], place[2]))
@@ -79,7 +79,7 @@ class OwnedObjects(Protocol):
     def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """Return a copy of an object."""
 
-    def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+    def get_shared(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """Return an object that the caller must not change."""
 
     def update(
@@ -90,27 +90,27 @@ class OwnedObjects(Protocol):
     def delete(self, kind: Kind, namespace: str | None, name: str, *, propagation: str | None = None) -> JsonObject:
         """Delete an object, or mark it as deleted, and return it."""
 
-    def inhabitants(self, namespace: str) -> Sequence[Place]:
+    def list_in_namespace(self, namespace: str) -> Sequence[Place]:
         """Return the places of the objects in a namespace."""
 
-    def instances(self, key: tuple[str, str]) -> Sequence[Place]:
+    def list_of_kind(self, key: tuple[str, str]) -> Sequence[Place]:
         """Return the places of the objects of a kind."""
 
 
 def list_contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
     """Return the objects that must be deleted first: those in a namespace, or the instances of a definition."""
     if kind.key == NAMESPACES.key:
-        return store.inhabitants(document["metadata"]["name"])
+        return store.list_in_namespace(document["metadata"]["name"])
     if kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         spec = document["spec"]
-        return store.instances((spec["group"], spec["names"]["plural"]))
+        return store.list_of_kind((spec["group"], spec["names"]["plural"]))
     return []
 
 
 def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) -> None:
     """Before an object is deleted: release its dependents (Orphan), or make it wait for them (Foreground)."""
     metadata = document["metadata"]
-    dependents = store.owners.dependents(metadata["uid"])
+    dependents = store.owners.list_dependents(metadata["uid"])
     if propagation == "Orphan":
         for place in dependents:
             _release(store, place, metadata["uid"])
@@ -126,7 +126,7 @@ def collect_marked(store: OwnedObjects, kind: Kind, document: JsonObject) -> Non
     for place in list_contents(store, kind, document):
         _delete(store, place)
     if FOREGROUND_FINALIZER in (metadata.get("finalizers") or []):
-        for place in store.owners.dependents(metadata["uid"]):
+        for place in store.owners.list_dependents(metadata["uid"]):
             _delete(store, place, "Foreground")
         _finish_foreground(store, metadata["uid"])
     if kind.key in CONTAINERS:
@@ -136,7 +136,7 @@ def collect_marked(store: OwnedObjects, kind: Kind, document: JsonObject) -> Non
 def collect_created(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was created: delete it if all of its owners were deleted."""
     owners = _get_owners(document)
-    if owners and not any(store.owners.place(owner["uid"]) for owner in owners):
+    if owners and not any(store.owners.find_place(owner["uid"]) for owner in owners):
         metadata = document["metadata"]
         _delete(store, (kind, metadata.get("namespace", ""), metadata["name"]))
 
@@ -144,9 +144,9 @@ def collect_created(store: OwnedObjects, kind: Kind, document: JsonObject) -> No
 def collect_removed(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was deleted: delete its dependents, and the objects that waited for it."""
     uid = document["metadata"]["uid"]
-    for place in store.owners.dependents(uid):
+    for place in store.owners.list_dependents(uid):
         dependent = store.get(place[0], place[1] or None, place[2])
-        if any(store.owners.place(owner["uid"]) for owner in _get_owners(dependent)):
+        if any(store.owners.find_place(owner["uid"]) for owner in _get_owners(dependent)):
             _release(store, place, uid)
         else:
             _delete(store, place)
@@ -173,13 +173,13 @@ def _release(store: OwnedObjects, place: Place, owner: str) -> None:
 
 def _finish_foreground(store: OwnedObjects, uid: str) -> None:
     """Delete an owner that waited for its dependents, once none is left that blocks it."""
-    place = store.owners.place(uid)
+    place = store.owners.find_place(uid)
     if place is None:
         return
     kind, namespace, name = place
     metadata = store.get(kind, namespace or None, name)["metadata"]
     waits = "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or [])
-    if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.owners.dependents(uid)):
+    if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.owners.list_dependents(uid)):
         return
 
     def remove_finalizer(document: JsonObject) -> JsonObject:
@@ -208,7 +208,7 @@ def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> 
 
 def _finish(store: OwnedObjects, container: Kind, name: str) -> None:
     if store.exists(container, None, name):
-        held = store.view(container, None, name)
+        held = store.get_shared(container, None, name)
         if "deletionTimestamp" in held["metadata"] and not list_contents(store, container, held):
             store.delete(container, None, name)
 

@@ -80,15 +80,15 @@ class ResourceRequest:
         """The namespace and name in the path."""
         return self.path.namespace, self.name
 
-    def answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
+    def build_answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
         """Return an answer with an object of the kind, and warnings for the client."""
-        answer = build_response(self.presenter.one(document), self.presentation, status)
+        answer = build_response(self.presenter.present_one(document), self.presentation, status)
         for warning in warnings:
             quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
             answer.headers.add("Warning", f'299 - "{quoted}"')
         return answer
 
-    def write_options(self) -> WriteOptions:
+    def parse_write_options(self) -> WriteOptions:
         """Return the options of a write."""
         kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
         return parse_write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
@@ -151,41 +151,41 @@ class ResourceHandlers:
             watch.close()
 
     async def _get(self, request: ResourceRequest) -> web.StreamResponse:
-        event = self._store.event(request.served.kind, *request.place)
+        event = self._store.get_event(request.served.kind, *request.place)
         if request.presenter.plain_json:
             return build_encoded_response(event.encode(request.served.api_version))
-        return request.answer(event.current)
+        return request.build_answer(event.current)
 
     async def _create(self, request: ResourceRequest) -> web.StreamResponse:
-        options = request.write_options()
+        options = request.parse_write_options()
         body = await read_required_object(request.http)
         created = resources.create(self._store, request.served, request.path.namespace, body, options)
-        return request.answer(created, 201, tuple(options.warnings))
+        return request.build_answer(created, 201, tuple(options.warnings))
 
     async def _replace(self, request: ResourceRequest) -> web.StreamResponse:
-        options = request.write_options()
+        options = request.parse_write_options()
         body = await read_required_object(request.http)
         subresource = request.path.subresource
         existed = self._store.exists(request.served.kind, *request.place)
         replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
-        return request.answer(replaced, 200 if existed else 201, tuple(options.warnings))
+        return request.build_answer(replaced, 200 if existed else 201, tuple(options.warnings))
 
     async def _patch(self, request: ResourceRequest) -> web.StreamResponse:
-        options = request.write_options()
+        options = request.parse_write_options()
         media_type = request.http.content_type
         check_patch_options(request.http.query, applies=media_type == resources.APPLY_PATCH)
         content = (media_type, decode(await read_bytes(request.http), media_type))
         patched, created = resources.patch(
             self._store, request.served, request.place, content, options, request.path.subresource
         )
-        return request.answer(patched, 201 if created else 200, tuple(options.warnings))
+        return request.build_answer(patched, 201 if created else 200, tuple(options.warnings))
 
     async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
         options = parse_delete_options(request.http.query, await read_object(request.http))
         kind = request.served.kind
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
         if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
-            return request.answer(deleted)
+            return request.build_answer(deleted)
         return build_response(build_success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
 
     async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
@@ -202,7 +202,7 @@ class ResourceHandlers:
             if self._store.exists(kind, *place):  # the deletion of another object may have deleted it
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
-        body = request.presenter.many(items, metadata)
+        body = request.presenter.present_list(items, metadata)
         return build_response(body, request.presentation)
 
     def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
@@ -221,19 +221,21 @@ class ResourceHandlers:
         options = parse_list_options(request.http.query, request.served.kind)
         if options.watch:
             return await self._watch(request, options)
-        events, metadata = self._page(request.served, request.path.namespace, options)
+        events, metadata = self._list_page(request.served, request.path.namespace, options)
         if request.presenter.plain_json:
             return build_encoded_response(request.presenter.encode_list(events, metadata))
         items = [event.current for event in events]
-        return build_response(request.presenter.many(items, metadata), request.presentation)
+        return build_response(request.presenter.present_list(items, metadata), request.presentation)
 
-    def _page(self, served: ServedKind, namespace: str | None, options: ListOptions) -> tuple[list[Event], JsonObject]:
+    def _list_page(
+        self, served: ServedKind, namespace: str | None, options: ListOptions
+    ) -> tuple[list[Event], JsonObject]:
         """Return the last changes of the objects in one page of a list, and the list's metadata.
 
         All pages have the version of the first one, so that a watch from that version misses nothing.
         """
         version = self._store.resource_version
-        items = list(self._store.latest(served.kind, namespace, options.labels, options.fields))
+        items = list(self._store.list_events(served.kind, namespace, options.labels, options.fields))
         _check_version(options, version)
         if options.continuation:
             version, after = decode_continuation(options.continuation)

@@ -63,20 +63,20 @@ class Objects:
 
     def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Return whether an object exists."""
-        return (namespace or "", name) in self._of(kind)
+        return (namespace or "", name) in self._ensure_events(kind)
 
-    def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
+    def get_event(self, kind: Kind, namespace: str | None, name: str) -> Event:
         """Return the last change of an object; raises ApiStatusError 404."""
-        found = self._of(kind).get((namespace or "", name))
+        found = self._ensure_events(kind).get((namespace or "", name))
         if found is None:
             raise build_not_found(kind, name)
         return found
 
-    def latest(
+    def list_events(
         self, kind: Kind, namespace: str | None, labels: Selector | None, fields: Selector | None
     ) -> Iterator[Event]:
         """Return the last change of each object of a kind in a namespace (None: all namespaces), sorted."""
-        objects = self._of(kind)
+        objects = self._ensure_events(kind)
         for place in sorted(objects):
             item = objects[place].current
             if (
@@ -86,12 +86,12 @@ class Objects:
             ):
                 yield objects[place]
 
-    def homeless(self) -> Counter[str]:
+    def count_homeless(self) -> Counter[str]:
         """Count the objects in each namespace that does not exist."""
         namespaces = Counter(namespace for objects in self._objects.values() for namespace, _ in objects if namespace)
         return Counter({name: number for name, number in namespaces.items() if not self.exists(NAMESPACES, None, name)})
 
-    def inhabitants(self, namespace: str) -> Sequence[Place]:
+    def list_in_namespace(self, namespace: str) -> Sequence[Place]:
         """Return the places of the objects in a namespace."""
         return [
             (self._kinds[key], place[0], place[1])
@@ -100,7 +100,7 @@ class Objects:
             if place[0] == namespace
         ]
 
-    def instances(self, key: tuple[str, str]) -> Sequence[Place]:
+    def list_of_kind(self, key: tuple[str, str]) -> Sequence[Place]:
         """Return the places of the objects of a kind, named by group and plural."""
         return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
 
@@ -114,15 +114,15 @@ class Objects:
         metadata["resourceVersion"] = str(self.version + 1)
         place = (metadata.get("namespace", ""), metadata["name"])
         event = Event(MODIFIED if current else ADDED, new, current, self.version + 1)
-        before = self._of(kind).get(place)
+        before = self._ensure_events(kind).get(place)
         grown = event.size - (before.size if before else 0)
         self._room.check(new, event.size, grown)
         self._record(kind, place, new)
         self._room.used += grown
         self.version += 1
-        self._of(kind)[place] = event
+        self._ensure_events(kind)[place] = event
         self.owners.record((kind, *place), new)
-        self._feed(kind).publish(place[0], event)
+        self._ensure_feed(kind).publish(place[0], event)
 
     def remove(self, kind: Kind, document: JsonObject) -> None:
         """Remove an object; the version of the removal is written into `document`, which watches receive.
@@ -133,31 +133,31 @@ class Objects:
         metadata = document["metadata"]
         place = (metadata.get("namespace", ""), metadata["name"])
         self._record(kind, place, None)
-        last = self._of(kind).pop(place)
+        last = self._ensure_events(kind).pop(place)
         self._room.used -= last.size
         self.owners.forget(last.current)
         self.version += 1
         metadata["resourceVersion"] = str(self.version)
-        self._feed(kind).publish(place[0], Event(DELETED, document, last.current, self.version))
+        self._ensure_feed(kind).publish(place[0], Event(DELETED, document, last.current, self.version))
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
         """Subscribe to the changes of a kind; raises ApiStatusError 410 if `since` is older than the history."""
-        return self._feed(kind).subscribe(namespace, since)
+        return self._ensure_feed(kind).subscribe(namespace, since)
 
-    def subscribers(self, kind: Kind) -> int:
+    def count_subscribers(self, kind: Kind) -> int:
         """Return how many subscriptions of a kind are open."""
-        return self._feed(kind).subscribers
+        return self._ensure_feed(kind).subscribers
 
     def close(self) -> None:
         """End all subscriptions."""
         for feed in self._feeds.values():
             feed.close()
 
-    def _of(self, kind: Kind) -> dict[tuple[str, str], Event]:
+    def _ensure_events(self, kind: Kind) -> dict[tuple[str, str], Event]:
         self._kinds[kind.key] = kind
         return self._objects.setdefault(kind.key, {})
 
-    def _feed(self, kind: Kind) -> Feed:
+    def _ensure_feed(self, kind: Kind) -> Feed:
         if kind.key not in self._feeds:
             self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
         return self._feeds[kind.key]
@@ -168,14 +168,14 @@ class Objects:
             return
         try:
             if self._journal.overgrown:
-                self._journal.compact(self._entries())
+                self._journal.compact(self._list_entries())
             self._journal.append(Entry(kind.key, place, self.version + 1, document))
             self._unserved.pop((kind.key, place), None)
         except OSError as error:
             why = f"the change could not be written to the journal: {error.strerror or error}"
             raise ApiStatusError(500, "InternalError", why) from error
 
-    def _entries(self) -> Iterator[Entry]:
+    def _list_entries(self) -> Iterator[Entry]:
         """Return all objects, definitions before their instances; objects of unknown kinds stay in the journal."""
         yield from self._unserved.values()
         keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
@@ -189,18 +189,18 @@ class Objects:
         self.version = self._start = max([self.version, *(entry.version for entry in entries)])
         found = sorted(find_latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
         for entry in found:
-            kind = self._kind_of(entry.kind)
+            kind = self._find_kind(entry.kind)
             if kind is None or entry.document is None:
                 self._unserved[entry.kind, entry.place] = entry
                 continue
-            self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
+            self._ensure_events(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
             self._room.used += event.size
             self.owners.record((kind, *entry.place), entry.document)
         log_unserved(self._unserved.values())
-        journal.compact(self._entries())
+        journal.compact(self._list_entries())
 
-    def _kind_of(self, key: tuple[str, str]) -> Kind | None:
+    def _find_kind(self, key: tuple[str, str]) -> Kind | None:
         if key in _BUILT_IN_KINDS:
             return _BUILT_IN_KINDS[key]
-        definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
+        definition = self._ensure_events(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
         return None if definition is None else build_kind(definition.current)

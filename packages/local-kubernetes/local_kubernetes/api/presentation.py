@@ -88,20 +88,20 @@ class Presenter:
         """Whether objects are shown unchanged, as JSON."""
         return self.plain and not self.presentation.yaml
 
-    def one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
+    def present_one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
         """Return the answer with one object; `header` is whether a table names its columns."""
         shown = self.served.present(document)
         if self.presentation.form == "metadata":
             return _build_partial_metadata(shown)
         if self.presentation.form == "table":
-            return self._table([shown], {"resourceVersion": shown["metadata"]["resourceVersion"]}, header=header)
+            return self._build_table([shown], {"resourceVersion": shown["metadata"]["resourceVersion"]}, header=header)
         return shown
 
-    def many(self, documents: list[JsonObject], metadata: JsonObject) -> JsonObject:
+    def present_list(self, documents: list[JsonObject], metadata: JsonObject) -> JsonObject:
         """Return a list of objects with the list's own metadata."""
         shown = [self.served.present(document) for document in documents]
         if self.presentation.form == "table":
-            return self._table(shown, metadata, header=True)
+            return self._build_table(shown, metadata, header=True)
         if self.presentation.form == "metadata":
             return {
                 "kind": "PartialObjectMetadataList",
@@ -128,18 +128,18 @@ class Presenter:
         items = b",".join(event.encode(api_version if self.served.kind.custom else "") for event in events)
         return json.dumps(head).encode()[:-1] + b', "items":[' + items + b"]}"
 
-    def bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
+    def present_bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
         """Return the object of a bookmark, which has only a version."""
         metadata: JsonObject = {"resourceVersion": str(version)}
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         if self.presentation.form == "table":
-            return self._table([], metadata, header=False)
+            return self._build_table([], metadata, header=False)
         kind = "PartialObjectMetadata" if self.presentation.form == "metadata" else self.served.kind.kind
         api_version = META_VERSION if self.presentation.form == "metadata" else self.served.api_version
         return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
 
-    def _table(self, documents: list[JsonObject], metadata: JsonObject, *, header: bool) -> JsonObject:
+    def _build_table(self, documents: list[JsonObject], metadata: JsonObject, *, header: bool) -> JsonObject:
         columns = list_columns(self.served)
         metadata = {key: value for key, value in metadata.items() if value or key != "continue"}
         now = datetime.now(UTC)
@@ -155,7 +155,7 @@ class Presenter:
             "kind": "Table",
             "apiVersion": META_VERSION,
             "metadata": metadata,
-            "columnDefinitions": [column.definition() for column in columns] if header else None,
+            "columnDefinitions": [column.build_definition() for column in columns] if header else None,
             "rows": rows,
         }
 

@@ -94,8 +94,8 @@ class KindRegistry:
         if absent is None and group in self._built_in_groups:
             raise build_resource_not_found()
         if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
-            definition = self._store.view(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
-            found = self._versions(definition).get(version)
+            definition = self._store.get_shared(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
+            found = self._get_versions(definition).get(version)
             if found is not None:
                 return found
         if absent is not None:
@@ -105,10 +105,10 @@ class KindRegistry:
     def __iter__(self) -> Iterator[ServedKind]:
         """Return all kinds in all versions, the preferred version of each kind first."""
         yield from self._built_in.values()
-        for definition in self._store.views(CUSTOM_RESOURCE_DEFINITIONS, None):
-            yield from self._versions(definition).values()
+        for definition in self._store.list_shared(CUSTOM_RESOURCE_DEFINITIONS, None):
+            yield from self._get_versions(definition).values()
 
-    def _versions(self, definition: JsonObject) -> dict[str, ServedKind]:
+    def _get_versions(self, definition: JsonObject) -> dict[str, ServedKind]:
         """Return the served versions of a definition; they are parsed once per change."""
         spec, metadata = definition["spec"], definition["metadata"]
         key = (spec["group"], spec["names"]["plural"])

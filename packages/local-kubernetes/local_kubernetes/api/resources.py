@@ -90,7 +90,7 @@ def replace(
     if kind.key in _CREATED_BY_UPDATE and subresource is None and not store.exists(kind, *place):
         return create(store, served, place[0], body, options)
     needs_version = kind.custom or kind.key in _VERSION_REQUIRED
-    if needs_version and store.view(kind, *place) and not get_text(body, ("metadata", "resourceVersion")):
+    if needs_version and store.get_shared(kind, *place) and not get_text(body, ("metadata", "resourceVersion")):
         raise build_version_required(kind, place[1])
     return change_object(store, served, place, lambda _: copy_json(body), options, subresource)
 
@@ -246,7 +246,9 @@ def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject,
 def _build_bad_patch(why: str) -> ApiStatusError:
     """Return 422: the patched object is not of its kind."""
     cause = Cause("patch", f"Invalid value: {why}")
-    return ApiStatusError(422, "Invalid", f' "" is invalid: patch: {cause.message}', {"causes": [cause.document()]})
+    return ApiStatusError(
+        422, "Invalid", f' "" is invalid: patch: {cause.message}', {"causes": [cause.build_document()]}
+    )
 
 
 def _check_version(served: ServedKind, document: JsonObject) -> None:

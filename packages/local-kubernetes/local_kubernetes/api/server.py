@@ -138,7 +138,7 @@ class ApiServer:
             raise build_unauthorized()
         if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
             return web.Response(headers={"Content-Type": openapi.PROTOBUF})
-        found = self._about_the_server(path)
+        found = self._describe_server(path)
         if found is not None:
             if request.method not in ("GET", "HEAD"):
                 raise build_method_not_allowed()
@@ -162,7 +162,7 @@ class ApiServer:
             return await self._resources.handle(wanted)
         return await self._subresources.handle(wanted)
 
-    def _about_the_server(self, path: str) -> JsonObject | None:
+    def _describe_server(self, path: str) -> JsonObject | None:
         """Return the answer to a request for the server's own information; None for any other request."""
         if path == "/":
             return discovery.list_paths(self._kinds)
@@ -178,9 +178,9 @@ class ApiServer:
             return openapi.build_document(self._kinds, path.removeprefix("/openapi/v3/"))
         if path in missing_features.PATHS:
             raise build_not_implemented(f"{path} is not part of the local cluster")
-        return self._about_groups(path)
+        return self._describe_groups(path)
 
-    def _about_groups(self, path: str) -> JsonObject | None:
+    def _describe_groups(self, path: str) -> JsonObject | None:
         if path.startswith("/openapi/"):
             raise PageNotFound
         parts = [unquote(part) for part in path.split("/")[1:]]
@@ -212,6 +212,6 @@ def _build_refusal(error: ApiStatusError) -> web.Response:
     retry = (error.details or {}).get("retryAfterSeconds")
     if retry:
         headers["Retry-After"] = str(retry)
-    answer = build_json_response(error.document(), error.code)
+    answer = build_json_response(error.build_document(), error.code)
     answer.headers.update(headers)
     return answer

@@ -29,7 +29,7 @@ class ApiStatusError(Exception):
         self.message = message
         self.details = details
 
-    def document(self) -> JsonObject:
+    def build_document(self) -> JsonObject:
         """Return the error as a `Status` document."""
         document: JsonObject = {
             "kind": "Status",
@@ -60,7 +60,7 @@ class Cause:
     message: str
     reason: str = "FieldValueInvalid"
 
-    def document(self) -> JsonObject:
+    def build_document(self) -> JsonObject:
         """Return the cause in the format of a Status' `details`."""
         return {"reason": self.reason, "message": self.message, "field": self.field}
 
@@ -93,7 +93,7 @@ def build_invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusEr
         details["group"] = kind.group
     if kind.kind:
         details["kind"] = kind.kind
-    details["causes"] = [cause.document() for cause in causes]
+    details["causes"] = [cause.build_document() for cause in causes]
     return ApiStatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)
 
 
@@ -101,7 +101,7 @@ def build_invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
     """Return 422: the options of a request are not valid; `kind` is that of the options, such as `ListOptions`."""
     sentences = [f"{cause.field}: {cause.message}" for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
-    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.document() for cause in causes]}
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.build_document() for cause in causes]}
     return ApiStatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
 
 
@@ -110,7 +110,7 @@ def build_forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = (
     message = f'{kind.qualified_name} "{name}" is forbidden: {why}'
     details = _build_details(kind, name)
     if causes:
-        details["causes"] = [cause.document() for cause in causes]
+        details["causes"] = [cause.build_document() for cause in causes]
     return ApiStatusError(403, "Forbidden", message, details)
 
 

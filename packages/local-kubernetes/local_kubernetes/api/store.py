@@ -99,13 +99,13 @@ class Store:
         """Read an object; raises ApiStatusError 404."""
         return copy_json(self._get_existing(kind, namespace, name))
 
-    def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+    def get_shared(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """Return an object without a copy, for callers that neither change nor keep it."""
         return self._get_existing(kind, namespace, name)
 
-    def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
+    def get_event(self, kind: Kind, namespace: str | None, name: str) -> Event:
         """Return the last change of an object; raises ApiStatusError 404."""
-        return self._objects.event(kind, namespace, name)
+        return self._objects.get_event(kind, namespace, name)
 
     def list(
         self,
@@ -116,9 +116,9 @@ class Store:
         fields: Selector | None = None,
     ) -> tuple[list[JsonObject], int]:
         """Return the objects in a namespace (None: all namespaces), sorted, and the version of the list."""
-        return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self.resource_version
+        return [copy_json(item) for item in self.list_shared(kind, namespace, labels, fields)], self.resource_version
 
-    def views(
+    def list_shared(
         self,
         kind: Kind,
         namespace: str | None,
@@ -126,13 +126,13 @@ class Store:
         fields: Selector | None = None,
     ) -> Iterator[JsonObject]:
         """Return the objects of `list` without copies, for callers that neither change nor keep them."""
-        return (event.current for event in self.latest(kind, namespace, labels, fields))
+        return (event.current for event in self.list_events(kind, namespace, labels, fields))
 
-    def latest(
+    def list_events(
         self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
     ) -> Iterator[Event]:
         """Return the last change of each object of `list`."""
-        return self._objects.latest(kind, namespace, labels, fields)
+        return self._objects.list_events(kind, namespace, labels, fields)
 
     def update(
         self,
@@ -215,9 +215,9 @@ class Store:
         """
         return self._objects.subscribe(kind, namespace, since)
 
-    def subscribers(self, kind: Kind) -> int:
+    def count_subscribers(self, kind: Kind) -> int:
         """Return the number of open subscriptions of a kind."""
-        return self._objects.subscribers(kind)
+        return self._objects.count_subscribers(kind)
 
     def close(self) -> None:
         """Close all subscriptions."""
@@ -227,20 +227,20 @@ class Store:
         """Return whether an object exists."""
         return self._objects.exists(kind, namespace, name)
 
-    def homeless(self) -> Counter[str]:
+    def count_homeless(self) -> Counter[str]:
         """Count the objects in each namespace that does not exist."""
-        return self._objects.homeless()
+        return self._objects.count_homeless()
 
-    def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
+    def list_in_namespace(self, namespace: str) -> Sequence[garbage.Place]:
         """Return the places of the objects in a namespace."""
-        return self._objects.inhabitants(namespace)
+        return self._objects.list_in_namespace(namespace)
 
-    def instances(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
+    def list_of_kind(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
         """Return the places of the objects of a kind, named by group and plural."""
-        return self._objects.instances(key)
+        return self._objects.list_of_kind(key)
 
     def _get_existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        return self.event(kind, namespace, name).current
+        return self.get_event(kind, namespace, name).current
 
     def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
         if not kind.namespaced:

@@ -144,7 +144,7 @@ class SubresourceHandlers:
         return build_response(_SUCCESS, request.presentation, 201)
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
-        served, options = request.served, request.write_options()
+        served, options = request.served, request.parse_write_options()
         current = self._store.get(served.kind, *request.place)
         if request.http.method != "GET":
             if request.http.method == "PUT":

@@ -30,7 +30,7 @@ class Column:
     format: str = ""
     description: str = ""
 
-    def definition(self) -> JsonObject:
+    def build_definition(self) -> JsonObject:
         """Return the column in the format of a table's header."""
         return {
             "name": self.name,

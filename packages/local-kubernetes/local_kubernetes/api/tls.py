@@ -32,7 +32,7 @@ class ServerIdentity:
     certificate_file: Path
     key_file: Path
 
-    def server_context(self) -> ssl.SSLContext:
+    def build_server_context(self) -> ssl.SSLContext:
         """Return the TLS settings of the server."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2

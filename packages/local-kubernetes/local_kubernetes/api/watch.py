@@ -83,7 +83,7 @@ class Subscription:
             await self._arrival.wait()
         return self._take()
 
-    async def batch(self, limit: int) -> list[Event]:
+    async def read_batch(self, limit: int) -> list[Event]:
         """Return the next changes: at least one, and those that are queued up to a limit.
 
         Raises:

@@ -53,7 +53,7 @@ class Watch:
         if self._subscription is not None:
             self._subscription.close()
 
-    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+    async def read_batches(self) -> AsyncGenerator[list[bytes], None]:
         """Yield the events as JSON, all pending ones at a time, until the store or the time limit ends the watch.
 
         An expired version, or a client that is too slow, is reported by an event of type ERROR.
@@ -61,7 +61,7 @@ class Watch:
         try:
             subscription, initial = self._open()
         except ApiStatusError as error:
-            yield [_encode_frame("ERROR", error.document())]
+            yield [_encode_frame("ERROR", error.build_document())]
             return
         self._subscription = subscription
         try:
@@ -69,11 +69,11 @@ class Watch:
                 yield [self._encode(ADDED, event) for event in initial[start : start + _BATCH]]
                 await asyncio.sleep(0)  # let other tasks run
             if self._options.initial_events and self._options.bookmarks:
-                yield [self._bookmark(initial_events_end=True)]
-            async for frames in self._changes(subscription):
+                yield [self._encode_bookmark(initial_events_end=True)]
+            async for frames in self._read_changes(subscription):
                 yield frames
         except ApiStatusError as error:
-            yield [_encode_frame("ERROR", error.document())]
+            yield [_encode_frame("ERROR", error.build_document())]
         finally:
             subscription.close()
 
@@ -82,10 +82,10 @@ class Watch:
         kind = self._presenter.served.kind
         if options.initial_events or options.resource_version in ("", "0"):
             subscription = self._store.subscribe(kind, self._namespace, None)
-            return subscription, list(self._store.latest(kind, self._namespace, options.labels, options.fields))
+            return subscription, list(self._store.list_events(kind, self._namespace, options.labels, options.fields))
         return self._store.subscribe(kind, self._namespace, int(options.resource_version)), []
 
-    async def _changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
+    async def _read_changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
         clock = asyncio.get_running_loop().time
         seconds = self._options.timeout_seconds or random.randint(_SHORTEST_SECONDS, _LONGEST_SECONDS)  # noqa: S311
         end = clock() + seconds
@@ -93,19 +93,19 @@ class Watch:
         while clock() < end:
             try:
                 async with asyncio.timeout_at(min(end, bookmark_at)):
-                    events = await subscription.batch(_BATCH)
+                    events = await subscription.read_batch(_BATCH)
             except TimeoutError:
                 bookmark_at = clock() + self._bookmark_seconds
                 if self._options.bookmarks and subscription.drained:
-                    yield [self._bookmark(initial_events_end=False)]
+                    yield [self._encode_bookmark(initial_events_end=False)]
                 continue
             except StopAsyncIteration:
                 return
-            frames = [frame for event in events if (frame := self._event(event)) is not None]
+            frames = [frame for event in events if (frame := self._encode_change(event)) is not None]
             if frames:
                 yield frames
 
-    def _event(self, event: Event) -> bytes | None:
+    def _encode_change(self, event: Event) -> bytes | None:
         """Return the event for this client: an object that begins to match its selectors is ADDED."""
         kind = event.type
         options = self._options
@@ -131,13 +131,15 @@ class Watch:
         return (labels is None or labels.matches(document)) and (fields is None or fields.matches(document))
 
     def _present(self, document: JsonObject) -> JsonObject:
-        shown = self._presenter.one(document, header=not self._header_sent)
+        shown = self._presenter.present_one(document, header=not self._header_sent)
         self._header_sent = True
         return shown
 
-    def _bookmark(self, *, initial_events_end: bool) -> bytes:
+    def _encode_bookmark(self, *, initial_events_end: bool) -> bytes:
         version = self._store.resource_version
-        return _encode_frame("BOOKMARK", self._presenter.bookmark(version, initial_events_end=initial_events_end))
+        return _encode_frame(
+            "BOOKMARK", self._presenter.present_bookmark(version, initial_events_end=initial_events_end)
+        )
 
 
 def _build_last_version(event: Event) -> JsonObject:
@@ -151,7 +153,7 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache"})
     response.enable_chunked_encoding()
     await response.prepare(request)
-    batches = watch.batches()
+    batches = watch.read_batches()
     try:
         async for frames in batches:
             async with asyncio.timeout(_WRITE_SECONDS):
@@ -169,7 +171,7 @@ async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketR
     """Answer by WebSocket with one message for each event, until one side closes."""
     socket = web.WebSocketResponse(heartbeat=_BOOKMARK_SECONDS)
     await socket.prepare(request)
-    batches = watch.batches()
+    batches = watch.read_batches()
 
     async def send() -> None:
         try:

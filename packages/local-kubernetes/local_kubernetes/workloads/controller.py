@@ -83,7 +83,7 @@ class StatefulSetController:
         stateful_set = self._store.get(STATEFUL_SETS, namespace, name)
         if "deletionTimestamp" in stateful_set["metadata"]:
             return
-        pods = [pod for pod in self._store.views(PODS, namespace) if belongs_to(stateful_set, pod)]
+        pods = [pod for pod in self._store.list_shared(PODS, namespace) if belongs_to(stateful_set, pod)]
         decision = decide(stateful_set, pods)
         for claim in decision.claims:
             if not self._store.exists(PERSISTENT_VOLUME_CLAIMS, namespace, claim["metadata"]["name"]):

@@ -37,7 +37,7 @@ async def kubeconfig(tmp_path: Path, store: Store, logs: RecordedLogs) -> AsyncI
     kinds = KindRegistry(store)
     served = kinds.find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
-    server = ApiServer(store, kinds, token="t", tls=identity.server_context(), logs=logs)
+    server = ApiServer(store, kinds, token="t", tls=identity.build_server_context(), logs=logs)
     port = await server.start()
     cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(identity.ca_file)}
     document = {

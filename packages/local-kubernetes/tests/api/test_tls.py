@@ -17,7 +17,7 @@ from api.conftest import RecordedLogs
 async def test_a_client_that_knows_the_authority_trusts_the_server(tmp_path: Path, host: str) -> None:
     identity = issue_identity(tmp_path)
     store = Store()
-    server = ApiServer(store, KindRegistry(store), token="t", tls=identity.server_context(), logs=RecordedLogs())
+    server = ApiServer(store, KindRegistry(store), token="t", tls=identity.build_server_context(), logs=RecordedLogs())
     port = await server.start()
     try:
         trusting = ssl.create_default_context(cafile=identity.ca_file)

@@ -135,7 +135,7 @@ async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
     served = KindRegistry(store).find("", "v1", CONFIG_MAP_KIND.plural)
     options = ListOptions(watch=True, bookmarks=True, resource_version=str(store.resource_version))
     watch = Watch(store, Presenter(served, Presentation()), None, options, bookmark_seconds=0.01)
-    async with asyncio.timeout(DEADLINE), aclosing(watch.batches()) as batches:
+    async with asyncio.timeout(DEADLINE), aclosing(watch.read_batches()) as batches:
         for _ in range(2):
             (frame,) = await anext(batches)
             assert b'"BOOKMARK"' in frame
@@ -204,9 +204,9 @@ async def test_closed_watches_leave_no_subscription(store: Store, api: Api) -> N
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
         await api.created(CONFIG_MAPS, config_map("a"))
         await read_changes(events, 1)
-        assert store.subscribers(CONFIG_MAP_KIND) == 1
+        assert store.count_subscribers(CONFIG_MAP_KIND) == 1
     async with asyncio.timeout(DEADLINE):
-        while store.subscribers(CONFIG_MAP_KIND):
+        while store.count_subscribers(CONFIG_MAP_KIND):
             await api.get("/healthz")
 
 
@@ -216,14 +216,14 @@ async def test_a_history_is_bounded_by_the_size_of_its_changes() -> None:
         feed.publish("", change(version, "x" * 300))
     with pytest.raises(ApiStatusError, match="too old resource version"):
         feed.subscribe(None, 1)
-    assert len(await feed.subscribe(None, 8).batch(10)) == 2
+    assert len(await feed.subscribe(None, 8).read_batch(10)) == 2
 
 
 async def test_queue_of_a_reader_is_bounded_by_size() -> None:
     feed = Feed(0, history=100, queue=100, max_bytes=1000)
     reader = feed.subscribe(None, None)
     feed.publish("", change(1, "x" * 5000))
-    assert len(await reader.batch(10)) == 1
+    assert len(await reader.read_batch(10)) == 1
     for version in range(2, 12):
         feed.publish("", change(version, "x" * 300))
     with pytest.raises(ApiStatusError, match="too slow"):

@@ -33,7 +33,7 @@ async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
         create(store, served, None, {"metadata": {"name": name}}, WriteOptions())
     token = secrets.token_urlsafe(16)
     identity = issue_identity(folder) if folder else None
-    tls = identity.server_context() if identity else None
+    tls = identity.build_server_context() if identity else None
     server = ApiServer(store, kinds, token=token, tls=tls, logs=RecordedLogs())
     port = await server.start()
     try:
