@@ -1,4 +1,10 @@
-"""The choice of the backoff, for the restarts of an application and for the retries of a task."""
+"""The defaults of restarts, and the choice of the backoff for restarts and for the retries of a task."""
+
+from typing import Final
+
+# Defaults of the Apache operator, for the models and for readers without a model.
+RESTART_ATTEMPTS: Final = 3
+RESTART_BACKOFF_MILLIS: Final = 30_000
 
 
 def choose_backoff_millis(

@@ -1,15 +1,11 @@
 """Rules for the names of resources, which allow child objects to be named after them."""
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace, is_service_name
 from airflow_provider_spark_operator.core.names import LONGEST_LABEL_VALUE
 from airflow_provider_spark_operator.core.problems import Problem
-
-# Services are named after the resource, and their names must begin with a letter (RFC 1035).
-_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,8 @@ def find_name_problem(name: object, identity: Identity) -> Problem | None:
     if len(name) > identity.longest_name:
         message = f"has {len(name)} characters: use at most {identity.longest_name}, because {identity.because}"
         return Problem("metadata.name", message)
-    if not _NAME.match(name):
+    # Services are named after the resource.
+    if not is_service_name(name):
         return Problem(
             "metadata.name",
             f"{name!r} cannot name {identity.names}: begin with a lower-case letter, "

@@ -5,6 +5,7 @@ import hashlib
 GROUP = "spark.apache.org"
 # The versions differ only in their apiVersion. The newest comes first.
 VERSIONS = ("v1", "v1beta1", "v1alpha1")
+DEFAULT_API_VERSION = f"{GROUP}/{VERSIONS[0]}"
 APPLICATION_FINALIZER = "sparkapplications.spark.apache.org/finalizer"
 CLUSTER_FINALIZER = "sparkclusters.spark.apache.org/finalizer"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.record import DEFAULT_TTL_SECONDS
 from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
-from airflow_provider_spark_operator.core.ttl import DEFAULT_SECONDS
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.follow.stamp import annotations_of
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -30,7 +30,7 @@ def build_ttl_patch(document: Mapping[str, Any]) -> JsonObject | None:
     """
     patch_ttl = dialect_of(document.get("apiVersion")).patch_ttl
     wanted = annotations_of(document).get(ANNOTATION_TTL_AFTER_SUCCESS, "")
-    if patch_ttl is None or not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_SECONDS:
+    if patch_ttl is None or not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_TTL_SECONDS:
         return None
     if judge_progress(read_progress(document)).outcome is not Outcome.SUCCEEDED:
         return None

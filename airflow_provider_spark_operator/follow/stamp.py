@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.names import (
     ANNOTATION_DAG_ID,
     ANNOTATION_MAP_INDEX,
@@ -17,10 +18,6 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_TASK,
     compute_task_identity,
 )
-
-_MAX_NAME_LENGTH = 63
-# The label of the cluster's pods is longer than its name and must fit into the same limit.
-_MAX_CLUSTER_NAME_LENGTH = 45
 
 
 @dataclass(frozen=True)
@@ -101,11 +98,11 @@ class TaskStamp:
 
     def build_default_name(self) -> str:
         """Build `<dag>-<task>-<hash>-<try>`, at most 63 characters. A try always yields the same name."""
-        return self._build_name(f"-{self.identity[:8]}-{self.try_number}", _MAX_NAME_LENGTH)
+        return self._build_name(f"-{self.identity[:8]}-{self.try_number}", APPLICATION_IDENTITY.longest_name)
 
     def build_cluster_name(self) -> str:
         """Build `<dag>-<task>-<hash>`, at most as long as the name of a SparkCluster. All tries yield the same name."""
-        return self._build_name(f"-{self.identity[:8]}", _MAX_CLUSTER_NAME_LENGTH)
+        return self._build_name(f"-{self.identity[:8]}", CLUSTER_IDENTITY.longest_name)
 
     def _build_name(self, suffix: str, longest: int) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", f"{self.dag_id}-{self.task_id}".lower()).strip("-")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+
 
 @dataclass(frozen=True)
 class ResourceType:
@@ -51,8 +53,8 @@ HORIZONTAL_POD_AUTOSCALERS = ResourceType("autoscaling", "v2", "horizontalpodaut
 POD_DISRUPTION_BUDGETS = ResourceType("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 LEASES = ResourceType("coordination.k8s.io", "v1", "leases", "Lease")
 POD_GROUPS = ResourceType("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
-SPARK_APPLICATIONS = ResourceType("spark.apache.org", "v1", "sparkapplications", "SparkApplication")
-SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkCluster")
+SPARK_APPLICATIONS = ResourceType(GROUP, VERSIONS[0], "sparkapplications", "SparkApplication")
+SPARK_CLUSTERS = ResourceType(GROUP, VERSIONS[0], "sparkclusters", "SparkCluster")
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
 )

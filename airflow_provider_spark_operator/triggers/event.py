@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+
 FORMAT_VERSION = 1
 _TUPLES = ("log_lines", "out_of_memory")
 
@@ -67,7 +69,7 @@ class ApplicationEvent:
     application_id: str | None = None
     attempts: int = 1
     log_lines: tuple[str, ...] = ()
-    api_version: str = "spark.apache.org/v1"
+    api_version: str = DEFAULT_API_VERSION
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
     retry_worthy: bool = True
     out_of_memory: tuple[str, ...] = ()

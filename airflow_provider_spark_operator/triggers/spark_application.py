@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
 
@@ -41,7 +42,7 @@ class SparkApplicationTrigger(BaseTrigger):
         name: str,
         uid: str,
         kubernetes_conn_id: str | None = None,
-        api_version: str = "spark.apache.org/v1",
+        api_version: str = DEFAULT_API_VERSION,
         stamp: Mapping[str, Any] | None = None,
         deadline: str | None = None,
         delete_on_kill: bool = True,
@@ -129,7 +130,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
         expects: Iterable[str],
         namespace: str | None = None,
         kubernetes_conn_id: str | None = None,
-        api_version: str = "spark.apache.org/v1",
+        api_version: str = DEFAULT_API_VERSION,
         poke_interval: float = 60.0,
         stamp: Mapping[str, Any] | None = None,
         delete_on_kill: bool = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
 
@@ -43,7 +44,7 @@ class SparkClusterTrigger(BaseTrigger):
         namespace: str | None = None,
         uid: str | None = None,
         kubernetes_conn_id: str | None = None,
-        api_version: str = "spark.apache.org/v1",
+        api_version: str = DEFAULT_API_VERSION,
         stamp: Mapping[str, Any] | None = None,
         deadline: str | None = None,
         delete_on_kill: bool = True,

@@ -1,9 +1,9 @@
 """Checks of the parts of a SparkCluster that are Kubernetes types, for the fields that the build reads."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes_names import is_label_value
 from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.problems import Problem
@@ -19,7 +19,6 @@ _TYPES: Final[Mapping[str, type]] = {_TEXT: str, _NUMBER: int}
 # Kubernetes supports 5,000 nodes in a cluster; this is twice as many. kube-controller-manager holds all pods of a
 # StatefulSet in memory when it scales the set, and crashes with two billion of them.
 MOST_WORKERS: Final = 10_000
-_LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ANY_OBJECT: Final[Mapping[str, Any]] = {}
 _METADATA: Final[Mapping[str, Any]] = {
     "labels": _ANY_OBJECT,
@@ -50,7 +49,7 @@ _STATEFUL_SET: Final[Mapping[str, Any]] = {
 def find_building_problems(spec: SparkClusterSpec) -> list[Problem]:
     """Return the problems of `spec` that make it impossible to build the objects."""
     problems = [*_find_shape_problems(spec), *_find_excessive_workers(spec)]
-    if not _LABEL_VALUE.fullmatch(spec.runtime_versions.spark_version):
+    if not is_label_value(spec.runtime_versions.spark_version):
         message = "is used as a label value: use at most 63 letters, digits, '-', '_' and '.', such as \"4.3.0\""
         problems.append(Problem("spec.runtimeVersions.sparkVersion", message))
     return problems

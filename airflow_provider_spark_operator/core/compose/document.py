@@ -1,6 +1,6 @@
 """The document of a resource: its model, apiVersion, kind and metadata."""
 
-from typing import Final, Protocol, TypeGuard
+from typing import Protocol, TypeGuard
 
 from airflow_provider_spark_operator.core.identity import (
     APPLICATION_IDENTITY,
@@ -9,10 +9,8 @@ from airflow_provider_spark_operator.core.identity import (
     find_namespace_problem,
 )
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-
-DEFAULT_API_VERSION: Final = f"{GROUP}/{VERSIONS[0]}"
 
 
 class Model(Protocol):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from airflow_provider_spark_operator.core.dialects.record import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
@@ -22,7 +23,6 @@ from airflow_provider_spark_operator.core.parameters import (
     split_list,
 )
 from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.ttl import AFTER_SUCCESS_SECONDS, DEFAULT_SECONDS, KEEP
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
 _NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"
@@ -163,9 +163,9 @@ def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
     if tolerations.get("ttlAfterStopMillis") is not None or document.get("apiVersion") != _NEWEST:
         return document
     metadata = document.get("metadata") or {}
-    annotations = {**(metadata.get("annotations") or {}), ANNOTATION_TTL_AFTER_SUCCESS: str(AFTER_SUCCESS_SECONDS)}
+    annotations = {**(metadata.get("annotations") or {}), ANNOTATION_TTL_AFTER_SUCCESS: str(TTL_AFTER_SUCCESS_SECONDS)}
     document = document | {"metadata": metadata | {"annotations": annotations}}
-    return _write_tolerations(document, {"ttlAfterStopMillis": 1000 * DEFAULT_SECONDS})
+    return _write_tolerations(document, {"ttlAfterStopMillis": 1000 * DEFAULT_TTL_SECONDS})
 
 
 def patch_ttl(seconds: int) -> JsonObject:

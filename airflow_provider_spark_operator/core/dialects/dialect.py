@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core import names
-from airflow_provider_spark_operator.core.defaults import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from airflow_provider_spark_operator.core.dialects import apache, apache_spec, kubeflow, kubeflow_spec
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.dialects.record import Dialect

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.text import trim
-from airflow_provider_spark_operator.core.names import build_application_id
+from airflow_provider_spark_operator.core.kubernetes_names import LABEL_RULE, is_label_value, is_service_name
+from airflow_provider_spark_operator.core.names import LONGEST_LABEL_VALUE, build_application_id
 
 _MAX_SERVICE_NAME_LENGTH = 63
-_MAX_LABEL_LENGTH = 63
-_SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SERVICE_SUFFIX = "-driver-svc"
 POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 _PREFIX_KEY = "spark.kubernetes.driver.resourceNamePrefix"
 
@@ -67,15 +66,15 @@ def build_attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mappi
     given = conf.get("spark.app.id")
     identifier = given or build_application_id(namespace, name, attempt_id)
     field = "spark.app.id" if given else "metadata.name"
-    service_name = f"{identifier}-driver-svc"
+    service_name = f"{identifier}{_SERVICE_SUFFIX}"
     if len(service_name) > _MAX_SERVICE_NAME_LENGTH:
-        longest = _MAX_SERVICE_NAME_LENGTH - len("-driver-svc")
+        longest = _MAX_SERVICE_NAME_LENGTH - len(_SERVICE_SUFFIX)
         raise DriverBuildError(
             field,
             f"{identifier!r} has {len(identifier)} characters: use at most {longest}, "
             "because it is part of the name of a service",
         )
-    if not _SERVICE_NAME.fullmatch(service_name):
+    if not is_service_name(service_name):
         raise DriverBuildError(
             field,
             f"{given or name!r} cannot be part of a service name: "
@@ -103,9 +102,11 @@ def get_driver_pod_name(identifier: str, conf: Mapping[str, object]) -> str:
         DriverBuildError: The name in the configuration refers to itself.
     """
     if conf.get(POD_NAME_KEY) is None:
-        return f"{identifier}-driver"
+        return _build_pod_name(identifier)
     values = {key: str(value) for key, value in conf.items() if value is not None}
-    return Configuration({**values, "spark.app.id": identifier}, {}).get_text(POD_NAME_KEY) or f"{identifier}-driver"
+    return Configuration({**values, "spark.app.id": identifier}, {}).get_text(POD_NAME_KEY) or _build_pod_name(
+        identifier
+    )
 
 
 def build_submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Mapping[str, str]) -> Naming:
@@ -120,13 +121,13 @@ def build_submit_naming(name: str, conf: Mapping[str, str], seed: str, environme
     fixed = configuration.get_text(_PREFIX_KEY) if "SPARK_TESTING" in environment else None
     prefix = _build_resource_name_prefix(f"{name}-{_build_unique_id(seed, 'resources')}") if fixed is None else fixed
     given = configuration.get_text(POD_NAME_KEY)
-    service_name = f"{prefix}-driver-svc"
+    service_name = f"{prefix}{_SERVICE_SUFFIX}"
     if len(service_name) > _MAX_SERVICE_NAME_LENGTH:
-        service_name = f"spark-{_build_unique_id(seed, 'service')}-driver-svc"
+        service_name = f"spark-{_build_unique_id(seed, 'service')}{_SERVICE_SUFFIX}"
     return Naming(
         application_id=f"spark-{_compute_digest(seed, 'application')[:32]}",
         prefix=prefix,
-        pod_name=f"{prefix}-driver" if given is None else given,
+        pod_name=_build_pod_name(prefix) if given is None else given,
         service_name=service_name,
         policy_name=f"{prefix}-policy",
         config_map_name=f"spark-drv-{_build_unique_id(seed, 'configuration')}-conf-map",
@@ -136,17 +137,17 @@ def build_submit_naming(name: str, conf: Mapping[str, str], seed: str, environme
 
 def build_application_name_label(name: str) -> str:
     """Convert the name of an application to a value of the label `spark-app-name`, of at most 63 characters."""
-    return _replace_with_dashes(name)[:_MAX_LABEL_LENGTH].removeprefix("-").removesuffix("-")
+    return _replace_with_dashes(name)[:LONGEST_LABEL_VALUE].removeprefix("-").removesuffix("-")
 
 
 def check_label_value(field: str, value: str) -> None:
     """Raise DriverBuildError if `value` is not a valid label value."""
-    if value and (len(value) > _MAX_LABEL_LENGTH or not _LABEL_VALUE.fullmatch(value)):
-        raise DriverBuildError(
-            field,
-            f"{value!r} is used as a label value: use at most {_MAX_LABEL_LENGTH} letters, digits, '-', '_' and '.', "
-            "and begin and end with a letter or digit",
-        )
+    if value and not is_label_value(value):
+        raise DriverBuildError(field, f"{value!r} is used as a label value: {LABEL_RULE}")
+
+
+def _build_pod_name(prefix: str) -> str:
+    return f"{prefix}-driver"
 
 
 def _build_resource_name_prefix(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from airflow_provider_spark_operator.core.defaults import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from airflow_provider_spark_operator.core.models.base import (
     Boolean,
     Integer,

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from pydantic import Field, model_validator
 
 from airflow_provider_spark_operator.core.models.base import JsonObject, Model, ObjectMetadata
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 
 
 class Resource(Model):
     """The common fields of a resource. `metadata` stays a dict."""
 
-    api_version: str = "spark.apache.org/v1"
+    api_version: str = DEFAULT_API_VERSION
     kind: str
     metadata: ObjectMetadata = Field(default_factory=dict)
 

@@ -1,15 +1,17 @@
 """The objects that a pod refers to: config maps, secrets, and its own fields and resources."""
 
+import math
 import re
 from base64 import b64decode
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Kind
+from local_kubernetes.api.quantities import parse_quantity
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
-from local_kubernetes.kubelet.quantities import divide
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
 _FIELDS = {
@@ -120,9 +122,15 @@ def read_container_resource(pod: JsonObject, container: JsonObject, reference: M
     missing = _UNLIMITED.get(resource, "0") if part == "limits" else "0"
     quantity = (resources.get(part) or {}).get(resource, missing)
     try:
-        return divide(quantity, reference.get("divisor"))
+        return divide_quantity(quantity, reference.get("divisor"))
     except ValueError as error:
         raise MissingReference(f"{reference.get('resource')} of container {wanted}: {error}") from error
+
+
+def divide_quantity(quantity: str | float, divisor: str | float | None) -> str:
+    """Return a quantity in units of a divisor (1 if it is 0 or missing), rounded up."""
+    unit = parse_quantity(divisor or 1) or Decimal(1)
+    return str(math.ceil(parse_quantity(quantity) / unit))
 
 
 def _quote(text: str) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from local_kubernetes.kubelet.quantities import divide
+from local_kubernetes.kubelet.references import divide_quantity
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from local_kubernetes.kubelet.quantities import divide
     ],
 )
 def test_a_resource_is_given_in_units_rounded_up(quantity: str, divisor: str | None, result: str) -> None:
-    assert divide(quantity, divisor) == result
+    assert divide_quantity(quantity, divisor) == result
