@@ -55,6 +55,27 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     reconcile.set_defaults(module="reconcile")
     _add_cluster_access(reconcile)
+    _add_scope(reconcile)
+    reconcile.add_argument(
+        "--config",
+        type=_parse_text,
+        metavar="FILE",
+        help="read the settings from a YAML file, or from a .properties file of the Apache operator (default: none)",
+    )
+    _add_ports(reconcile)
+    reconcile.add_argument(
+        "--workers",
+        type=_parse_worker_count,
+        metavar="N",
+        help="maximum number of concurrent reconciles (default: the number in the settings, or 50)",
+    )
+    _add_leader_election(reconcile)
+    _add_take_over(reconcile)
+    _add_webhook(reconcile)
+    _add_log_format(reconcile)
+
+
+def _add_scope(reconcile: argparse.ArgumentParser) -> None:
     scope = reconcile.add_mutually_exclusive_group()
     scope.add_argument("--namespaces", metavar="A,B", help="watch these namespaces (default: the current namespace)")
     scope.add_argument(
@@ -64,12 +85,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="watch the namespaces that match this label selector",
     )
     scope.add_argument("--all-namespaces", action="store_true", help="watch all namespaces")
-    reconcile.add_argument(
-        "--config",
-        type=_parse_text,
-        metavar="FILE",
-        help="read the settings from a YAML file, or from a .properties file of the Apache operator (default: none)",
-    )
+
+
+def _add_ports(reconcile: argparse.ArgumentParser) -> None:
     reconcile.add_argument(
         "--health-port",
         type=_parse_port,
@@ -82,12 +100,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="N",
         help="serve Prometheus metrics at /metrics on this port; 0 selects a free port (default: do not serve)",
     )
-    reconcile.add_argument(
-        "--workers",
-        type=_parse_worker_count,
-        metavar="N",
-        help="maximum number of concurrent reconciles (default: the number in the settings, or 50)",
-    )
+
+
+def _add_leader_election(reconcile: argparse.ArgumentParser) -> None:
     reconcile.add_argument(
         "--leader-elect", action="store_true", help="stand by while another controller holds the Lease"
     )
@@ -98,6 +113,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="elect a leader with this Lease (default: the Lease in the settings, or spark-operator-lease in the "
         "current namespace)",
     )
+
+
+def _add_take_over(reconcile: argparse.ArgumentParser) -> None:
     reconcile.add_argument(
         "--take-over",
         action="store_true",
@@ -108,6 +126,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         action="store_true",
         help="list the resources that other controllers manage, then exit; the exit code is 1 if there are any",
     )
+
+
+def _add_webhook(reconcile: argparse.ArgumentParser) -> None:
     reconcile.add_argument(
         "--webhook",
         type=_parse_object_name,
@@ -120,7 +141,6 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="N",
         help="serve the webhooks on this port; 0 selects a free port (default: 9443)",
     )
-    _add_log_format(reconcile)
 
 
 def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -131,6 +151,13 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         epilog=_describe_exit_codes(_RUN_CODES),
     )
     actions = local.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add_local_up(actions)
+    _add_local_prepare(actions)
+    _add_local_run(actions)
+    _add_local_images(actions)
+
+
+def _add_local_up(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     up = actions.add_parser(
         "up",
         help="run the cluster in the foreground",
@@ -163,6 +190,9 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         "--take-over", action="store_true", help="also manage resources that another controller managed last"
     )
     _add_log_format(up)
+
+
+def _add_local_prepare(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     prepare = actions.add_parser(
         "prepare",
         help="archive the classes of Spark, so that Spark starts faster",
@@ -171,6 +201,9 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         epilog=_describe_exit_codes(_PREPARE_CODES),
     )
     prepare.set_defaults(module="local_prepare")
+
+
+def _add_local_run(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     run = actions.add_parser(
         "run",
         help="run one application on its own cluster",
@@ -194,6 +227,9 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     )
     _add_images(run)
     _add_log_format(run)
+
+
+def _add_local_images(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     images = actions.add_parser(
         "images",
         help="list the images that the cluster can run",

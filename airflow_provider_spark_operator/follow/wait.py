@@ -142,21 +142,25 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
         KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with Narrator(hub.client, reference, narration) as narrator:
-        known: _AttemptEnd | None = None  # of the latest attempt that has ended
         try:
-            async with aclosing(_follow(hub, reference, narrator)) as changes:
-                async for change in changes:
-                    ending = change.ending
-                    seen = ending.progress if ending is not None else change.progress
-                    # The operator may delete the driver and its log soon after the end, so both are read at once.
-                    if seen.phase in _DRIVER_STOPPED and (known is None or known.attempt != seen.attempt):
-                        known = await _end_attempt(hub, narrator, reference, seen)
-                    if ending is not None and known is not None:
-                        return _conclude(ending, known.evidence, known.executors)
+            return await _follow_to_end(hub, reference, narrator)
         except ApplicationDeleted as error:
             if error.last is not None:  # the last lines of the driver may not have arrived yet
                 await narrator.finish(read_progress(error.last))
             raise
+
+
+async def _follow_to_end(hub: WatchHub, reference: ApplicationReference, narrator: Narrator) -> Conclusion:
+    known: _AttemptEnd | None = None  # of the latest attempt that has ended
+    async with aclosing(_follow(hub, reference, narrator)) as changes:
+        async for change in changes:
+            ending = change.ending
+            seen = ending.progress if ending is not None else change.progress
+            # The operator may delete the driver and its log soon after the end, so both are read at once.
+            if seen.phase in _DRIVER_STOPPED and (known is None or known.attempt != seen.attempt):
+                known = await _end_attempt(hub, narrator, reference, seen)
+            if ending is not None and known is not None:
+                return _conclude(ending, known.evidence, known.executors)
     raise ApplicationDeleted(reference)
 
 

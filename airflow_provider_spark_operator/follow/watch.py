@@ -108,9 +108,9 @@ class WatchHub:
                 if content.needs_recheck:
                     # Only a live read can distinguish a deletion from a watch that lags behind.
                     current = await self._read(reference, mailbox, outage)
+                    if current is None and place != self.fingerprint.place:
+                        raise _build_not_found(reference, self.client.server)
                     if current is None:
-                        if place != self.fingerprint.place:
-                            raise _build_not_found(reference, self.client.server)
                         return
                     place = self.fingerprint.place
                     yield current

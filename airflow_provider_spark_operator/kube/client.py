@@ -290,14 +290,16 @@ class KubeClient:
         }
         call = Call("watch", "GET", resource, namespace, parameters=parameters)
         limit = float(timeout_seconds + WATCH_SLACK_SECONDS)
-        async with self._transport.stream(call, total_seconds=limit) as response:
+        async with (
+            self._transport.stream(call, total_seconds=limit) as response,
+            aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines,
+        ):
             if on_open is not None:
                 on_open()
             try:
-                async with aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines:
-                    async for line in lines:
-                        if line.strip():
-                            yield _parse_event(call, line, trim)
+                async for line in lines:
+                    if line.strip():
+                        yield _parse_event(call, line, trim)
             except LineTooLong as error:
                 raise call.build_error(502, {"reason": "EventTooLarge", "message": str(error)}) from error
 
