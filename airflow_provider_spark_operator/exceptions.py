@@ -52,7 +52,7 @@ class SparkInfrastructureFailed(SparkApplicationError):
 
 
 class SparkSchedulingFailed(SparkApplicationError):
-    """The operator could not create the resources of the application in the cluster."""
+    """The driver could not be created, or no node had room for it."""
 
 
 class SparkApplicationDeleted(SparkApplicationError):

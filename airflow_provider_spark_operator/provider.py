@@ -97,7 +97,7 @@ def _build_options() -> dict[str, ConfigOption]:
         ),
         "driver_log_streams": _build_option(
             "Maximum number of driver logs that one triggerer or worker process streams at the same time. "
-            "The task logs of other applications show the last lines of the driver at the end.",
+            "The logs of further drivers are shown when the drivers end.",
             default="200",
             kind="integer",
         ),

@@ -20,8 +20,8 @@ _LIMIT_KEY = "spark_memory_at_limit"
 class SparkRetryPolicy(RetryPolicy):
     """Retry infrastructure and scheduling failures; fail immediately on application failures.
 
-    - Infrastructure and scheduling failures are retried, unless a retry would certainly fail in the same way. The delay
-      is the backoff of the restartConfig of the application, or without one `retry_delay` of the task.
+    - Infrastructure and scheduling failures are retried, unless a retry would certainly fail in the same way. The
+      delay is the backoff in the application's restartConfig or, if it has none, the task's `retry_delay`.
     - A deletion of the application by a user or another program is not retried.
     - Other errors, for example an API server that is not available, are retried as the task specifies.
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
@@ -133,7 +133,7 @@ class Fleet:
 @asynccontextmanager
 async def create_fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
     """Create a namespace for applications, and delete it at the end. `node` is the node of `Fleet`."""
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         await _ignore_existing(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
     namespace = f"bench-{uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
 FOLDER = Path(__file__).parent / "spark-operator" / "files" / "crds"
 
@@ -13,7 +13,7 @@ def build_files() -> dict[str, str]:
     """Return the content of each file of the folder, by name."""
     return {
         f"{definition['spec']['names']['plural']}.yaml": yaml.safe_dump(definition, sort_keys=False)
-        for definition in custom_resource_definitions()
+        for definition in build_custom_resource_definitions()
     }
 
 

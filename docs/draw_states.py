@@ -142,7 +142,7 @@ the same.
 
 ## Diagram
 
-An arrow from a frame stands for an arrow from each state in the frame. `python docs/draw_states.py` writes this page
+An arrow from a group stands for an arrow from each state in the group. `python docs/draw_states.py` writes this page
 from the table of legal moves in `core/transitions.py`.
 """
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
 FOLDER = Path(__file__).parent
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {"SparkApplication": SparkApplication, "SparkCluster": SparkCluster}
@@ -113,7 +113,7 @@ types, and are kept unchanged.
 def build_page() -> str:
     """Return the text of docs/reference/crds.md."""
     lines = [_INTRODUCTION]
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         kind = definition["spec"]["names"]["kind"]
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         lines += [f"### {kind}", "", f"Short name `{definition['spec']['names']['shortNames'][0]}`.", ""]

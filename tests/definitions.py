@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
 
 def build_definitions(*versions: str, kinds: tuple[str, ...] = ("SparkApplication", "SparkCluster")) -> list[Any]:
@@ -11,7 +11,7 @@ def build_definitions(*versions: str, kinds: tuple[str, ...] = ("SparkApplicatio
     A version that this package does not know has the schema of v1.
     """
     chosen = []
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         spec = definition["spec"]
         ours = {each["name"]: each for each in spec["versions"]}
         spec["versions"] = [

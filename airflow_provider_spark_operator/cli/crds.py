@@ -8,7 +8,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: There is no such kind.
     """
-    definitions = custom_resource_definitions()
+    definitions = build_custom_resource_definitions()
     if options.kind:
         kinds = {str(definition["spec"]["names"]["kind"]): definition for definition in definitions}
         chosen = {kind.lower(): definition for kind, definition in kinds.items()}.get(options.kind.lower())

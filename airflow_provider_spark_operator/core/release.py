@@ -41,7 +41,9 @@ def release(situation: Situation) -> Decision | None:
     if left > timedelta(0):
         # The end of the driver is an event: no request is needed, and thousands of drivers may terminate at once.
         return situation.wait(reasons.RELEASING, "The driver is terminating.", left)
-    message = f"The driver did not finish terminating within {format_seconds(grace)}; it is deleted without grace."
+    message = (
+        f"The driver did not finish terminating within {format_seconds(grace)}; it is deleted without a grace period."
+    )
     return situation.wait(reasons.RELEASE_FORCED, message, period, DeleteDriver(situation.attempt_id, force=True))
 
 

@@ -1,7 +1,7 @@
-"""The CustomResourceDefinitions: what the Apache operator's accept, these do.
+"""The CustomResourceDefinitions. They accept every resource that those of the Apache operator accept.
 
-`v1` is stored. `v1beta1` and `v1alpha1`, in which many documents are written, are served with the same
-schema, so that they need no conversion.
+`v1` is stored. `v1beta1` and `v1alpha1`, which many resource files use, are served with the same schema, so that they
+need no conversion.
 """
 
 import copy
@@ -12,18 +12,18 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
-from airflow_provider_spark_operator.crds.schema import Schema, at, structural_schema
+from airflow_provider_spark_operator.crds.schema import Schema, build_structural_schema, find_part
 
 _STORED_VERSION = "v1"
 
-# The Apache operator's definition fills these in, and no others.
+# The only defaults that the definitions of the Apache operator set.
 _DEFAULTS = {
     "spec.applicationTolerations.resourceRetainDurationMillis": -1,
     "spec.applicationTolerations.restartConfig.restartCounterResetMillis": -1,
     "spec.applicationTolerations.ttlAfterStopMillis": -1,
 }
 
-# Numbers of workers with which no operator can run a cluster: Kubernetes refuses the StatefulSet or the autoscaler.
+# Numbers of workers with which Kubernetes rejects the StatefulSet or the autoscaler of a cluster.
 # What the Apache operator runs must be accepted: Kubernetes accepts an autoscaler with a minimum of 0 if the feature
 # HPAScaleToZero is enabled and the autoscaler has an Object or External metric. Resources that are stored already can
 # still be updated, since the API server checks only fields that change.
@@ -56,35 +56,37 @@ _ATTEMPT_COLUMN: Schema = {
 _AGE_COLUMN: Schema = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-def custom_resource_definitions() -> list[dict[str, Any]]:
-    """Every CustomResourceDefinition of this package, as documents to apply; new ones at every call."""
+def build_custom_resource_definitions() -> list[dict[str, Any]]:
+    """Return every CustomResourceDefinition of this package as a new document."""
     return [
-        _definition(
+        _build_definition(
             "SparkApplication",
             "sparkapp",
-            application_schema(),
+            build_application_schema(),
             (_STATE_COLUMN, _OUTCOME_COLUMN, _ATTEMPT_COLUMN, _AGE_COLUMN),
         ),
-        _definition("SparkCluster", "sparkcluster", cluster_schema(), (_STATE_COLUMN, _AGE_COLUMN)),
+        _build_definition("SparkCluster", "sparkcluster", build_cluster_schema(), (_STATE_COLUMN, _AGE_COLUMN)),
     ]
 
 
-def application_schema() -> Schema:
-    """The schema of a SparkApplication."""
-    schema = _resource_schema(SparkApplication)
+def build_application_schema() -> Schema:
+    """Return the schema of a SparkApplication."""
+    schema = _build_resource_schema(SparkApplication)
     for path, value in _DEFAULTS.items():
-        at(schema, path)["default"] = value
+        find_part(schema, path)["default"] = value
     return schema
 
 
-def cluster_schema() -> Schema:
-    """The schema of a SparkCluster."""
-    schema = _resource_schema(SparkCluster)
-    at(schema, "spec.clusterTolerations.instanceConfig")["x-kubernetes-validations"] = copy.deepcopy(_WORKER_RULES)
+def build_cluster_schema() -> Schema:
+    """Return the schema of a SparkCluster."""
+    schema = _build_resource_schema(SparkCluster)
+    find_part(schema, "spec.clusterTolerations.instanceConfig")["x-kubernetes-validations"] = copy.deepcopy(
+        _WORKER_RULES
+    )
     return schema
 
 
-def _definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
+def _build_definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
     singular = kind.lower()
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -100,12 +102,12 @@ def _definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Sc
                 "singular": singular,
                 "shortNames": [short_name],
             },
-            "versions": [_version(name, schema, columns) for name in VERSIONS],
+            "versions": [_build_version(name, schema, columns) for name in VERSIONS],
         },
     }
 
 
-def _version(name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
+def _build_version(name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
     return {
         "name": name,
         "served": True,
@@ -116,9 +118,9 @@ def _version(name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, 
     }
 
 
-def _resource_schema(model: type[Resource]) -> Schema:
-    """The schema of a kind; nothing is required at the top, nor in the status, which other operators write too."""
-    schema = structural_schema(model)
+def _build_resource_schema(model: type[Resource]) -> Schema:
+    """Return the schema of a kind; no field is required at the top, or in the status, which others write too."""
+    schema = build_structural_schema(model)
     del schema["required"]
     schema["properties"]["metadata"] = {"type": "object"}
     _drop_required(schema["properties"]["status"])

@@ -1,7 +1,7 @@
-"""From a pydantic model to a structural schema (OpenAPI v3) as the API server asks for it.
+"""Conversion of a pydantic model to a structural schema (OpenAPI v3), as the API server requires.
 
-A structural schema has no references, no titles, no unions with null, a type everywhere. Whatever the
-model leaves open (`dict[str, Any]`: Kubernetes' own types) keeps all its fields.
+A structural schema has no references, titles or unions with null, and a type for each value. Values that the model
+leaves open (`dict[str, Any]`, for Kubernetes types) keep all fields.
 """
 
 from collections.abc import Mapping
@@ -14,26 +14,26 @@ Schema: TypeAlias = dict[str, Any]
 _DEFINITION = "#/$defs/"
 
 
-def structural_schema(model: type[BaseModel]) -> Schema:
-    """The schema of `model` by its documents' names; without defaults, which are the operator's business."""
+def build_structural_schema(model: type[BaseModel]) -> Schema:
+    """Return the schema of `model` with field aliases and without defaults, which the operator sets."""
     schema = model.model_json_schema(by_alias=True)
-    return _structural(schema, schema.get("$defs", {}))
+    return _convert(schema, schema.get("$defs", {}))
 
 
-def at(schema: Schema, path: str) -> Schema:
-    """The part of `schema` at `path`: property names joined by dots.
+def find_part(schema: Schema, path: str) -> Schema:
+    """Return the part of `schema` at `path`, a list of property names joined by dots.
 
     Raises:
-        KeyError: there is no such property.
+        KeyError: The property does not exist.
     """
     for name in path.split("."):
         schema = schema["properties"][name]
     return schema
 
 
-def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     own_description = schema.get("description")
-    schema = _resolved(schema, definitions)
+    schema = _resolve(schema, definitions)
     kind = schema["type"]
     result: Schema = {"type": kind}
     if description := own_description or schema.get("description"):
@@ -43,28 +43,28 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
     if kind == "integer":
         result["format"] = "int64"
     elif kind == "array":
-        result["items"] = _structural(schema["items"], definitions)
+        result["items"] = _convert(schema["items"], definitions)
     elif kind == "object":
-        result |= _object(schema, definitions)
+        result |= _convert_object(schema, definitions)
     return result
 
 
-def _object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+def _convert_object(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     if properties := schema.get("properties"):
-        result: Schema = {"properties": {name: _structural(each, definitions) for name, each in properties.items()}}
+        result: Schema = {"properties": {name: _convert(each, definitions) for name, each in properties.items()}}
         if required := schema.get("required"):
             result["required"] = sorted(required)
         return result
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        return {"additionalProperties": _structural(values, definitions)}
+        return {"additionalProperties": _convert(values, definitions)}
     return {"x-kubernetes-preserve-unknown-fields": True}
 
 
-def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`schema` with its reference followed, and without the null of an optional field."""
+def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `schema` with its reference resolved, and without the null of an optional field."""
     for alternative in schema.get("anyOf", ()):
         if alternative.get("type") != "null":
-            return _resolved(alternative, definitions)
+            return _resolve(alternative, definitions)
     reference = schema.get("$ref")
     return definitions[reference.removeprefix(_DEFINITION)] if reference else schema

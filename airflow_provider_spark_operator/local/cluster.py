@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
@@ -80,7 +80,7 @@ async def run_cluster(
     Raises:
         LocalClusterError: The cluster could not be started, or one of its parts failed.
     """
-    definitions = custom_resource_definitions()
+    definitions = build_custom_resource_definitions()
     async with (
         LocalCluster(home, definitions, images=images or build_spark_images(), keep=keep, repair=repair) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,

@@ -47,8 +47,8 @@ class SparkApplicationOperator(BaseOperator):
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
     Args:
-        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file (absolute, or
-            relative to the folder of the DAG). Templates are rendered, also in a file. The other parameters override
+        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file.
+                A path is absolute or relative to the folder of the DAG. Templates are rendered, also in a file. The other parameters override
             the resource. None if the other parameters describe the application completely.
         py_file: Path or URL of the Python script to run, for example "jobs/report.py".
         py_files: Paths or URLs of Python files and archives that the script imports. Without `py_file`, the first one
@@ -70,8 +70,7 @@ class SparkApplicationOperator(BaseOperator):
         executor_instances: Number of executors. 0 is valid only with spark.dynamicAllocation.enabled in `conf`.
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
-        upload_to: URL of a folder for local files that do not fit into a config map because they are too large or not
-            text, for example "s3://connection@bucket/jobs". None if there are no such files.
+        upload_to: URL of a folder for local files that are too large for a config map, or not text. For example "s3://connection@bucket/jobs". None if there are no such files.
         download_from: URL of the same folder for the driver. None for `upload_to` without the connection, and with
             `s3a` in place of `s3`.
         api_version: apiVersion of an application without a resource, or whose resource does not contain it. For
@@ -89,11 +88,12 @@ class SparkApplicationOperator(BaseOperator):
             submitted.
         delete_on_kill: Delete the application if a user stops the task, or if the task times out.
         ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
-            None for the value of the resource. If the resource has none, it is 1 day after a success that the task has
-            seen, and otherwise 7 days (always 7 days with Kubeflow's operator).
+            None for the value of the resource. If the resource has none, the default is 1 day after a
+                success that the task has seen, and 7 days otherwise. With Kubeflow's operator, it is always 7 days.
         get_logs: Show the log of the driver in the task log while the driver runs.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
-            timedelta, so that its log and its status can be read. It is written as `resourceRetainPolicy: OnFailure`
+            timedelta, which keeps its log and
+                its status. It is written as `resourceRetainPolicy: OnFailure`
             and `resourceRetainDurationMillis`, unless the resource contains one of these fields. None leaves the
             decision to the cluster. The default is 5 minutes.
         restarts: Who restarts a failed application. "cluster" (the default): the operator in the cluster, as the

@@ -39,8 +39,8 @@ class SparkClusterOperator(BaseOperator):
     XComs of the task are the name of the cluster (the return value), `namespace`, `uid` and `master_url`.
 
     Args:
-        cluster: The resource: an object (dict), a model, YAML or JSON text, or the path of a file (absolute, or
-            relative to the folder of the DAG). Templates are rendered, also in a file.
+        cluster: The resource: an object (dict), a model, YAML or JSON text, or the path of a file.
+                A path is absolute or relative to the folder of the DAG. Templates are rendered, also in a file.
         name: Name of the cluster, of at most 45 characters. Overrides `metadata.name`. If neither is set, the name is
             derived from the DAG id, the task id and the run id.
         namespace: Namespace of the cluster. Overrides `metadata.namespace`. If neither is set, the namespace of the

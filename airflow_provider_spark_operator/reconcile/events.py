@@ -96,7 +96,7 @@ class EventRecorder:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self.drain()
         except TimeoutError:
-            logger.warning("could not write the last events: timed out after %g s of the shutdown", _DRAIN_SECONDS)
+            logger.warning("could not write the last events within %g s of the shutdown", _DRAIN_SECONDS)
 
     async def _write_all(self, queue: "asyncio.Queue[JsonObject]") -> None:
         while True:

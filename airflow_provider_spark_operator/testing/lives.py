@@ -8,7 +8,7 @@ from typing import Any, Final
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.crds.definitions import custom_resource_definitions
+from airflow_provider_spark_operator.crds.definitions import build_custom_resource_definitions
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
 
 
@@ -125,7 +125,7 @@ _LIVES: Final[Mapping[str, Life]] = {
         failing=("Failed", "TerminatedWithoutReleaseResources"),
         write=_write_apache,
         read_state=_read_apache_state,
-        definitions=custom_resource_definitions,
+        definitions=build_custom_resource_definitions,
         example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
     KUBEFLOW.group: Life(

@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
@@ -101,7 +101,7 @@ async def client() -> AsyncIterator[KubeClient]:
 async def namespace(client: KubeClient) -> AsyncIterator[str]:
     """A new namespace in a cluster with the definitions. It is deleted after the test."""
     name = f"fleet-{uuid4().hex[:8]}"
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         try:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         except AlreadyExists:

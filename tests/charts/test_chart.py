@@ -9,7 +9,7 @@ import yaml
 
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli.arguments import build_parser
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
 from tests.charts.helm import (
     CHART,
@@ -32,7 +32,7 @@ MANIFEST = DOCS / "manifests"
 
 def test_chart_crds_equal_those_of_the_package() -> None:
     written = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "files" / "crds").iterdir())]
-    assert written == custom_resource_definitions(), "run python charts/write_crds.py"
+    assert written == build_custom_resource_definitions(), "run python charts/write_crds.py"
 
 
 def test_chart_version_equals_the_package_version() -> None:

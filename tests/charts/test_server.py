@@ -13,7 +13,7 @@ import yaml
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -354,7 +354,7 @@ async def test_upgrade_succeeds_after_crds_were_applied_with_force(
     helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
     await wait_until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
-    (document,) = [item for item in custom_resource_definitions() if item["metadata"]["name"] == name]
+    (document,) = [item for item in build_custom_resource_definitions() if item["metadata"]["name"] == name]
     path = f"{build_path(document)}/{name}?fieldManager=kubectl"
     with pytest.raises(AssertionError, match=r'conflicts? with "helm"'):
         cluster.ask("PATCH", path, document, content=str(PatchType.APPLY))

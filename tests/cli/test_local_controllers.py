@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
@@ -110,7 +110,7 @@ async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[
 async def test_local_controller_manages_applications_of_another_one_only_with_take_over(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with (
-        LocalCluster(home, custom_resource_definitions(), keep=True) as cluster,
+        LocalCluster(home, build_custom_resource_definitions(), keep=True) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig), field_manager=OTHER) as client,
     ):
         for document in build_documents(tmp_path, "true", "theirs"):

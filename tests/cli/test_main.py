@@ -228,7 +228,7 @@ def test_internal_error_exits_with_5_and_a_traceback(
     def fail() -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr("airflow_provider_spark_operator.cli.crds.custom_resource_definitions", fail)
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.crds.build_custom_resource_definitions", fail)
     assert main(["crds"]) == ExitCode.INFRASTRUCTURE_FAILED
     err = capsys.readouterr().err
     assert err.startswith("Traceback ")

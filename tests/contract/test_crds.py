@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.schema import at
 
 from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
@@ -40,7 +40,7 @@ RECORDED = read_recorded()
 @pytest.fixture
 async def server_with_definitions(conversation: Conversation) -> Conversation:
     """A server that serves the definitions."""
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         name = definition["metadata"]["name"]
         reply = await conversation.ask("POST", DEFINITIONS, definition)
         if reply.status == 409:
@@ -98,7 +98,7 @@ def find_lost_fields(sent: object, stored: object, path: str = "") -> list[str]:
 
 
 async def test_definitions_are_established_without_warnings(server_with_definitions: Conversation) -> None:
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         path = f"{DEFINITIONS}/{definition['metadata']['name']}"
         present = (await server_with_definitions.ask("GET", path)).body
         conditions = {each["type"]: each["status"] for each in present["status"]["conditions"]}
@@ -311,7 +311,9 @@ async def test_cluster_stored_before_the_rules_can_be_changed(
     server: Server, server_with_definitions: Conversation
 ) -> None:
     conversation = server_with_definitions
-    (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster")
+    (definition,) = (
+        each for each in build_custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster"
+    )
     path = f"{DEFINITIONS}/{definition['metadata']['name']}"
     before = copy.deepcopy(definition)
     for version in before["spec"]["versions"]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
 FOLDER = Path(__file__).parents[1] / "golden" / "apache_operator" / "schemas"
-OURS = {definition["spec"]["names"]["plural"]: definition for definition in custom_resource_definitions()}
+OURS = {definition["spec"]["names"]["plural"]: definition for definition in build_custom_resource_definitions()}
 THEIRS: dict[str, dict[str, dict[str, Any]]] = {path.stem: json.loads(path.read_text()) for path in FOLDER.iterdir()}
 KINDS = sorted(THEIRS)
 FIELDS = [pytest.param(kind, path, id=f"{kind} {path}") for kind in KINDS for path in THEIRS[kind]]

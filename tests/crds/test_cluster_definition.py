@@ -3,15 +3,17 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import at
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import find_part
 
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 
 
 @pytest.fixture
 def definition() -> dict[str, Any]:
-    (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster")
+    (definition,) = (
+        each for each in build_custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster"
+    )
     return definition
 
 
@@ -51,12 +53,12 @@ def test_all_versions_share_one_schema_and_v1_is_stored(definition: dict[str, An
 
 def test_fields_required_by_the_apache_operator_are_required(schema: dict[str, Any]) -> None:
     assert schema.get("required") is None
-    assert at(schema, "spec")["required"] == ["clusterTolerations", "runtimeVersions"]
-    assert at(schema, "spec.clusterTolerations")["required"] == ["instanceConfig"]
-    assert at(schema, INSTANCES)["required"] == ["initWorkers", "maxWorkers", "minWorkers"]
-    assert at(schema, "spec.runtimeVersions")["required"] == ["sparkVersion"]
-    assert at(schema, "status").get("required") is None
-    assert at(schema, "status.currentState").get("required") is None
+    assert find_part(schema, "spec")["required"] == ["clusterTolerations", "runtimeVersions"]
+    assert find_part(schema, "spec.clusterTolerations")["required"] == ["instanceConfig"]
+    assert find_part(schema, INSTANCES)["required"] == ["initWorkers", "maxWorkers", "minWorkers"]
+    assert find_part(schema, "spec.runtimeVersions")["required"] == ["sparkVersion"]
+    assert find_part(schema, "status").get("required") is None
+    assert find_part(schema, "status.currentState").get("required") is None
 
 
 @pytest.mark.parametrize(
@@ -74,26 +76,26 @@ def test_fields_required_by_the_apache_operator_are_required(schema: dict[str, A
     ],
 )
 def test_kubernetes_types_preserve_unknown_fields(schema: dict[str, Any], path: str) -> None:
-    assert at(schema, path)["x-kubernetes-preserve-unknown-fields"] is True
+    assert find_part(schema, path)["x-kubernetes-preserve-unknown-fields"] is True
 
 
 def test_state_is_an_enumeration(schema: dict[str, Any]) -> None:
-    history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
+    history = find_part(schema, "status.stateTransitionHistory")["additionalProperties"]
     assert history["properties"]["currentStateSummary"]["enum"] == sorted(ClusterState)
 
 
 def test_cluster_status_has_no_driver_and_no_failure_counters(schema: dict[str, Any]) -> None:
-    assert set(at(schema, "status.currentState")["properties"]) == {
+    assert set(find_part(schema, "status.currentState")["properties"]) == {
         "currentStateSummary",
         "lastTransitionTime",
         "message",
         "reason",
     }
-    assert set(at(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
+    assert set(find_part(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
 
 
 def test_rules_reject_invalid_worker_counts(schema: dict[str, Any]) -> None:
-    rules = at(schema, INSTANCES)["x-kubernetes-validations"]
+    rules = find_part(schema, INSTANCES)["x-kubernetes-validations"]
     assert [rule["rule"] for rule in rules] == [
         "self.initWorkers >= 0",
         "self.minWorkers >= self.maxWorkers || self.minWorkers >= 0",

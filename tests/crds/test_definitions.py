@@ -6,14 +6,14 @@ import pytest
 
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import at
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import find_part
 
 TOLERATIONS = "spec.applicationTolerations"
 
 
 def build_definition(kind: str) -> dict[str, Any]:
-    (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == kind)
+    (definition,) = (each for each in build_custom_resource_definitions() if each["spec"]["names"]["kind"] == kind)
     return definition
 
 
@@ -74,13 +74,13 @@ def test_schema_is_structural(schema: dict[str, Any]) -> None:
 
 def test_schema_has_every_field_of_the_model(schema: dict[str, Any]) -> None:
     aliases = {field.alias for field in SparkApplicationSpec.model_fields.values()}
-    assert set(at(schema, "spec")["properties"]) == aliases
+    assert set(find_part(schema, "spec")["properties"]) == aliases
 
 
 def test_required_fields_equal_those_of_the_apache_operator(schema: dict[str, Any]) -> None:
     required = {}
     for path in ("spec", "spec.runtimeVersions", "spec.applicationTolerations", "status", "status.currentState"):
-        required[path] = at(schema, path).get("required")
+        required[path] = find_part(schema, path).get("required")
     assert schema.get("required") is None
     assert required == {
         "spec": ["runtimeVersions"],
@@ -89,24 +89,24 @@ def test_required_fields_equal_those_of_the_apache_operator(schema: dict[str, An
         "status": None,
         "status.currentState": None,
     }
-    assert at(schema, "spec.configMapSpecs")["items"]["required"] == ["name"]
+    assert find_part(schema, "spec.configMapSpecs")["items"]["required"] == ["name"]
 
 
 def test_defaults_equal_those_of_the_apache_operator(schema: dict[str, Any]) -> None:
-    assert at(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
-    assert at(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
-    assert at(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
+    assert find_part(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
+    assert find_part(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
+    assert find_part(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
     assert sum("default" in part for part in iterate_parts(schema)) == 3
 
 
 def test_state_is_an_enumeration(schema: dict[str, Any]) -> None:
-    history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
+    history = find_part(schema, "status.stateTransitionHistory")["additionalProperties"]
     assert history["properties"]["currentStateSummary"]["enum"] == sorted(ApplicationState)
 
 
 def test_kubernetes_types_preserve_unknown_fields(schema: dict[str, Any]) -> None:
     for path in ("spec.driverSpec.podTemplateSpec", "status.currentState.lastObservedDriverStatus"):
-        part = at(schema, path)
+        part = find_part(schema, path)
         assert part["x-kubernetes-preserve-unknown-fields"] is True
         assert "properties" not in part
 
@@ -122,7 +122,7 @@ def test_kubernetes_types_preserve_unknown_fields(schema: dict[str, Any]) -> Non
 def test_driver_route_entry_preserves_unknown_fields_in_its_parts(
     schema: dict[str, Any], path: str, names: tuple[str, str]
 ) -> None:
-    entry = at(schema, f"spec.{path}")["items"]
+    entry = find_part(schema, f"spec.{path}")["items"]
     assert entry["required"] == sorted(["serviceMetadata", "serviceSpec", names[0]])
     assert set(entry["properties"]) == {"serviceMetadata", "serviceSpec", *names}
     assert all(part["x-kubernetes-preserve-unknown-fields"] for part in entry["properties"].values())
@@ -139,7 +139,7 @@ def test_each_call_returns_new_documents(definition: dict[str, Any]) -> None:
 
 def test_unknown_path_raises_key_error(schema: dict[str, Any]) -> None:
     with pytest.raises(KeyError):
-        at(schema, "spec.nothing")
+        find_part(schema, "spec.nothing")
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
@@ -168,7 +168,7 @@ def test_definition_fits_into_the_kubectl_apply_annotation(kind: str) -> None:
 
 
 def test_description_has_meaning_unit_and_default(schema: dict[str, Any]) -> None:
-    described = at(schema, f"{TOLERATIONS}.applicationTimeoutConfig.driverStartTimeoutMillis")["description"]
+    described = find_part(schema, f"{TOLERATIONS}.applicationTimeoutConfig.driverStartTimeoutMillis")["description"]
     assert described == (
         "Time in milliseconds that the driver container may take to start after it was requested. "
         "0 disables the limit. Default: 300000."

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
@@ -69,7 +69,7 @@ async def controller(client: KubeClient, namespace: str, tmp_path: Path) -> Path
 @pytest.fixture
 async def definitions(client: KubeClient) -> None:
     """Install the definitions."""
-    for document in custom_resource_definitions():
+    for document in build_custom_resource_definitions():
         try:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
         except AlreadyExists:

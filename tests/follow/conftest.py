@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
@@ -65,7 +65,7 @@ def kubeconfig(port: int, token: str, authority: Path) -> dict[str, object]:
 @pytest.fixture
 async def client(access: ClusterAccess) -> AsyncIterator[KubeClient]:
     async with await open_client(access) as client:
-        for definition in custom_resource_definitions():
+        for definition in build_custom_resource_definitions():
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         yield client
 

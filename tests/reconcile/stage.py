@@ -11,7 +11,7 @@ from typing import Any
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
@@ -104,7 +104,7 @@ def build_kubeconfig(port: int, token: str) -> JsonObject:
 
 async def install_definitions(client: KubeClient) -> None:
     """Install the CRDs, and create the namespace."""
-    for definition in custom_resource_definitions():
+    for definition in build_custom_resource_definitions():
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
     document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     await client.create(NAMESPACES, document, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
 from tests.reliability.scene import Scene, open_scene
@@ -36,7 +36,7 @@ async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
 
 async def _define(plane: ControlPlane) -> None:
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))) as client:
-        for definition in custom_resource_definitions():
+        for definition in build_custom_resource_definitions():
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         while not await client.is_served(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the state of an API is no Event
             await asyncio.sleep(0.1)

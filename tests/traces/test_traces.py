@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import NotFound
@@ -61,7 +61,7 @@ async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
     async with await open_client(ClusterAccess(kubeconfig=str(kubeconfig))) as client:
         for number, (profile, is_furnished, names) in enumerate(rounds()):
             gateway = _documents(TRACES / "gateway-crds.yaml") if is_furnished else []
-            for definition in [*custom_resource_definitions(), *gateway]:
+            for definition in [*build_custom_resource_definitions(), *gateway]:
                 await _define(client, definition)
             if is_furnished:
                 await _wait_for_garbage_collection(client, (HTTP_ROUTES, GRPC_ROUTES))

@@ -218,7 +218,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _write_first_revision(etcd: str) -> None:
-    """Write a key once etcd answers, so that the API server reads revisions after 1, which expires."""
+    """Write a key once etcd answers, so that the API server starts after revision 1, which expires."""
     body = b'{"key": "YQ==", "value": "YQ=="}'
     end = time.monotonic() + START_SECONDS
     while True:

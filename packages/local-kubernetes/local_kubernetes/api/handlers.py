@@ -269,7 +269,9 @@ def _check_version(options: ListOptions, version: int) -> None:
         cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
         raise ApiStatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
     if options.version_match == "Exact" and wanted != version:
-        raise build_expired(f"The provided resource version {wanted} is not available: request the present one")
+        raise build_expired(
+            f"The provided resource version {wanted} is not available: omit resourceVersion to get the current list"
+        )
 
 
 def _get_place(document: JsonObject) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
 `types.json` contains them as the real API server of `discovery.VERSION` describes them in its OpenAPI document. A field
 is described by its type: `[type]` is a list, `{type}` a map. `by KEYS` marks a list with merge keys, `set` a set.
-`patched by KEY` marks a list with another key for strategic merge patches. They add values to a list marked `patched`
-and replace one marked `replaced`. `whole` marks a value with one owner.
+`patched by KEY` marks a list with another key for strategic merge patches. They add to a list marked `patched` and
+replace a list marked `replaced`. `whole` marks a value with one owner.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The answers of a cluster to requests for logs of pods.
 
-Recorded from a real node, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.log_answers.
+To record them, run in the folder of the tests: E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.log_answers.
 """
 
 import asyncio

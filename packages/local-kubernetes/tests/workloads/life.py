@@ -1,6 +1,6 @@
 """The statuses of a StatefulSet that is created, edited and scaled.
 
-Recorded from a real one, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m workloads.life.
+To record them on a real cluster, run in the folder of the tests: E2E_KUBECONFIG=… E2E_IMAGE=… python -m workloads.life.
 """
 
 import asyncio
