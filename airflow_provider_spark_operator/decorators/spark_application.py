@@ -21,8 +21,8 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 
     Only the source of the function is shipped, without the module around it: the function must import what it needs. If
     the function has a parameter `spark`, the parameter gets the Spark session. A parameter with the name of a variable
-    of Airflow's context (`ds`, `run_id`, `params`) gets that variable if you do not pass an argument and if the
-    variable is a JSON value.
+    of Airflow's context (`ds`, `run_id`, `params`) gets that variable. You can pass an argument instead. The variable
+    must be a JSON value.
 
     If the return value is larger than 4 KiB, it is stored under `upload_to`, and the task returns its path, an
     `ObjectStoragePath`. If you pass that path to another such function, the function gets the value.

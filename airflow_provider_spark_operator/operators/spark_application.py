@@ -47,9 +47,9 @@ class SparkApplicationOperator(BaseOperator):
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
     Args:
-        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file.
-                A path is absolute or relative to the folder of the DAG. Templates are rendered, also in a file. The other parameters override
-            the resource. None if the other parameters describe the application completely.
+        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file. A path is
+            absolute or relative to the folder of the DAG. Templates are rendered, also in a file. The other parameters
+            override the resource. None if the other parameters describe the application completely.
         py_file: Path or URL of the Python script to run, for example "jobs/report.py".
         py_files: Paths or URLs of Python files and archives that the script imports. Without `py_file`, the first one
             is the script.
@@ -70,7 +70,8 @@ class SparkApplicationOperator(BaseOperator):
         executor_instances: Number of executors. 0 is valid only with spark.dynamicAllocation.enabled in `conf`.
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
-        upload_to: URL of a folder for local files that are too large for a config map, or not text. For example "s3://connection@bucket/jobs". None if there are no such files.
+        upload_to: URL of a folder for local files that are too large for a config map, or not text. For example
+            "s3://connection@bucket/jobs". None if there are no such files.
         download_from: URL of the same folder for the driver. None for `upload_to` without the connection, and with
             `s3a` in place of `s3`.
         api_version: apiVersion of an application without a resource, or whose resource does not contain it. For

@@ -118,9 +118,9 @@ def run_spark_dag(dags_folder: Path) -> RunSparkDag:
     Airflow parses the file as it does in production: `with DAG(...)` with or without `as`, and `@dag`. The function
     copies the whole folder of the file into the DAG folder: the DAG finds the files next to it.
 
-    The function takes the path of the file, the `dag_id` (needed if the file has several DAGs), and by keyword the
-    `logical_date` (now by default) and the `conf` of the run. It raises ValueError if the file cannot be imported, or
-    if the DAG to run is not in it or is not named.
+    The function takes the path of the file, and the `dag_id`, which is needed if the file has several DAGs. Its keyword
+    arguments are the `logical_date` (now by default) and the `conf` of the run. It raises ValueError if the file cannot
+    be imported, or if the DAG to run is not in it or is not named.
     """
 
     def run(
