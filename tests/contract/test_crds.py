@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.crds.schema import at
+from airflow_provider_spark_operator.crds.schema import find_part
 
 from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
 from contract.documents import DEFINITIONS
@@ -317,7 +317,7 @@ async def test_cluster_stored_before_the_rules_can_be_changed(
     path = f"{DEFINITIONS}/{definition['metadata']['name']}"
     before = copy.deepcopy(definition)
     for version in before["spec"]["versions"]:
-        instances = at(version["schema"]["openAPIV3Schema"], "spec.clusterTolerations.instanceConfig")
+        instances = find_part(version["schema"]["openAPIV3Schema"], "spec.clusterTolerations.instanceConfig")
         del instances["x-kubernetes-validations"]
     resources = conversation.path("sparkclusters", f"{GROUP}/v1")
     old, probe = cluster("old", 1, -1, 2), cluster("probe", 1, -1, 2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.crds.schema import at
+from airflow_provider_spark_operator.crds.schema import find_part
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.submit import acknowledge, submit
@@ -49,7 +49,7 @@ async def install(client: KubeClient, *versions: str, **which: tuple[str, ...]) 
 def drop(definition: dict[str, Any], *path: str) -> None:
     """Remove a field from a definition, like a definition that is older than the field."""
     for version in definition["spec"]["versions"]:
-        del at(version["schema"]["openAPIV3Schema"], ".".join(path[:-1]))["properties"][path[-1]]
+        del find_part(version["schema"]["openAPIV3Schema"], ".".join(path[:-1]))["properties"][path[-1]]
 
 
 def in_version(version: str, name: str = "pi") -> dict[str, object]:
