@@ -97,6 +97,8 @@ check: $(stamp) ## Run the linter, the type checker and the checks of import dir
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
+	@echo "==> vale"; if command -v go >/dev/null && $(MAKE) --no-print-directory $(bin)/vale; then $(bin)/vale $(prose); \
+	else echo "make check: the prose was not checked, because Vale could not be built: see make prose"; fi
 
 $(bin)/vale: requirements/vale/go.mod requirements/vale/go.sum | $(stamp)
 	@echo "==> vale: building it with go (about a minute)"

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-# Attributes of our records in addition to the message, in the order of the output.
+# Attributes of log records in addition to the message, in the order of the output.
 _CONTEXT = ("application", "cluster", "namespace")
 
 

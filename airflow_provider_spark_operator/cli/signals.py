@@ -24,7 +24,7 @@ def run_until_signal(
             job, whose work is unfinished, INTERRUPTED.
 
     Returns:
-        What the coroutine returns, or INTERRUPTED after SIGINT or SIGHUP.
+        The result of the coroutine, or INTERRUPTED after SIGINT or SIGHUP.
     """
     endings = {signal.SIGTERM: after_sigterm, signal.SIGINT: ExitCode.INTERRUPTED}
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -40,8 +40,8 @@ def prepare_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # `open` returns the lowest free descriptor. Standard output becomes unwritable, so that lost results are an
-            # error.
+            # `open` returns the lowest free descriptor. Standard output cannot be written then, so that lost results
+            # are an error.
             os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_RDWR)
             os.set_inheritable(descriptor, True)
     if sys.stderr is None:

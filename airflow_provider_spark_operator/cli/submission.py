@@ -153,5 +153,5 @@ def _find_user(environment: Mapping[str, str]) -> str:
         return name
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # getpass raises OSError from Python 3.13 on
+    except (KeyError, OSError):  # `getpass` raises OSError from Python 3.13 on
         raise DriverBuildError("HADOOP_USER_NAME", "is required: the current user id has no user name") from None

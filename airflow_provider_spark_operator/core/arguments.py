@@ -37,7 +37,7 @@ def check_existing_name(name: object, namespace: object) -> None:
     Raises:
         ValueError: The name or the namespace is invalid.
     """
-    # This rule is less strict than the rule for the names that our operators give: other software may have named the
+    # This rule is less strict than the rule for names that this package builds: other software may have named the
     # resource of a sensor.
     for noun, given, is_valid in (("name", name, is_object_name), ("namespace", namespace, is_namespace)):
         if isinstance(given, str) and "{{" not in given and "{%" not in given and not is_valid(given):

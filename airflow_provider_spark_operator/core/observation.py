@@ -1,4 +1,4 @@
-"""What a controller observes of an application: its driver pod, its executors, and the outcome of the last write.
+"""The observation of an application by a controller: its driver pod, its executors, and the outcome of the last write.
 
 The functions find the pods of an application among all pods, and read from a driver pod whether the driver has
 started or ended.
@@ -141,7 +141,7 @@ def find_driver(application: SparkApplication, attempt_id: int, all_pods: Iterab
 
     The selector label identifies the attempt. If the user sets that label, or has changed it, the youngest driver
     that is not being deleted is the current one. If there is no such driver and one was requested, the pod with the
-    name that the user sets counts, as with the Apache operator, which adopts the pod of an earlier attempt.
+    name that the user sets counts. The Apache operator also adopts the pod of an earlier attempt.
     """
     drivers = find_drivers(application, all_pods)
     candidates = [pod for pod in drivers if not is_of_earlier_attempt(application, attempt_id, pod)]
@@ -163,7 +163,8 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
     """Whether a driver belongs to an attempt before `attempt_id`.
 
     The selector label decides. It does not count if the user sets this id, because it may look like the id of
-    another attempt, nor if the pod is younger than the attempt, because the user may have removed the setting since.
+    another attempt. It does not count either if the pod is younger than the attempt, because the user may have
+    removed the setting since.
     """
     label = _get_selector_label(pod)
     if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
@@ -226,8 +227,8 @@ def has_started(pod: Mapping[str, object], main: str | None) -> bool:
 def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
     """Return how the driver ended, or None while it runs.
 
-    The rules are the Apache operator's, with three exceptions: one observation of a pod gives one result, the phase
-    counts if there is no container status, and the end of a sidecar does not end the application.
+    The rules are the Apache operator's, with three exceptions. One observation of a pod gives one result. The phase
+    counts if there is no container status. The end of a sidecar does not end the application.
 
     Args:
         pod: The driver pod.

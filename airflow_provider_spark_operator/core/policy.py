@@ -63,8 +63,8 @@ def measure_elapsed(since: datetime, now: datetime) -> timedelta:
 def measure_remaining(limit: timedelta, since: datetime, now: datetime) -> timedelta:
     """Return the rest of `limit`, which started at `since`; 0 or less if it has expired.
 
-    If the clock was set back, the result is the whole limit and at least a second, so that a caller that waits for
-    the rest does not loop until the clock has caught up.
+    If the clock was set back, the result is the whole limit and at least a second. So a caller that waits for the
+    rest does not loop until the clock has caught up.
     """
     left = limit - measure_elapsed(since, now)
     return max(left, _SHORTEST_WAIT) if now < since and left > _ZERO else left

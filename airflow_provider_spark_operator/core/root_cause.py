@@ -29,7 +29,7 @@ _USER_CLASS: Final = re.compile(rf"\S+ \S+ ERROR .*User class threw exception:? 
 _ENDED: Final = re.compile(
     r"(?:SyntaxError|IndentationError|TabError): |Terminating due to java\.lang\.OutOfMemoryError"
 )
-# Errors of spark-submit, Python, argparse and the JVM before the program starts.
+# Errors of spark-submit, Python, `argparse` and the JVM before the program starts.
 _REFUSED: Final = re.compile(
     r"(?:\S*/)?python[\d.]*: (?:can't open file|No module named|Error while finding)"
     r"|\S+\.py: error: "
@@ -91,8 +91,8 @@ class _Found:
 class RootCause:
     """Finds the cause in a log that is read line by line. Memory use does not grow with the log.
 
-    Of several uncaught errors the last one counts. An error that was handled, or that was raised in another thread or
-    during the shutdown, counts only if there is no other error and the program printed nothing after it.
+    Of several uncaught errors the last one counts. Handled errors, and those of other threads and of the shutdown,
+    count only without another error. The program must not have printed anything after them either.
     """
 
     def __init__(self) -> None:

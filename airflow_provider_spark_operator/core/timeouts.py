@@ -68,8 +68,8 @@ def fail_lost_driver(situation: Situation) -> Decision | None:
 
     The pod gets the grace period that it has in a deletion by the controller. The rules of the next state delete it
     without grace before anything else happens. Only a node's kubelet can report the end of a pod. If the node is
-    lost, the control plane deletes the pod after its toleration (five minutes by default), and the pod keeps the
-    phase Running until it is deleted by force.
+    lost, the control plane deletes the pod after its toleration (five minutes by default). The pod keeps the phase
+    Running until it is deleted by force.
     """
     driver = situation.driver_pod
     grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)

@@ -28,8 +28,8 @@ def refuse_application(document: Mapping[str, object], sentence: str, now: datet
     """Return the final status of an application whose spec cannot be read, or None to leave it unchanged.
 
     The application fails like one whose driver cannot be built, without a restart, because the restart policy is
-    unknown. Three kinds of applications are left unchanged: those with a driver, which may be running and can be
-    fixed by an edit; those that are being deleted; and those whose status cannot be read either.
+    unknown. Three kinds of applications are left unchanged. Those with a driver may be running, and an edit can fix
+    them. The others are being deleted, or their status cannot be read either.
 
     Args:
         document: The application, which has no driver.

@@ -24,8 +24,9 @@ _DEFAULTS = {
 }
 
 # Numbers of workers with which Kubernetes rejects the StatefulSet or the autoscaler of a cluster.
-# What the Apache operator runs must be accepted: Kubernetes accepts an autoscaler with a minimum of 0 if the feature
-# HPAScaleToZero is enabled and the autoscaler has an Object or External metric. Resources that are stored already can
+# Every cluster that the Apache operator runs must be accepted. Kubernetes accepts an autoscaler with a minimum of 0
+# if it has an Object or External metric and the feature HPAScaleToZero is
+# enabled. Resources that are stored already can
 # still be updated, since the API server checks only fields that change.
 _WORKER_RULES = [
     {"rule": "self.initWorkers >= 0", "message": "must not be negative", "fieldPath": ".initWorkers"},

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class AdoptionState(StrEnum):
-    """What a try can do with an application of its task."""
+    """The possible actions of a try on an application of its task."""
 
     LIVE = "live"
     """The application can still succeed."""

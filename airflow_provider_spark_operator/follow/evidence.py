@@ -46,7 +46,7 @@ _REQUESTED_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about the end of an application's driver.
+    """The evidence about the end of an application's driver.
 
     Attributes:
         reference: The application.

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 @dataclass
 class Content:
-    """What has happened since the follower last read its mailbox.
+    """The changes since the follower last read its mailbox.
 
     Attributes:
         changed: The latest content of the application, if it changed.
@@ -77,8 +77,8 @@ class Mailbox:
         elif ours:
             self.content.changed = change.object
         elif isinstance(change, Changed):
-            # Another application with the same name: an earlier one if the watch lags behind, a later one if ours was
-            # deleted.
+            # Another application with the same name: an earlier one if the watch lags behind, a later one if the
+            # followed one was deleted.
             self.content.needs_recheck = True
         else:
             return

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Narration:
-    """What is shown of an application, and where.
+    """The shown parts of an application, and the place where they are shown.
 
     Attributes:
         sink: Where it is shown.

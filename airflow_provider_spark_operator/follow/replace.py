@@ -32,7 +32,7 @@ _ACKNOWLEDGEMENT_SECONDS = 30.0
 
 
 class IfExists(StrEnum):
-    """What a task does if another run of it has submitted an application with the requested name."""
+    """The action of a task if another of its runs has submitted an application with the requested name."""
 
     REPLACE_ENDED = "replace_ended"
     """Delete the application if it has finished and its task has recorded the result or no longer can; else fail."""

@@ -123,9 +123,9 @@ async def _submit_repeatedly(
             await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
             problem = error
         except (Conflict, *PASSING) as error:
-            # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the answer
-            # to a creation was lost, the application may exist: the next list finds it by its stamp, so it is not
-            # created twice.
+            # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the
+            # answer to a creation was lost, the application may exist. The next list finds it by its stamp, so it is
+            # not created twice.
             problem = error
             await asyncio.sleep(backoff.next())
     assert problem is not None  # noqa: S101 - every round that does not return sets it

@@ -84,7 +84,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class _AttemptEnd:
-    """What was read at the end of one attempt."""
+    """The result of the reads at the end of one attempt."""
 
     attempt: int
     evidence: Evidence

@@ -70,8 +70,9 @@ async def list_and_watch(
         label_selector: Selects objects by their labels, in the syntax of the API.
         field_selector: Selects objects by their fields, in the syntax of the API.
         on_error: Called with every failure after the first list; an exception that it raises ends the iteration.
-        on_alive: Called with every sign of life: the first list, each event including bookmarks, a watch that stays
-            open after a failure, and a later list if the watch before it had stayed open for long. A list alone is
+        on_alive: Called with every sign of life: the first list, each event including bookmarks, and a watch that
+            stays open after a failure. Also a later list if the watch before it had stayed open for
+            long. A list alone is
             no sign of life if the watch is refused.
         backoff: Pauses between attempts after a failure; reset by the first success.
         trim: Called with each object as soon as it is received, to remove what the caller does not need.
@@ -194,8 +195,8 @@ class _Watch:
         self._failures_since_event += 1
 
     def _can_resume(self, error: KubeError) -> bool:
-        # After a second failure in a row, list again: the server may have been replaced by one with another history, in
-        # which the version has no meaning. Only an event ends the row, because a silent stream may be a dead
+        # After a second failure in a row, list again. The server may have been replaced by one with another history,
+        # in which the version has no meaning. Only an event ends the row, because a silent stream may be a dead
         # connection.
         is_interrupted = isinstance(error, Unreachable) and self._failures_since_event < 1
         return isinstance(error, TooManyRequests) or is_interrupted

@@ -69,9 +69,9 @@ class Transport:
     """Requests to one API server over one pool of connections.
 
     Args:
-        links: The server and the credentials, which may both change. Closed with the transport.
+        links: The server and the credentials. Both may change. Closed with the transport.
         retry: The retry policy for reads, and for requests that the server rejected with 429.
-        observer: Called after every request, including retries, unless it was cancelled.
+        observer: Called after every request that was not cancelled, including retries.
         gate: Awaited before every request, including retries. None for no gate.
     """
 

@@ -25,8 +25,9 @@ from local_kubernetes.kubelet.images import ImageRule
 # The service account that the chart of the Apache operator creates for drivers. Its users' documents name the account.
 WORKLOAD_SERVICE_ACCOUNT = "spark"
 
-# This Lease shows other controllers that the controller of the local cluster is running. The holder has a fixed name,
-# so that a cluster that follows a killed one does not wait until the Lease expires: a folder has one cluster at a time.
+# This Lease shows other controllers that the controller of the local cluster is running. The holder has a fixed
+# name, so that a cluster that follows a killed one does not wait until the Lease expires. A folder has one cluster at
+# a time.
 LEASE = LeaseReference("kube-system", "spark-operator-local")
 _HOLDER = "local-cluster"
 

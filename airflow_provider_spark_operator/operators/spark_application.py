@@ -89,14 +89,12 @@ class SparkApplicationOperator(BaseOperator):
             submitted.
         delete_on_kill: Delete the application if a user stops the task, or if the task times out.
         ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
-            None for the value of the resource. If the resource has none, the default is 1 day after a
-                success that the task has seen, and 7 days otherwise. With Kubeflow's operator, it is always 7 days.
+            None for the value of the resource. If the resource has none, the default is 1 day after a success that the
+            task has seen, and 7 days otherwise. With Kubeflow's operator, it is always 7 days.
         get_logs: Show the log of the driver in the task log while the driver runs.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
-            timedelta, which keeps its log and
-                its status. It is written as `resourceRetainPolicy: OnFailure`
-            and `resourceRetainDurationMillis`, unless the resource contains one of these fields. None leaves the
-            decision to the cluster. The default is 5 minutes.
+            timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
+            resource contains one of these fields. None leaves the decision to the cluster. The default is 5 minutes.
         restarts: Who restarts a failed application. "cluster" (the default): the operator in the cluster, as the
             restartConfig of the application specifies. "airflow": the retries of the task. If `application` is an
             object, its restartConfig then becomes `retries`, `retry_delay` and (unless set) `retry_policy` of the task,

@@ -1,4 +1,4 @@
-"""What a SparkApplicationOperator does when its task runs: submit, adopt, wait, cancel, report the result.
+"""The runtime of `SparkApplicationOperator`: submit, adopt, wait, cancel, report the result.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """

@@ -1,4 +1,4 @@
-"""What the operators of a SparkCluster do when their tasks run: create, adopt, wait, cancel, delete.
+"""The runtime of the operators of a SparkCluster: create, adopt, wait, cancel, delete.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """
@@ -325,7 +325,7 @@ class ClusterDeletion:
             )
 
     def _record_deletion(self, name: str) -> None:
-        """Record the deletion for a later try, which does not find the cluster."""
+        """Record the deletion for the next try, which does not find the cluster."""
         store = self._context.get("task_state_store")
         if store is not None:
             store.set(_DELETION_KEY, name)

@@ -116,7 +116,7 @@ class ApplicationAdapter:
         await clear_mounts(self._client, model, self.settings.operator_name)
 
     async def complete(self, revision: Revision[SparkApplication], observed: Observed, decision: Decision) -> Decision:
-        """Quote the log of a driver that has just failed in the message of the state."""
+        """Quote the log of a newly failed driver in the message of the state."""
         if not isinstance(observed.driver, Present):
             return decision
         application = revision.model
@@ -187,7 +187,7 @@ class ApplicationAdapter:
                 PODS,
                 driver["metadata"]["name"],
                 key.namespace,
-                # Foreground deletion makes the driver wait for its services and config maps, and all drivers for
+                # Foreground deletion makes the driver wait for its services and config maps. All drivers wait for
                 # the garbage collector, which sends 20 requests per second by default (kube-controller-manager's
                 # --kube-api-qps).
                 propagation="Background" if force or not has_fixed_child_names(application) else "Foreground",

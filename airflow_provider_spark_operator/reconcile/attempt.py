@@ -104,8 +104,8 @@ async def delete_attempt(
 ) -> None:
     """Delete the objects of an attempt that the application owns, by name.
 
-    The present spec determines the names. If its objects cannot be built, nothing was created from it, and the
-    objects of an earlier version belong to their driver or to the application. Objects whose deletion the API
+    The present spec determines the names. If its objects cannot be built, nothing was created from it. The objects
+    of an earlier version belong to their driver or to the application. Objects whose deletion the API
     rejects are left to garbage collection: a missing permission must not delay the end of the application.
 
     Raises:

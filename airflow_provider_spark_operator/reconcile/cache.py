@@ -29,7 +29,7 @@ _MAX_DELETED = 500
 class ObjectCache:
     """The objects of one kind in all watched namespaces.
 
-    The answers to our own writes are stored as well (`put_answer`), so that a reconcile never sees an object in a
+    The answers to writes of this process are stored as well (`put_answer`). So a reconcile never sees an object in a
     state older than its last write. Resource versions are compared as integers. The API guarantees that since
     Kubernetes 1.35, and etcd always did. A version that is not an integer counts as newer.
 
@@ -48,8 +48,8 @@ class ObjectCache:
         self._is_memorable = is_memorable
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
         self._deleted: dict[ObjectKey, JsonObject] = {}
-        # The latest version of each namespace that the watch has shown: an older answer for an object that is not
-        # in the cache was overtaken by the deletion of the object.
+        # The latest version of each namespace that the watch has shown. If an answer is older and its object is not
+        # in the cache, the object was deleted after the answer.
         self._seen: dict[str, int] = {}
         # Namespaces that are not watched any more: answers to requests in progress must not be stored.
         self._left: set[str] = set()

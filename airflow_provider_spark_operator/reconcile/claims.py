@@ -217,7 +217,7 @@ class Claims:
         """Leave a resource alone if its manager may be running.
 
         Args:
-            resource: The resource as it was just read from the API, with its managed fields.
+            resource: The resource as the API returned it last, with its managed fields.
 
         Returns:
             The other controller that the resource can be taken over from; None if there is none.

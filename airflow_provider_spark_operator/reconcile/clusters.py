@@ -38,7 +38,7 @@ class ClusterAdapter:
     Args:
         client: The client of the API.
         resources: The clusters.
-        operator_name: The value of the operator's label, and the manager of the fields that we apply.
+        operator_name: The value of the operator's label, and the manager of the applied fields.
         recorder: Writes Events.
         now: The clock, in UTC.
     """

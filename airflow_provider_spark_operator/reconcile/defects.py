@@ -34,7 +34,7 @@ class DefectReporter:
     async def report(self, key: ObjectKey, defect: Exception) -> None:
         """Report each type of failure once; a failure to report is only logged.
 
-        A deleted resource whose cleanup fails loses our finalizer instead: garbage collection deletes what it owns.
+        A deleted resource whose cleanup fails loses the finalizer instead: garbage collection deletes its dependents.
         """
         resource = self.resources.get(key)
         if resource is None or await self._release_if_deleted(key, resource, defect):
@@ -70,7 +70,7 @@ class DefectReporter:
 def build_message_patch(resource: JsonObject, message: str) -> JsonObject | None:
     """Build the patch that sets the message of the resource's current state; None if the state has it already.
 
-    A resource without a status gets the status of a resource that was just submitted.
+    A resource without a status gets the status of a new resource.
     """
     state = (resource.get("status") or {}).get("currentState")
     if state is None:

@@ -33,7 +33,7 @@ async def quote_driver_log(
     before: ApplicationStatus | None,
     decision: Decision,
 ) -> Decision:
-    """Add the last lines of the log to the status of the decision if the driver has just failed.
+    """Add the last lines of the log to the status of the decision if the driver failed since the last reconcile.
 
     An error while the log is read, such as a missing permission, leaves the decision unchanged.
 

@@ -1,7 +1,7 @@
 """The files that a configuration names: on the local disk, on the web, and in object stores that fsspec can read.
 
-The size is limited, and a template must be valid: a resource must neither fill the controller's memory nor disclose
-other files of the controller's disk.
+The size is limited, and a template must be valid. So a resource can neither fill the controller's memory nor
+disclose other files of its disk.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """The Lease by which several controllers elect a leader: its content, and what to do next. Pure.
 
-The protocol is that of client-go's package `leaderelection`, which the Apache operator's library also implements:
-the holder renews the Lease, and any other controller can take a Lease that was not renewed for its duration.
+The protocol is that of client-go's package `leaderelection`, which the Apache operator's library also implements.
+The holder renews the Lease. Any other controller can take a Lease that was not renewed for its duration.
 """
 
 import math
@@ -57,7 +57,7 @@ class LeaseTerms:
 
 @dataclass(frozen=True)
 class Tenure:
-    """The content of a Lease; `holder` is empty if nobody holds it."""
+    """The content of a Lease; `holder` is empty if no controller holds it."""
 
     holder: str = ""
     duration: timedelta = timedelta(0)
@@ -92,7 +92,7 @@ def find_next_step(lease: Mapping[str, Any] | None, identity: str, unchanged_for
     """Return the next step of `identity`.
 
     Args:
-        lease: The Lease as it was just read; None if it does not exist.
+        lease: The Lease as the API returned it last; None if it does not exist.
         identity: The identity of this process.
         unchanged_for: The time for which this process has seen no change of the Lease. Only this time decides
             whether the Lease has expired: clocks of other machines may be wrong.

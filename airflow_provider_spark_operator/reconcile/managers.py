@@ -1,7 +1,8 @@
 """Which controller manages a resource, by its managed fields, and whether that controller is running. Pure.
 
-Our controllers write under a field manager that names their Lease, so that every other controller can check from the
-resource whether they are running. The Apache operator writes as `fabric8-kubernetes-client`, which names no Lease.
+The controllers of this package write under a field manager that names their Lease. So every other controller can
+check from the resource whether they are running. The Apache operator writes as `fabric8-kubernetes-client`, which
+names no Lease.
 """
 
 import hashlib

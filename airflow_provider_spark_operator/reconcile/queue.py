@@ -15,7 +15,7 @@ _LONGEST_RETRY_SECONDS = 120.0
 class WorkQueue(Generic[Key]):
     """Hands keys to workers, each key to at most one worker at a time.
 
-    A key that is added while a worker processes it is handed out again afterwards: no change is lost, and two
+    A key that is added while a worker processes it is handed out again afterwards. No change is lost, and two
     workers never process the same resource concurrently. All methods belong to one event loop.
 
     Args:
@@ -137,7 +137,7 @@ class WorkQueue(Generic[Key]):
                 return
 
     def _pass_on(self, waker: asyncio.Future[None]) -> None:
-        # If a worker is cancelled just after it was woken, another worker must be woken instead.
+        # If a worker is cancelled after it was woken, another worker must be woken instead.
         if waker.done() and not waker.cancelled() and self._ready:
             self._wake_one()
 

@@ -53,7 +53,7 @@ class Revision(Generic[Model]):
     Attributes:
         document: The resource as the API shows it.
         model: The parsed resource.
-        is_current: Whether the API has just confirmed this state in this reconcile.
+        is_current: Whether the API has confirmed this state in this reconcile.
     """
 
     document: JsonObject
@@ -62,7 +62,7 @@ class Revision(Generic[Model]):
 
 
 class Adapter(Protocol[Model, Observation, AnyDecision]):
-    """What the reconciler needs to know about one kind of resource."""
+    """The properties of one kind of resource that the reconciler needs."""
 
     @property
     def notices(self) -> frozenset[str]:

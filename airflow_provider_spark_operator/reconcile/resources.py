@@ -132,16 +132,16 @@ class Resources:
             self._cache.forget(key)
 
     async def add_finalizer(self, resource: JsonObject) -> None:
-        """Add our finalizer, if the resource has not changed since it was read; errors as `patch`."""
+        """Add the finalizer, if the resource has not changed since it was read; errors as `patch`."""
         await self.patch(resource, build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer]))
 
     async def remove_finalizer(self, resource: JsonObject) -> None:
-        """Remove our finalizer, if the resource has not changed since it was read; errors as `patch`."""
+        """Remove the finalizer, if the resource has not changed since it was read; errors as `patch`."""
         others = [each for each in _get_finalizers(resource) if each != self.kind.finalizer]
         await self.patch(resource, build_finalizers_patch(resource, others))
 
     def is_being_finalized(self, resource: JsonObject) -> bool:
-        """Whether the resource is being deleted and our finalizer is still on it."""
+        """Whether the resource is being deleted and the finalizer is still on it."""
         return bool(resource["metadata"].get("deletionTimestamp")) and self.kind.finalizer in _get_finalizers(resource)
 
 

@@ -1,4 +1,4 @@
-"""The controller's settings and their two file formats: our YAML, and the Apache operator's properties."""
+"""The controller's settings and their two file formats: YAML, and the Apache operator's properties."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ class _Setting:
         part: The field of ControllerSettings that contains the setting; "terms" for the terms of the election;
             empty for a field of ControllerSettings itself.
         field_name: The name of the field in that part.
-        yaml_key: The key in our YAML.
+        yaml_key: The key in the YAML file.
         property_key: The key in the Apache operator's properties, without the prefix; None if there is none.
         read: Converts the value in the file to the value of the setting.
         is_fixed: Whether a change needs a restart.
@@ -170,7 +170,7 @@ SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
 
 
 def parse_yaml_settings(text: str) -> ControllerSettings:
-    """Read our own form: a mapping of the keys that `docs/operations/controller.md` lists.
+    """Read the YAML format: a mapping of the keys that `docs/operations/controller.md` lists.
 
     Raises:
         SettingsError: The text is not YAML or not a mapping, a key is unknown, or a value is invalid.

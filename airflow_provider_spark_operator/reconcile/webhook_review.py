@@ -20,7 +20,7 @@ class NotAReview(Exception):
 def review(document: object) -> JsonObject:
     """Answer one review.
 
-    Only new resources and changed specs are checked: it must be possible to label, finalize and delete an invalid
+    Only new resources and changed specs are checked. It must be possible to label, finalize and delete an invalid
     resource that is older than the webhook. A problem that operators tolerate leads to a warning only.
 
     Raises:

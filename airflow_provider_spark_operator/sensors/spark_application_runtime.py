@@ -1,4 +1,4 @@
-"""What a SparkApplicationSensor does when its task runs: wait, report the result, delete the application.
+"""The runtime of `SparkApplicationSensor`: wait, report the result, delete the application.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """

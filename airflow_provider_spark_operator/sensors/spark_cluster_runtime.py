@@ -1,4 +1,4 @@
-"""What a SparkClusterSensor does when its task runs. DAG files do not import it: it loads the Kubernetes client."""
+"""The runtime of `SparkClusterSensor`. DAG files do not import it: it loads the Kubernetes client."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the operator and the kubelet of a scripted cluster write, and the container logs."""
+"""The resources that the operator and the kubelet of a scripted cluster write, and the container logs."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any

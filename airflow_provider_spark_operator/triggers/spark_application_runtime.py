@@ -1,4 +1,4 @@
-"""What the triggers for a SparkApplication do when they run: wait, report the result, delete after a kill.
+"""The runtime of the triggers for a SparkApplication: wait, report the result, delete after a kill.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """

@@ -1,4 +1,4 @@
-"""What a SparkClusterTrigger does when it runs: wait, report the result, delete after a kill.
+"""The runtime of `SparkClusterTrigger`: wait, report the result, delete after a kill.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """

@@ -1,4 +1,4 @@
-"""What a SparkApplicationStartTrigger does when it runs: submit, wait, delete after a kill.
+"""The runtime of `SparkApplicationStartTrigger`: submit, wait, delete after a kill.
 
 DAG files do not import this module: it loads the Kubernetes client.
 """

@@ -40,7 +40,7 @@ _KILLED = frozenset(
 # A deferred task instance gets into these states if its trigger has fired, or if the task was cleared.
 _STARTED_ANEW = frozenset({TaskInstanceState.SCHEDULED, TaskInstanceState.QUEUED, TaskInstanceState.RUNNING})
 
-# What a cancelled trigger logs about the application of a task that was not killed, as far as Airflow reports.
+# The message of a cancelled trigger about the application of a task that was not killed, as far as Airflow reports.
 LEFT_RUNNING = (
     "%s is left running: another triggerer or the next try of the task follows it. If you cleared the task and changed "
     "its namespace or connection, delete it yourself"
@@ -83,7 +83,7 @@ def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
     for the application elsewhere, or fail before it looks. Therefore this trigger must delete the application.
 
     The try number distinguishes a clear from a move of the trigger to another triggerer. If Airflow does not report the
-    number, a deferred task instance counts as moved. A task instance that was started again counts as killed: if the
+    number, a deferred task instance counts as moved. A task instance that was started again counts as killed. If the
     trigger has fired elsewhere, the application has ended, and ended applications are not deleted.
     """
     state = _read_state(stamp)
@@ -97,8 +97,8 @@ def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
 def read_fate(stamp: TaskStamp) -> Fate:
     """Read from Airflow the fate of a task instance. Blocks: in an event loop, call it with `sync_to_async`.
 
-    A signal or a cancelled trigger alone is not enough: a worker that is drained, and a triggerer whose triggers have
-    moved to another one, get the same signals as a killed task.
+    A signal or a cancelled trigger alone is not enough. A drained worker, and a triggerer whose triggers have moved
+    to another one, get the same signals as a killed task.
     """
     return _classify_state(_read_state(stamp))
 
@@ -118,7 +118,7 @@ def _read_state(stamp: TaskStamp) -> str | None:
 
 
 def _is_later_try_present(stamp: TaskStamp) -> bool | None:
-    """Return whether the task instance is in a later try than the stamp; None if Airflow does not report it.
+    """Return whether the try of the task instance is later than that of the stamp; None if Airflow does not report it.
 
     Airflow reports the number of a try only for the latest run before a logical date.
     """

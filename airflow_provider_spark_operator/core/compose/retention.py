@@ -4,8 +4,8 @@ import math
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.record import KEEP
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.ttl import KEEP
 
 KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
 # Kubernetes stores it as a 64-bit integer of milliseconds.

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.record import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
@@ -23,6 +22,7 @@ from airflow_provider_spark_operator.core.parameters import (
     split_list,
 )
 from airflow_provider_spark_operator.core.pods import get_object
+from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
 _NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.record import DEFAULT_TTL_SECONDS, KEEP
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
 from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP
 
 # The path of the field for each parameter.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -63,7 +63,7 @@ class StateEntry:
         driver_status: Status of the driver pod at this time. None if it was not recorded.
         reason: A constant of `core.reasons`. None if the operator writes no reasons.
         means: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
-        log_lines: The last lines of the driver's log, if our controller recorded them.
+        log_lines: The last lines of the driver's log, if the controller of this package recorded them.
     """
 
     state: str

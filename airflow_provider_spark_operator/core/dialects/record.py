@@ -2,19 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import Problem
-
-KEEP: Final = -1
-"""The time to live of an application that is never deleted."""
-# The defaults of applications that Airflow submits: time to examine a failure after a weekend, without thousands of
-# successful applications in etcd.
-DEFAULT_TTL_SECONDS: Final = 7 * 24 * 3600
-TTL_AFTER_SUCCESS_SECONDS: Final = 24 * 3600
 
 
 class MountFiles(Protocol):
