@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
-from airflow_provider_spark_operator.core.dialects.record import DEFAULT_TTL_SECONDS
 from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
+from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.follow.stamp import annotations_of
 from airflow_provider_spark_operator.kube.transport import JsonObject
