@@ -24,7 +24,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import PODS
 from local_kubernetes.cluster import LocalCluster
-from tests.faults.test_killed_cluster import pods
+from tests.faults.test_killed_cluster import build_pods
 
 async def main():
     async with LocalCluster(Path(sys.argv[1]), keep=sys.argv[3] == "keep") as cluster:

@@ -21,6 +21,7 @@ DEADLINE_SECONDS = 180
 _MARK = {"name": "mark", "mountPath": "/mark"}
 _FIRST_FAILS = "if test -e /mark/x; then echo second run; sleep 600; else touch /mark/x; echo first run; exit 1; fi"
 _REMOVED = "unable to retrieve container logs for "
+_PULLING = "is waiting to start: image can't be pulled"
 _SLOWLY = "for word in one two three; do echo $word; sleep 1.2; done"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
@@ -113,9 +114,15 @@ async def _ask(api: Conversation, question: str) -> Json:
     name, _, query = question.partition("?")
     path = api.path(f"pods/{name}/log?{query}")
     # For a moment after a container has crashed, its status names the previous run, whose log the kubelet has deleted.
-    reply = await api.until(path, lambda reply: not str(reply.body).startswith(_REMOVED), DEADLINE_SECONDS)
+    # In the same way, a container that waits for its next pull returns to the failed pull for a moment.
+    reply = await api.until(path, _is_lasting, DEADLINE_SECONDS)
     body = reply.body if isinstance(reply.body, str) else reply.body["message"]
     return {"status": reply.status, "body": _shorten(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
+
+
+def _is_lasting(reply: Reply) -> bool:
+    message = reply.body if isinstance(reply.body, str) else str(reply.body.get("message"))
+    return not message.startswith(_REMOVED) and not message.endswith(_PULLING)
 
 
 def _shorten(text: str) -> str:
