@@ -274,7 +274,7 @@ async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient
         ]
         cluster.ask("PATCH", path, operations, content="application/json-patch+json")
         await wait_until_webhook_is_called(client)
-        with pytest.raises(Invalid, match=r"is required where spec\.jars is set: name the class to run"):
+        with pytest.raises(Invalid, match=r"is required if spec\.jars is set: give the main class"):
             await client.create(SPARK_APPLICATIONS, {**old, "metadata": {"name": "new"}}, "jobs")
         first = replace(SPARK_APPLICATIONS, version="v1alpha1")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):

@@ -123,4 +123,4 @@ async def test_api_server_reaches_the_webhook(client: KubeClient, release: tuple
         return False
 
     await eventually(is_refused)
-    assert "spec.mainClass: is required where spec.jars is set" in messages[0]
+    assert "spec.mainClass: is required if spec.jars is set" in messages[0]
