@@ -70,7 +70,7 @@ class Transport:
 
     Args:
         links: The server and the credentials. Both may change. Closed with the transport.
-        retry: The retry policy for reads, and for requests that the server rejected with 429.
+        retry: The retry policy for reads and for throttled requests (429).
         observer: Called after every request that was not cancelled, including retries.
         gate: Awaited before every request, including retries. None for no gate.
     """
