@@ -31,8 +31,8 @@ class Component:
     def describe_failure(self) -> ProcessFailed:
         """Return an error with the exit code and the last line of the log."""
         last = read_last_line(self.log)
-        said = f": {last}" if last else ""
-        return ProcessFailed(f"{self.name} ended with exit code {self.process.returncode}{said} (log: {self.log})")
+        suffix = f": {last}" if last else ""
+        return ProcessFailed(f"{self.name} ended with exit code {self.process.returncode}{suffix} (log: {self.log})")
 
 
 class Components:

@@ -1,6 +1,7 @@
 """Draw docs/pictures/terminal.svg, the output of `spark-operator local run`: `python docs/draw_terminal.py`.
 
-The command runs real Spark and needs the extra `local`. The picture has the lines of the command unchanged.
+The command runs real Spark and needs the extra `local`. The picture omits the log lines that the JVM writes before
+Spark applies `spark.log.level`; all other lines are unchanged.
 """
 
 import io
@@ -11,7 +12,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
@@ -59,10 +59,9 @@ def render(output: str) -> str:
             continue  # lines of the JVM's start, before Spark applies spark.log.level
         prefix, name, rest = line.partition("spark-operator: ")
         console.print(Text.assemble((prefix, "bold yellow"), (name, "cyan"), rest))
-    template = re.sub(
-        r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL
-    )  # they load fonts from another site
-    return console.export_svg(title="spark-operator local run", unique_id="terminal", code_format=template)
+    picture = console.export_svg(title="spark-operator local run", unique_id="terminal")
+    # The font faces would load fonts from another site.
+    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

@@ -126,9 +126,9 @@ async def _act(application: Application) -> None:
 async def _take(browser: str, address: str, picture: Path, profile: Path) -> None:
     arguments = (*_CHROMIUM, f"--user-data-dir={profile}", f"--screenshot={picture}", address)
     taking = await asyncio.create_subprocess_exec(browser, *arguments, stderr=asyncio.subprocess.PIPE)
-    _, said = await taking.communicate()
-    if taking.returncode != 0 or b"written to file" not in said:
-        raise RuntimeError(f"could not take a screenshot of {address}: {said.decode(errors='replace')[-500:]}")
+    _, output = await taking.communicate()
+    if taking.returncode != 0 or b"written to file" not in output:
+        raise RuntimeError(f"could not take a screenshot of {address}: {output.decode(errors='replace')[-500:]}")
     if picture.stem in _HEIGHTS:
         with Image.open(picture) as image:
             part = image.crop((0, 0, image.width, _HEIGHTS[picture.stem]))

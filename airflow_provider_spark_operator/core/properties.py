@@ -43,7 +43,7 @@ def parse_properties(text: str) -> dict[str, str]:
     r"""Parse a properties text as `java.util.Properties.load(Reader)` does. The last entry of a key takes precedence.
 
     Raises:
-        ValueError: Four hexadecimal digits do not follow `\u`.
+        ValueError: An escape `\u` is not followed by four hexadecimal digits.
     """
     entries: dict[str, str] = {}
     for line in _join_continued_lines(text):

@@ -120,10 +120,10 @@ async def gather_evidence(
 
 def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
     """Describe a failure for the user: the application, its state, the cause, and the last lines of the log."""
-    said = verdict.sentence.rstrip(".")
-    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in list_known_states()
-    sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
-    if evidence.exit_code and "exit code" not in said:
+    explanation = verdict.sentence.rstrip(".")
+    begins_with_state = explanation.split(maxsplit=1)[0].rstrip(":") in list_known_states()
+    sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {explanation}"
+    if evidence.exit_code and "exit code" not in explanation:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""
         sentence += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
     # If the driver was stopped from outside, its log shows the effects of the stop and not the cause of the failure.

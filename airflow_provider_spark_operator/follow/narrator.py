@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Narration:
-    """The shown parts of an application, and the place where they are shown.
+    """Settings for one application: which parts a narrator shows, and where.
 
     Attributes:
         sink: Where it is shown.

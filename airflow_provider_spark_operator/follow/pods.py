@@ -94,8 +94,8 @@ def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
 
 def describe_block(container: Container) -> str:
     """Return the reason, the message and the image of a blocked container in one line."""
-    said = clean_line(": ".join(part for part in (container.reason, container.message) if part))
-    return said if container.image in said else f"{said} (image {container.image})"
+    description = clean_line(": ".join(part for part in (container.reason, container.message) if part))
+    return description if container.image in description else f"{description} (image {container.image})"
 
 
 def get_driver_container(pod: Mapping[str, Any]) -> str | None:

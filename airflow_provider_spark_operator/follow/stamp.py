@@ -136,7 +136,7 @@ class TaskStamp:
         )
 
     def is_earlier_than_owner_of(self, document: Mapping[str, Any]) -> bool:
-        """Return whether another, later try of this task submitted or adopted the application."""
+        """Return whether a later try of this task submitted or adopted the application."""
         return self.is_task_of(document) and self._count_tries_since(document) < 0
 
     def was_cleared_since(self, document: Mapping[str, Any]) -> bool:

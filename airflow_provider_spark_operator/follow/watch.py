@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 # A triggerer that receives a thousand tasks must not open a thousand connections at once.
 CONCURRENT_READS = 16
-# Gone: the first list had more pages than expected, and the API no longer has the rest of it.
+# Gone: the first list has many pages, and the API does not keep the version long enough to return the last one.
 _PASSING = (*PASSING, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]

@@ -1,4 +1,4 @@
-"""Read YAML from any source with bounded time and memory.
+"""Read YAML from untrusted sources with bounded time and memory.
 
 PyYAML's safe loader runs no code of the text. But aliases and merge keys can expand a few hundred bytes beyond any
 memory. Deep nesting raises a RecursionError, and values that do not fit their tag raise arbitrary

@@ -156,8 +156,8 @@ _BY_STATUS: Mapping[int, type[KubeError]] = {
 }
 
 
-# The API server rejects an object with status 500 if server-side apply does not know a field of it, or if it
-# exceeds etcd's limit.
+# The API server rejects an object with status 500 in two cases. The object exceeds etcd's limit, or server-side apply
+# does not know one of its fields.
 _FINAL_MESSAGES = ("failed to create typed patch object", "etcdserver: request is too large", "larger than max")
 _REFUSED_CONTENT = frozenset({400, 413, 415, 422})
 # All other errors (401, 408, 409, 410, 429, 5xx, no answer) may be temporary.

@@ -73,7 +73,7 @@ async def run_cluster(
 
     Args:
         home: The directory for the state of the cluster; it is created if it does not exist.
-        images: The images that the cluster can run; by default those of `spark_images`.
+        images: The images that the cluster can run; by default those of `build_spark_images`.
         keep: Whether to keep the objects in the directory for the next cluster that keeps them.
         repair: Whether to drop damaged records of kept objects, after keeping a copy of them.
         take_over: Whether the controller also manages resources that another controller managed last.

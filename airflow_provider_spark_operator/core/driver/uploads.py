@@ -41,7 +41,7 @@ def plan_dependency_uploads(submission: Submission) -> Uploads:
 
 
 def plan_upload(submission: Submission, key: str, uri: str) -> Upload:
-    """Return the target of one local file, in a directory of its own. The target of an archive keeps its `#alias`.
+    """Return the target of one local file, in its own directory. The target of an archive keeps its `#alias`.
 
     Raises:
         DriverBuildError: No upload path is configured. `key` names the file.

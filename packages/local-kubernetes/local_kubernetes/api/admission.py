@@ -176,8 +176,8 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
                 message = "Forbidden: field is immutable when `immutable` is set"
                 raise build_invalid(kind, name, [Cause(key, message, "FieldValueForbidden")])
     if kind.key == SECRETS.key and current.get("type") != document.get("type"):
-        told = f'Invalid value: "{document.get("type")}": field is immutable'
-        raise build_invalid(kind, name, [Cause("type", told)])
+        detail = f'Invalid value: "{document.get("type")}": field is immutable'
+        raise build_invalid(kind, name, [Cause("type", detail)])
 
 
 def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
@@ -215,13 +215,13 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
             raise build_forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
         found = store.get_shared(PRIORITY_CLASSES, None, name)
         priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
-    told = "must not be provided in pod spec; priority admission controller computed"
+    rule = "must not be provided in pod spec; priority admission controller computed"
     if spec.get("priority", priority) != priority:
-        why = f"the integer value of priority ({spec['priority']}) {told} {priority} from the given PriorityClass name"
+        why = f"the integer value of priority ({spec['priority']}) {rule} {priority} from the given PriorityClass name"
         raise build_forbidden(PODS, pod_name, why)
     if spec.get("preemptionPolicy", policy) != policy:
         given = spec["preemptionPolicy"]
-        why = f"the string value of PreemptionPolicy ({given}) {told} {policy} from the given PriorityClass name"
+        why = f"the string value of PreemptionPolicy ({given}) {rule} {policy} from the given PriorityClass name"
         raise build_forbidden(PODS, pod_name, why)
     spec["priority"], spec["preemptionPolicy"] = priority, policy
 
@@ -270,8 +270,8 @@ def _find_wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]
         return
     shown = f"{value:g}" if isinstance(value, float) else value
     found = _GO_TYPES.get(type(value), type(value).__name__)
-    told = f"{path} accessor error: {shown} is of the type {found}, expected {expected}"
-    yield Cause(path, f"Invalid value: 0: {told}")
+    detail = f"{path} accessor error: {shown} is of the type {found}, expected {expected}"
+    yield Cause(path, f"Invalid value: 0: {detail}")
 
 
 def _fill_pod(document: JsonObject) -> None:

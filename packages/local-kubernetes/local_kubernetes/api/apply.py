@@ -270,14 +270,14 @@ def _build_conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusE
         for manager, path in conflicts
     ]
     if len(conflicts) == 1:
-        told = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+        detail = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
     else:
         parts = []
         for name in sorted({_describe_manager(manager) for manager, _ in conflicts}):
             paths = [fields.format_path(path) for manager, path in conflicts if _describe_manager(manager) == name]
             parts.append("\n".join([f"conflicts with {name}:", *(f"- {path}" for path in paths)]))
-        told = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
-    return ApiStatusError(409, "Conflict", told, {"causes": causes})
+        detail = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
+    return ApiStatusError(409, "Conflict", detail, {"causes": causes})
 
 
 def _describe_manager(manager: _Manager) -> str:

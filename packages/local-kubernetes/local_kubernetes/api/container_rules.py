@@ -122,8 +122,10 @@ def _find_variable_causes(spec: Spec, variable: Spec, place: str) -> Iterator[Ca
     for kind in kinds:
         yield from _find_source_causes(spec, kind, source[kind], f"{here}.{kind}")
     if not kinds:
-        told = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-        yield build_invalid_cause(here, "", told)
+        detail = (
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        )
+        yield build_invalid_cause(here, "", detail)
     elif variable.get("value"):
         yield build_invalid_cause(here, "", "may not be specified when `value` is not empty")
     elif len(kinds) > 1:
@@ -214,22 +216,22 @@ def _find_mount_causes(container: Spec, mount: Spec, place: str, here: str) -> I
     if propagation is not None:
         yield from find_choice_causes(propagation, _PROPAGATIONS, f"{place}.mountPropagation")
     if propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
-        told = "Bidirectional mount propagation is available only to privileged containers"
-        yield build_forbidden_cause(f"{place}.mountPropagation", told)
+        detail = "Bidirectional mount propagation is available only to privileged containers"
+        yield build_forbidden_cause(f"{place}.mountPropagation", detail)
 
 
 def _find_phase_causes(spec: Spec, container: Spec, place: str, *, initial: bool) -> Iterator[Cause]:
     """Return the errors in probes and hooks; only init containers that are sidecars can have them."""
-    told = "may not be set for init containers without restartPolicy=Always"
+    detail = "may not be set for init containers without restartPolicy=Always"
     passes = initial and container.get("restartPolicy") != "Always"
     if container.get("lifecycle") is not None and passes:
-        yield build_forbidden_cause(f"{place}.lifecycle", told)
+        yield build_forbidden_cause(f"{place}.lifecycle", detail)
     elif container.get("lifecycle") is not None:
         grace = spec.get("terminationGracePeriodSeconds")
         yield from find_lifecycle_causes(container["lifecycle"], f"{place}.lifecycle", 30 if grace is None else grace)
     for name in _PROBES:
         if container.get(name) is not None and passes:
-            yield build_forbidden_cause(f"{place}.{name}", told)
+            yield build_forbidden_cause(f"{place}.{name}", detail)
         elif container.get(name) is not None:
             yield from find_probe_causes(container[name], f"{place}.{name}", name)
     for policy in container.get("resizePolicy") or []:

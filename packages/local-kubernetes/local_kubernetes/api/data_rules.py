@@ -39,8 +39,8 @@ def fill_config_map(document: JsonObject) -> None:
 
 def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
     if size > _MAX_DATA_BYTES:
-        told = f"Too long: may not be more than {_MAX_DATA_BYTES} bytes"
-        cause = Cause("[]" if kind.key == CONFIG_MAPS.key else "data", told, "FieldValueTooLong")
+        detail = f"Too long: may not be more than {_MAX_DATA_BYTES} bytes"
+        cause = Cause("[]" if kind.key == CONFIG_MAPS.key else "data", detail, "FieldValueTooLong")
         raise build_invalid(kind, get_text(document, ("metadata", "name")), [cause])
 
 

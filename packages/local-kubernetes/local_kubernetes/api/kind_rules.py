@@ -51,13 +51,13 @@ def find_stateful_set_causes(spec: Part) -> Iterator[Cause]:
     if template.get("restartPolicy"):
         yield from find_choice_causes(template["restartPolicy"], ("Always",), "spec.template.spec.restartPolicy")
     if template.get("activeDeadlineSeconds") is not None:
-        told = "activeDeadlineSeconds in StatefulSet is not Supported"
-        yield build_forbidden_cause("spec.template.spec.activeDeadlineSeconds", told)
+        detail = "activeDeadlineSeconds in StatefulSet is not Supported"
+        yield build_forbidden_cause("spec.template.spec.activeDeadlineSeconds", detail)
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     yield from find_labels_causes(labels.items(), "spec.template.labels")
     if spec.get("podManagementPolicy") not in (None, "", "OrderedReady", "Parallel"):
-        told = "must be 'OrderedReady' or 'Parallel'"
-        yield build_invalid_cause("spec.podManagementPolicy", spec["podManagementPolicy"], told)
+        detail = "must be 'OrderedReady' or 'Parallel'"
+        yield build_invalid_cause("spec.podManagementPolicy", spec["podManagementPolicy"], detail)
     yield from _find_strategy_causes(spec.get("updateStrategy") or {})
     yield from find_natural_causes(spec.get("minReadySeconds") or 0, "spec.minReadySeconds")
     yield from find_natural_causes((spec.get("ordinals") or {}).get("start") or 0, "spec.ordinals.start")

@@ -195,8 +195,8 @@ def _find_label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
         causes += [invalid_value("metadata.annotations", key, why) for why in find_qualified_name_problems(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > _MAX_ANNOTATION_BYTES:
-        told = f"Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"
-        causes.append(Cause("metadata.annotations", told, "FieldValueTooLong"))
+        detail = f"Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"
+        causes.append(Cause("metadata.annotations", detail, "FieldValueTooLong"))
     return causes
 
 
@@ -207,8 +207,8 @@ def _find_finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Caus
         problems = find_qualified_name_problems(finalizer)
         causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
         if not free and not problems and _is_bare(finalizer):
-            told = "name is neither a standard finalizer name nor is it fully qualified"
-            causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, told))
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, detail))
     return causes
 
 

@@ -31,8 +31,8 @@ def apply_json_patch(target: Any, operations: Any) -> Any:
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
         raise build_bad_request("json patch: a list of operations is expected")
     if len(operations) > _MAX_OPERATIONS:
-        told = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
-        raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {told}")
+        detail = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
+        raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {detail}")
     document = copy_json(target)
     for operation in operations:
         document = _apply_operation(document, operation)

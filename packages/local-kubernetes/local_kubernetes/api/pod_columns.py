@@ -30,8 +30,8 @@ def _format_status(pod: Document, _: datetime) -> Cell:
     else:
         running = False
         for container in reversed(_get_statuses(pod)):
-            told = _describe_container(container)
-            reason = told or reason
+            detail = _describe_container(container)
+            reason = detail or reason
             running = running or bool((container.get("state") or {}).get("running") and container.get("ready"))
         if reason == "Completed" and running:
             reason = "Running"

@@ -32,8 +32,8 @@ def _find_amount_warnings(resources: Spec, place: str) -> Iterator[str]:
     for part in ("limits", "requests"):
         for name, amount in (resources.get(part) or {}).items():
             if name in _BYTES and not is_whole(amount):
-                told = f'fractional byte value "{amount}" is invalid, must be an integer'
-                yield f"{place}.resources.{part}[{name}]: {told}"
+                detail = f'fractional byte value "{amount}" is invalid, must be an integer'
+                yield f"{place}.resources.{part}[{name}]: {detail}"
 
 
 def _find_variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
@@ -41,8 +41,8 @@ def _find_variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
     for index, variable in enumerate(variables):
         name = variable["name"]
         if name in names and f"$({name})" not in (variable.get("value") or ""):
-            told = f'hides previous definition of "{name}", which may be dropped when using apply'
-            yield f"{place}.env[{index}]: {told}"
+            detail = f'hides previous definition of "{name}", which may be dropped when using apply'
+            yield f"{place}.env[{index}]: {detail}"
         names.append(name)
 
 

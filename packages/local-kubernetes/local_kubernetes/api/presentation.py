@@ -62,8 +62,8 @@ def negotiate(accept: str, include: str | None) -> Presentation:
 
 def _check_include(include: str | None) -> None:
     if include not in (None, "", "Metadata", "Object", "None"):
-        told = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
-        raise build_bad_request(f"Unable to convert to Table as requested: {told}")
+        detail = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise build_bad_request(f"Unable to convert to Table as requested: {detail}")
 
 
 class Presenter:

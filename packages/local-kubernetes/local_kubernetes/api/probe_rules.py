@@ -53,17 +53,17 @@ def _find_handler_causes(handlers: Probe, place: str, grace_seconds: int) -> Ite
         yield build_forbidden_cause(f"{place}.{handler}", "may not specify more than 1 handler type")
 
 
-def _find_one_causes(handler: str, told: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
-    if handler == "exec" and not told.get("command"):
+def _find_one_causes(handler: str, detail: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+    if handler == "exec" and not detail.get("command"):
         yield build_required_cause(f"{place}.command")
     elif handler in ("httpGet", "tcpSocket"):
-        yield from find_named_port_causes(told.get("port") or 0, f"{place}.port")
+        yield from find_named_port_causes(detail.get("port") or 0, f"{place}.port")
     elif handler == "grpc":
-        yield from find_port_causes(told.get("port") or 0, f"{place}.port")
+        yield from find_port_causes(detail.get("port") or 0, f"{place}.port")
     elif handler == "sleep":
-        seconds = told.get("seconds") or 0
+        seconds = detail.get("seconds") or 0
         if not 0 <= seconds <= grace_seconds:
             rule = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_seconds})"
             yield build_invalid_cause(place, seconds, rule)
-    if handler == "httpGet" and told.get("scheme"):
-        yield from find_choice_causes(told["scheme"], ("HTTP", "HTTPS"), f"{place}.scheme")
+    if handler == "httpGet" and detail.get("scheme"):
+        yield from find_choice_causes(detail["scheme"], ("HTTP", "HTTPS"), f"{place}.scheme")

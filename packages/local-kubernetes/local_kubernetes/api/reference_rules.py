@@ -75,6 +75,6 @@ def _find_divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Ca
     name = resource.partition(".")[2]
     units = _CPU_UNITS if name == "cpu" else _MEMORY_UNITS
     if parse_quantity(divisor) not in [parse_quantity(unit) for unit in units]:
-        told = " and ".join(units) if name == "cpu" else ", ".join(units)
-        told = f"only divisor's values {told} are supported with the {name.replace('-', ' ')} resource"
-        yield build_invalid_cause(f"{place}.divisor", resource, told)
+        detail = " and ".join(units) if name == "cpu" else ", ".join(units)
+        detail = f"only divisor's values {detail} are supported with the {name.replace('-', ' ')} resource"
+        yield build_invalid_cause(f"{place}.divisor", resource, detail)

@@ -130,12 +130,12 @@ def parse_write_options(query: Query, user_agent: str, kind: str = "CreateOption
     validation = query.get("fieldValidation", "")
     if validation not in _FIELD_VALIDATIONS:
         supported = ", ".join(f'"{item}"' for item in sorted(_FIELD_VALIDATIONS))
-        told = f'Unsupported value: "{validation}": supported values: {supported}'
-        causes.append(Cause("fieldValidation", told, "FieldValueNotSupported"))
+        detail = f'Unsupported value: "{validation}": supported values: {supported}'
+        causes.append(Cause("fieldValidation", detail, "FieldValueNotSupported"))
     manager = query.get("fieldManager") or user_agent.split("/")[0][:_MANAGER_BYTES] or "unknown"
     if len(manager.encode()) > _MANAGER_BYTES:
-        told = f"Too long: may not be more than {_MANAGER_BYTES} bytes"
-        causes.append(Cause("fieldManager", told, "FieldValueTooLong"))
+        detail = f"Too long: may not be more than {_MANAGER_BYTES} bytes"
+        causes.append(Cause("fieldManager", detail, "FieldValueTooLong"))
     dry_run = query.get("dryRun")
     causes += _find_dry_run_causes(dry_run)
     if causes:
@@ -150,11 +150,11 @@ def check_patch_options(query: Query, *, applies: bool) -> None:
         ApiStatusError: 422.
     """
     if applies and not query.get("fieldManager"):
-        told = "Required value: is required for apply patch"
-        raise build_invalid_options("PatchOptions", [Cause("fieldManager", told, "FieldValueRequired")])
+        detail = "Required value: is required for apply patch"
+        raise build_invalid_options("PatchOptions", [Cause("fieldManager", detail, "FieldValueRequired")])
     if not applies and "force" in query:
-        told = "Forbidden: may not be specified for non-apply patch"
-        raise build_invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
+        detail = "Forbidden: may not be specified for non-apply patch"
+        raise build_invalid_options("PatchOptions", [Cause("force", detail, "FieldValueForbidden")])
 
 
 def parse_delete_options(query: Query, body: JsonObject) -> DeleteOptions:
@@ -193,11 +193,11 @@ def _parse_propagation(query: Query, body: JsonObject) -> tuple[str | None, list
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
     orphan = body.get("orphanDependents") or _parse_flag(query, "orphanDependents")
     if policy is not None and orphan:
-        told = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
-        return policy, [Cause("propagationPolicy", told)]
+        detail = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        return policy, [Cause("propagationPolicy", detail)]
     if policy not in (None, *_PROPAGATIONS):
-        told = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
-        return policy, [Cause("propagationPolicy", told, "FieldValueNotSupported")]
+        detail = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
+        return policy, [Cause("propagationPolicy", detail, "FieldValueNotSupported")]
     return ("Orphan" if orphan else policy), []
 
 
@@ -209,8 +209,8 @@ def parse_list_options(query: Query, kind: Kind) -> ListOptions:
     """
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
-        told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
-        raise ApiStatusError(500, "", told) if _parse_flag(query, "watch") else build_bad_request(told)
+        detail = f'resourceVersion: Invalid value: "{version}": must be a whole number'
+        raise ApiStatusError(500, "", detail) if _parse_flag(query, "watch") else build_bad_request(detail)
     options = ListOptions(
         labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
         fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
@@ -282,15 +282,15 @@ def _find_version_causes(options: ListOptions) -> Iterator[Cause]:
     supported = ("NotOlderThan",) if options.watch else ("Exact", "NotOlderThan", "")
     if match and match not in supported:
         listed = ", ".join(f'"{item}"' for item in supported)
-        told = f'Unsupported value: "{match}": supported values: {listed}'
-        yield Cause("resourceVersionMatch", told, "FieldValueNotSupported")
+        detail = f'Unsupported value: "{match}": supported values: {listed}'
+        yield Cause("resourceVersionMatch", detail, "FieldValueNotSupported")
 
 
 def _find_dry_run_causes(value: str | None) -> list[Cause]:
     if value in (None, "", "All"):
         return []
-    told = f'Unsupported value: ["{value}"]: supported values: "All"'
-    return [Cause("dryRun", told, "FieldValueNotSupported")]
+    detail = f'Unsupported value: ["{value}"]: supported values: "All"'
+    return [Cause("dryRun", detail, "FieldValueNotSupported")]
 
 
 def _parse_flag(query: Query, key: str) -> bool:

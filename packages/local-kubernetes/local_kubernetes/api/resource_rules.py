@@ -46,9 +46,9 @@ def find_resources_causes(resources: Resources, place: str, claims: Sequence[str
         yield build_forbidden_cause(place, "HugePages require cpu or memory")
     for index, claim in enumerate(resources.get("claims") or []):
         if claim.get("name") not in claims:
-            told = "must be one of the names in pod.spec.resourceClaims"
-            told = told if claims else f"{told} which is empty"
-            yield build_not_found_cause(f"{place}.claims[{index}]", claim.get("name") or "", told)
+            detail = "must be one of the names in pod.spec.resourceClaims"
+            detail = detail if claims else f"{detail} which is empty"
+            yield build_not_found_cause(f"{place}.claims[{index}]", claim.get("name") or "", detail)
 
 
 def _find_name_causes(name: str, place: str) -> Iterator[Cause]:

@@ -215,8 +215,8 @@ def _check_applied(served: ServedKind, value: JsonObject) -> None:
         raise ApiStatusError(500, "", f"{problem}: {error.message}") from error
     unknown = schema.find_unknown_fields(served.declared, value)
     if unknown:
-        told = ", ".join(f".{path}: field not declared in schema" for path in unknown)
-        raise ApiStatusError(500, "", f"{problem}: {told}")
+        detail = ", ".join(f".{path}: field not declared in schema" for path in unknown)
+        raise ApiStatusError(500, "", f"{problem}: {detail}")
 
 
 def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: str) -> None:

@@ -31,8 +31,8 @@ def answer_review(group: str, plural: str, review: JsonObject) -> JsonObject:
     kind, _ = REVIEWS[group, plural]
     spec = review.get("spec") or {}
     if kind.endswith("AccessReview") and not (spec.get("resourceAttributes") or spec.get("nonResourceAttributes")):
-        told = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        cause = Cause("spec.resourceAttributes", f"Invalid value: null: {told}")
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = Cause("spec.resourceAttributes", f"Invalid value: null: {detail}")
         raise build_invalid(Kind(group, ("v1",), plural, ""), "", [cause])
     if kind == "SelfSubjectReview":
         status: JsonObject = {"userInfo": {"username": USER, "groups": _GROUPS}}

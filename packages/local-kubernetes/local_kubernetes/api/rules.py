@@ -65,16 +65,16 @@ def build_duplicate_cause(place: str, value: object) -> Cause:
 
 def build_not_found_cause(place: str, value: object, why: str = "") -> Cause:
     """Return the error of a reference to something that does not exist."""
-    told = f"Not found: {json.dumps(value)}"
-    return Cause(place, f"{told}: {why}" if why else told, "FieldValueNotFound")
+    detail = f"Not found: {json.dumps(value)}"
+    return Cause(place, f"{detail}: {why}" if why else detail, "FieldValueNotFound")
 
 
 def find_choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:
     """Return the errors in a value that must be one of several."""
     if value not in tuple(choices):
         supported = ", ".join(f'"{choice}"' for choice in choices)
-        told = f'Unsupported value: "{value}": supported values: {supported}'
-        yield Cause(place, told, "FieldValueNotSupported")
+        detail = f'Unsupported value: "{value}": supported values: {supported}'
+        yield Cause(place, detail, "FieldValueNotSupported")
 
 
 def find_range_causes(value: int, least: int, most: int, place: str) -> Iterator[Cause]:

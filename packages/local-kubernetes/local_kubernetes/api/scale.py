@@ -47,8 +47,8 @@ def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any
     if isinstance(replicas, bool) or not isinstance(replicas, int):
         raise build_bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
     if replicas < 0 and not served.kind.custom:  # the schema of a custom resource checks this
-        told = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        raise build_invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
+        detail = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        raise build_invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", detail)])
     result = copy_json(document)
     *parents, last = served.scale.replicas.strip(".").split(".")
     node = result

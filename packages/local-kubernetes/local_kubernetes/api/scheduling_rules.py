@@ -57,8 +57,8 @@ def _find_toleration_causes(toleration: Spec, place: str) -> Iterator[Cause]:
     if key:
         yield from find_qualified_causes(key, f"{place}.key")
     elif operator != "Exists":
-        told = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield build_invalid_cause(f"{place}.operator", operator, told)
+        detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield build_invalid_cause(f"{place}.operator", operator, detail)
     if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         yield build_invalid_cause(
             f"{place}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"

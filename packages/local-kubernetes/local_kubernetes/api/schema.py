@@ -152,8 +152,8 @@ def _find_type_violation(schema: Schema, value: Any, path: str) -> Cause | None:
     if not number_format or isinstance(value, str | list):
         return _build_type_cause(path, expected, value)
     found = "float64" if _is_number(value) else ""  # here the API server compares formats instead of types
-    told = f'Invalid value: "{found}": {path} in body must be of type {number_format}: "{found}"'
-    return Cause(path, told, "FieldValueTypeInvalid")
+    detail = f'Invalid value: "{found}": {path} in body must be of type {number_format}: "{found}"'
+    return Cause(path, detail, "FieldValueTypeInvalid")
 
 
 def _find_number_violations(schema: Schema, value: float, path: str) -> Iterator[Cause]:
@@ -165,8 +165,8 @@ def _find_number_violations(schema: Schema, value: float, path: str) -> Iterator
     else:
         fits = number_format != "float" or abs(value) <= _LARGEST_FLOAT
     if not fits:
-        told = f"with format {number_format}" if number_format else "(default format)"
-        yield Cause(_NOWHERE, f'Invalid value: "": Checked value must be of type {expected} {told} in {path}')
+        detail = f"with format {number_format}" if number_format else "(default format)"
+        yield Cause(_NOWHERE, f'Invalid value: "": Checked value must be of type {expected} {detail} in {path}')
 
 
 def _find_object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
@@ -200,8 +200,8 @@ def _find_keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[
         shown = len(value) if isinstance(value, list | dict) else json.dumps(value)
         if schema.get(f"exclusive{keyword.capitalize()}"):
             rule = rule.replace(" or equal to", "")
-        told = f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}"
-        yield _LIMITS[keyword](path, bound, shown) if keyword in _LIMITS else Cause(path, told)
+        detail = f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}"
+        yield _LIMITS[keyword](path, bound, shown) if keyword in _LIMITS else Cause(path, detail)
         if _is_text(value):
             return  # a text is not validated further
 
@@ -239,8 +239,8 @@ def _find_repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Caus
         keyed = isinstance(item, dict) and kind == "map"
         identity = {key: item[key] for key in keys if key in item} if keyed else item
         if identity in seen:
-            told = f"Duplicate value: {json.dumps(identity, separators=(',', ':'))}"
-            yield Cause(f"{path}[{index}]", told, "FieldValueDuplicate")
+            detail = f"Duplicate value: {json.dumps(identity, separators=(',', ':'))}"
+            yield Cause(f"{path}[{index}]", detail, "FieldValueDuplicate")
         seen.append(identity)
 
 

@@ -42,8 +42,8 @@ def find_pod_security_causes(spec: Context, place: str) -> Iterator[Cause]:
         elif len(name) > 253 or _PARAMETER.fullmatch(name) is None:
             yield build_invalid_cause(f"{here}.sysctls[{index}].name", name, _PARAMETER_RULE)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        told = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield build_invalid_cause(f"{here}.shareProcessNamespace", True, told)
+        detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield build_invalid_cause(f"{here}.shareProcessNamespace", True, detail)
     if spec.get("hostUsers") is False:
         for field in ("hostNetwork", "hostPID", "hostIPC"):
             if spec.get(field):
@@ -59,11 +59,11 @@ def find_container_security_causes(context: Context, place: str) -> Iterator[Cau
     if context.get("allowPrivilegeEscalation") is not False:
         return
     if context.get("privileged"):
-        told = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        yield build_invalid_cause(place, dict(context), told)
+        detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        yield build_invalid_cause(place, dict(context), detail)
     if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or []):
-        told = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        yield build_invalid_cause(place, dict(context), told)
+        detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+        yield build_invalid_cause(place, dict(context), detail)
 
 
 def _find_id_causes(context: Context, fields: tuple[str, ...], place: str) -> Iterator[Cause]:

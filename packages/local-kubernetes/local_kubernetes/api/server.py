@@ -119,8 +119,8 @@ class ApiServer:
             raise
         except Exception as error:
             _LOG.exception("%s %s failed", request.method, request.path)
-            told = f"internal error of the local cluster: {type(error).__name__}: {error}"
-            return _build_refusal(ApiStatusError(500, "InternalError", told))
+            detail = f"internal error of the local cluster: {type(error).__name__}: {error}"
+            return _build_refusal(ApiStatusError(500, "InternalError", detail))
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.rel_url.raw_path.strip("/")

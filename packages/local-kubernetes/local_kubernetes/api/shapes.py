@@ -41,8 +41,8 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
             document["metadata"] = _decode(get_schema(_METADATA), document["metadata"], "metadata")
     except _MisfitError as error:
         kind = served.kind.kind
-        told = f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
-        raise build_bad_request(told) from error
+        detail = f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
+        raise build_bad_request(detail) from error
     if served.kind.key in _RULES and not document.get("rules"):
         document["rules"] = None
     if not served.kind.custom and served.kind.key not in _EMPTY_LISTS_COUNT:

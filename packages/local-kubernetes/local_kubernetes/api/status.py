@@ -167,9 +167,9 @@ def build_precondition_failed(kind: Kind, name: str, field: str, wanted: str, fo
 
 def build_version_required(kind: Kind, name: str) -> ApiStatusError:
     """Return 422: an update of this kind must name the version that it replaces."""
-    told = "Invalid value: 0: must be specified for an update"
-    cause = {"reason": "FieldValueInvalid", "message": told, "field": "metadata.resourceVersion"}
-    message = f'{kind.qualified_name} "{name}" is invalid: metadata.resourceVersion: {told}'
+    detail = "Invalid value: 0: must be specified for an update"
+    cause = {"reason": "FieldValueInvalid", "message": detail, "field": "metadata.resourceVersion"}
+    message = f'{kind.qualified_name} "{name}" is invalid: metadata.resourceVersion: {detail}'
     return ApiStatusError(422, "Invalid", message, _build_details(kind, name) | {"causes": [cause]})
 
 

@@ -249,8 +249,8 @@ class Store:
         if "deletionTimestamp" in home["metadata"]:
             name = str((document.get("metadata") or {}).get("name") or "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            told = f"namespace {namespace} is being terminated"
-            raise build_forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
+            detail = f"namespace {namespace} is being terminated"
+            raise build_forbidden(kind, name, why, [Cause("metadata.namespace", detail, "NamespaceTerminating")])
 
     def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
         """Store a changed object, or remove it if it only waited for its last finalizer."""

@@ -111,8 +111,8 @@ class SubresourceHandlers:
         binding = await read_object(request.http)
         node, kind = get_text(binding, ("target", "name")), get_text(binding, ("target", "kind"))
         if kind not in ("", "Node"):
-            told = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
-            raise ApiStatusError(500, "", told)
+            detail = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+            raise ApiStatusError(500, "", detail)
         if not node:
             raise ApiStatusError(500, "", "target.name: Required value")
 
@@ -166,8 +166,8 @@ def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
     """Reject an eviction of another kind, or of another pod than the path names."""
     kind, version = eviction.get("kind"), eviction.get("apiVersion")
     if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
-        told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
-        raise build_bad_request(f"{told} expected")
+        detail = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
+        raise build_bad_request(f"{detail} expected")
     metadata = ensure_metadata(eviction)
     if metadata.get("name") != request.name:
         raise build_bad_request("name in URL does not match name in Eviction object")

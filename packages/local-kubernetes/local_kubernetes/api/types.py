@@ -71,8 +71,8 @@ def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject
 
 @cache
 def _read_types() -> JsonObject:
-    told: JsonObject = json.loads(PATH.read_text(encoding="utf-8"))
-    return told
+    detail: JsonObject = json.loads(PATH.read_text(encoding="utf-8"))
+    return detail
 
 
 @cache
@@ -88,9 +88,9 @@ def _build_schemas() -> Mapping[str, Schema]:
     return schemas
 
 
-def _build_schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
+def _build_schema(detail: str, named: Callable[[str], JsonObject]) -> JsonObject:
     """Return the schema of a field; `named` returns the schema of a type."""
-    shape, name, words = (_FIELD.fullmatch(told) or _raise_no_field(told)).groups()
+    shape, name, words = (_FIELD.fullmatch(detail) or _raise_no_field(detail)).groups()
     schema = _SCALARS[name] if name in _SCALARS else named(name)
     if shape:
         schema = (
@@ -101,14 +101,14 @@ def _build_schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
 
 def _build_merge_extensions(words: list[str]) -> JsonObject:
     """Return how a list or object is merged, as extensions of OpenAPI."""
-    told = " ".join(words)
+    detail = " ".join(words)
     found: JsonObject = {MAP_TYPE: "atomic"} if "whole" in words else {}
     if "set" in words:
         found[LIST_TYPE] = "set"
-    if keyed := re.search(r"(?<!patched )by (\S+)", told):
+    if keyed := re.search(r"(?<!patched )by (\S+)", detail):
         found |= {LIST_TYPE: "map", LIST_KEYS: keyed[1].split(",")}
         found[PATCH_KEY] = found[LIST_KEYS][0]
-    if patched := re.search(r"patched by (\S+)", told):
+    if patched := re.search(r"patched by (\S+)", detail):
         found[PATCH_KEY] = patched[1]
     if "replaced" in words:
         del found[PATCH_KEY]
@@ -117,5 +117,5 @@ def _build_merge_extensions(words: list[str]) -> JsonObject:
     return found
 
 
-def _raise_no_field(told: str) -> NoReturn:
-    raise ValueError(f"{told!r} does not describe a field")
+def _raise_no_field(detail: str) -> NoReturn:
+    raise ValueError(f"{detail!r} does not describe a field")
