@@ -8,24 +8,32 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 PYTEST_WORKERS ?= 2
 # What `make prose` reads.
 prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags
+# What `make airflow-versions` runs: the provider in one process, then a real scheduler and triggerer.
+version_tests := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
+version_real_tests := tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
 bin := .venv/bin
 stamp := .venv/.installed
+# The tests of `make test` cover the newest version of Airflow.
+AIRFLOW_VERSIONS ?= 3.0 3.1 3.2
+# Airflow 3.0 does not run on Python 3.13.
+old_enough := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
+AIRFLOW_PYTHON ?= $(shell for p in python3.12 python3.11 python3; do $$p -c '$(old_enough)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
+.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow airflow-versions faults charts contract traces reliability docs site bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
 
 .venv: $(stamp) ## Create the virtual environment from the pinned requirement files
 
-$(stamp): requirements/build.txt requirements/dev.txt pyproject.toml packages/local-kubernetes/pyproject.toml
+$(stamp): requirements/build.txt requirements/dev.txt requirements/clouds.txt pyproject.toml packages/local-kubernetes/pyproject.toml
 	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(new_enough)' || { echo "make: could not find Python 3.11 or newer. Set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "==> .venv: creating it with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
 	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (about 2 minutes)"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt -r requirements/clouds.txt
 	@echo "==> .venv: installing the two packages of this repository"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .
 	@echo "==> .venv: archiving the classes of Spark, so that it starts faster (about a minute)"
@@ -52,6 +60,22 @@ e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_K
 airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KUBECONFIG: a cluster with a simulated node)
 	@$(bin)/python -m pytest -m scheduler tests/airflow
 	@[ -n "$${SIM_KUBECONFIG:-}" ] || { echo "make airflow: skipped the test with many tasks: set SIM_KUBECONFIG to a cluster with a simulated node, for example by KWOK"; [ "$${CI:-}" != true ]; }
+
+.venv-airflow/%/.installed: requirements/airflow-%.txt pyproject.toml packages/local-kubernetes/pyproject.toml
+	@[ -n "$(AIRFLOW_PYTHON)" ] || { echo "make: could not find Python 3.11 or 3.12. Set AIRFLOW_PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@echo "==> $(@D): installing Airflow $* (about a minute)"
+	@rm -rf $(@D) && $(AIRFLOW_PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $<
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .
+	@touch $@
+
+# Older versions of Airflow raise deprecation warnings about each other's code.
+airflow-versions: $(AIRFLOW_VERSIONS:%=.venv-airflow/%/.installed) ## Run the provider's tests with older versions of Airflow (AIRFLOW_VERSIONS)
+	@for version in $(AIRFLOW_VERSIONS); do \
+	  echo "==> Airflow $$version"; \
+	  .venv-airflow/$$version/bin/python -m pytest -n $(PYTEST_WORKERS) -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -m "not scheduler" $(version_tests); \
+	  .venv-airflow/$$version/bin/python -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -m scheduler $(version_real_tests); \
+	done
 
 faults: $(stamp) ## Kill a local cluster with running pods 50 times, at random moments
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
@@ -87,9 +111,10 @@ site: ## Build the documentation site in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
 
-bench: $(stamp) ## Measure the driver build, deferred tasks, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
+bench: $(stamp) ## Measure the driver build, deferred tasks, DAG parsing, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
 	@$(bin)/python -m bench.driver
 	@$(bin)/python -m bench.deferral
+	@$(bin)/python -m bench.parsing
 	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
 	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
 
@@ -112,4 +137,4 @@ format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .demo dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-airflow .demo dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ Airflow's `AirflowFailException` instead.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
 
 
 class SparkApplicationError(AirflowException):
@@ -43,6 +43,18 @@ class SparkApplicationError(AirflowException):
         self.out_of_memory = tuple(out_of_memory)
 
 
+class SparkApplicationNotFound(SparkApplicationError):
+    """The application, or the pod whose log was requested, does not exist."""
+
+
+class SparkApplicationConflict(SparkApplicationError):
+    """The name belongs to another application, or the application has changed so that the request is not possible."""
+
+
+class SparkApplicationForbidden(SparkApplicationError):
+    """The cluster does not permit the request. The message names the missing permission."""
+
+
 class SparkApplicationFailed(SparkApplicationError):
     """The application itself failed: its driver ended with an exit code other than 0."""
 
@@ -72,9 +84,9 @@ class SparkClusterDeletedByUser(SparkClusterDeleted, AirflowFailException):
 
 
 class SparkApplicationTimedOut(SparkApplicationError):
-    """The task timed out before the application ended.
+    """The task, or the wait of the hook, timed out before the application ended.
 
-    The task deletes the application, unless `delete_on_kill` is False.
+    A task deletes the application, unless `delete_on_kill` is False. The hook leaves the application running.
     """
 
 
@@ -129,7 +141,7 @@ def build_failure(
         kind: A value of `core.verdict.FailureKind`. None or an unknown value counts as a failure of the application
             itself.
         sentence: The message, with the name, the state, the reason and the exit code of the application.
-        state: See `SparkApplicationError`, also for the next arguments.
+        state: See `SparkApplicationError`, which also describes the next arguments.
         reason: The reason of the failure.
         retry_worthy: Whether a retry can succeed.
         retry_delay: The delay before a retry.
@@ -143,6 +155,30 @@ def build_failure(
         retry_delay=retry_delay,
         out_of_memory=out_of_memory,
     )
+
+
+def rule_out_retry(error: SparkApplicationError, reason: str | None) -> SparkApplicationError:
+    """Return the same exception in a form after which Airflow does not retry the task.
+
+    Airflow before 3.3 knows no other way to fail a task without a retry. The new exception is an instance of the class
+    of `error` and of `AirflowFailException`.
+
+    Args:
+        error: The exception of the task.
+        reason: Why a retry is ruled out, for the message.
+    """
+    return _build_final_class(type(error))(
+        f"{error}; not retried: {reason}" if reason else str(error),
+        state=error.state,
+        reason=error.reason,
+        retry_worthy=error.retry_worthy,
+        retry_delay=error.retry_delay,
+        out_of_memory=error.out_of_memory,
+    )
+
+
+def _build_final_class(kind: type[SparkApplicationError]) -> type[SparkApplicationError]:
+    return type(kind.__name__, (kind, AirflowFailException), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
 def _describe_final(sentence: str) -> str:

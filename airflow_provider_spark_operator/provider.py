@@ -3,15 +3,63 @@
 Every Airflow command loads this module, so the module uses the standard library only.
 """
 
-from typing import TypedDict
+from typing import Any, TypedDict
+
+DRIVER_LOG_BYTES = 4 * 1024 * 1024
+"""Default of `driver_log_bytes`. People read task logs; longer logs belong in the log store of the cluster."""
+
+DRIVER_LOG_STREAMS = 200
+"""Default of `driver_log_streams`. Each stream is a connection."""
 
 _PACKAGE = "airflow_provider_spark_operator"
+CONNECTION_TYPE = "spark_kubernetes"
+HOOK_NAME = "Spark on Kubernetes"
 _DISTRIBUTION = "airflow-provider-spark-operator"
-_LINKS = ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")
+_LINKS = (
+    "spark_application.SparkUILink",
+    "spark_application.SparkHistoryServerLink",
+    "spark_application.DriverLogLink",
+    "spark_cluster.SparkMasterUILink",
+    "spark_cluster.SparkMasterLogLink",
+)
 _INTEGRATION = "Apache Spark on Kubernetes"
+_GUIDES = (
+    "get-started/on-a-cluster",
+    "guides/ship-a-script",
+    "guides/run-a-function",
+    "guides/hook",
+    "guides/sensors-and-assets",
+    "guides/spark-clusters",
+)
 
 Modules = TypedDict("Modules", {"integration-name": str, "python-modules": list[str]})
-Integration = TypedDict("Integration", {"integration-name": str, "external-doc-url": str, "tags": list[str]})
+Integration = TypedDict(
+    "Integration",
+    {"integration-name": str, "external-doc-url": str, "logo": str, "how-to-guide": list[str], "tags": list[str]},
+)
+
+
+class FormField(TypedDict):
+    """One field of a connection form, in the format of Airflow's `conn-fields`."""
+
+    label: str
+    description: str
+    schema: dict[str, Any]
+
+
+FormBehaviour = TypedDict(
+    "FormBehaviour", {"hidden-fields": list[str], "placeholders": dict[str, str], "relabeling": dict[str, str]}
+)
+ConnectionType = TypedDict(
+    "ConnectionType",
+    {
+        "connection-type": str,
+        "hook-class-name": str,
+        "hook-name": str,
+        "conn-fields": dict[str, FormField],
+        "ui-field-behaviour": FormBehaviour,
+    },
+)
 
 
 class ConfigOption(TypedDict):
@@ -41,6 +89,7 @@ ProviderInfo = TypedDict(
         "operators": list[Modules],
         "sensors": list[Modules],
         "hooks": list[Modules],
+        "connection-types": list[ConnectionType],
         "triggers": list[Modules],
         "extra-links": list[str],
         "task-decorators": list[dict[str, str]],
@@ -62,14 +111,27 @@ def get_provider_info() -> ProviderInfo:
             {
                 "integration-name": _INTEGRATION,
                 "external-doc-url": "https://github.com/apache/spark-kubernetes-operator",
+                "logo": "/docs/logo.svg",
+                "how-to-guide": [f"/docs/{page}.md" for page in _GUIDES],
                 "tags": ["apache"],
             }
         ],
         "operators": [_build_modules("operators.spark_application", "operators.spark_cluster")],
         "sensors": [_build_modules("sensors.spark_application", "sensors.spark_cluster")],
-        "hooks": [_build_modules("hooks.spark")],
-        "triggers": [_build_modules("triggers.spark_application", "triggers.spark_cluster")],
-        "extra-links": [f"{_PACKAGE}.links.spark_application.{name}" for name in _LINKS],
+        "hooks": [_build_modules("hooks.spark_application")],
+        "connection-types": [
+            {
+                "connection-type": CONNECTION_TYPE,
+                "hook-class-name": f"{_PACKAGE}.hooks.spark_application.SparkApplicationHook",
+                "hook-name": HOOK_NAME,
+                "conn-fields": build_connection_fields(),
+                "ui-field-behaviour": build_form_behaviour(),
+            }
+        ],
+        "triggers": [
+            _build_modules("triggers.spark_application", "triggers.spark_application_event", "triggers.spark_cluster")
+        ],
+        "extra-links": [f"{_PACKAGE}.links.{name}" for name in _LINKS],
         "task-decorators": [
             {
                 "name": "spark_application",
@@ -80,8 +142,48 @@ def get_provider_info() -> ProviderInfo:
     }
 
 
+def build_connection_fields() -> dict[str, FormField]:
+    """Return the fields of the connection form. Each one is an extra of the connection."""
+    return {
+        "namespace": _build_field("Namespace", "Namespace of applications that name none"),
+        "in_cluster": _build_field("Cluster of Airflow", "Use the service account of the pod", "boolean"),
+        "kube_config_path": _build_field("Kubeconfig file", "Path on workers and triggerers"),
+        "kube_config": _build_field("Kubeconfig", "Content of a kubeconfig, as JSON", secret=True),
+        "cluster_context": _build_field("Kubeconfig context", "Default: the current context"),
+        "eks_cluster": _build_field("EKS cluster", "Name of the cluster"),
+        "region_name": _build_field("EKS region", "Default: the region of the AWS connection"),
+        "aws_conn_id": _build_field("AWS connection", "Default for an EKS cluster: aws_default"),
+        "gke_cluster": _build_field("GKE cluster", "Name, or projects/…/locations/…/clusters/…"),
+        "project_id": _build_field("GKE project", "Default: the project of the Google Cloud connection"),
+        "location": _build_field("GKE location", "Region or zone of the cluster"),
+        "use_internal_ip": _build_field("GKE internal IP", "Use the private address of the control plane", "boolean"),
+        "use_dns_endpoint": _build_field("GKE DNS endpoint", "Use the DNS endpoint of the control plane", "boolean"),
+        "gcp_conn_id": _build_field("Google Cloud connection", "Default for a GKE cluster: google_cloud_default"),
+        "aks_cluster": _build_field("AKS cluster", "Name of the cluster"),
+        "resource_group": _build_field("AKS resource group", "Resource group of the cluster"),
+        "subscription_id": _build_field("AKS subscription", "Default: the subscription of the Azure connection"),
+        "azure_conn_id": _build_field("Azure connection", "Default for an AKS cluster: azure_default"),
+        "disable_verify_ssl": _build_field("Disable TLS verification", "Accept any certificate", "boolean"),
+        "disable_tcp_keepalive": _build_field("Disable TCP keepalive", "Do not probe silent connections", "boolean"),
+    }
+
+
+def build_form_behaviour() -> FormBehaviour:
+    """Return which standard fields of connections the form hides."""
+    hidden = ["host", "schema", "login", "password", "port", "extra"]
+    return {"hidden-fields": hidden, "placeholders": {}, "relabeling": {}}
+
+
+def _build_field(label: str, description: str, kind: str = "string", *, secret: bool = False) -> FormField:
+    schema: dict[str, Any] = {"type": [kind, "null"]}
+    return {"label": label, "description": description, "schema": schema | ({"format": "password"} if secret else {})}
+
+
 def _build_options() -> dict[str, ConfigOption]:
-    fields = "Placeholders: {namespace}, {name}, {uid}, {application_id} and {driver_pod} of the application."
+    fields = (
+        "Placeholders: {namespace}, {name}, {uid}, {application_id} and {driver_pod} of the application, {conn_id} of "
+        "the task, and the time range {start} and {end}, or {start_ms} and {end_ms}."
+    )
     return {
         "ui_url": _build_option(
             f"URL of the Spark UI of a running application. If empty, the URL of its ingress or HTTP route. {fields}",
@@ -92,17 +194,23 @@ def _build_options() -> dict[str, ConfigOption]:
             "https://history.example.com/history/{application_id}/",
         ),
         "driver_log_url": _build_option(
-            f"URL of the driver log in your log store. If empty, there is no link. {fields}",
+            "URL of the driver log in your log store, and of the log of the master pod of a SparkCluster. If empty, "
+            f"there is no link. {fields}",
             "https://logs.example.com/search?namespace={namespace}&pod={driver_pod}",
+        ),
+        "cluster_ui_url": _build_option(
+            "URL of the web interface of a SparkCluster's master. If empty, there is no link. Placeholders: as for "
+            "applications, with the values of the SparkCluster. {application_id} is unknown.",
+            "https://spark.example.com/clusters/{namespace}/{name}/",
         ),
         "driver_log_streams": _build_option(
             "Maximum number of driver logs that one triggerer or worker process streams at the same time. "
             "The logs of further drivers are shown when the drivers end.",
-            default="200",
+            default=str(DRIVER_LOG_STREAMS),
             kind="integer",
         ),
         "driver_log_bytes": _build_option(
-            "Maximum size of the driver log in the task log, in bytes.", default=str(4 * 1024 * 1024), kind="integer"
+            "Maximum size of the driver log in the task log, in bytes.", default=str(DRIVER_LOG_BYTES), kind="integer"
         ),
     }
 

@@ -1,9 +1,14 @@
 """A retry policy for tasks that run Spark applications, which decides by the kind of failure."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from airflow.sdk import Context, RetryDecision, RetryPolicy
-
+from airflow_provider_spark_operator.airflow_compat import (
+    HAS_RETRY_POLICIES,
+    RetryDecision,
+    RetryPolicy,
+    warn_too_old,
+)
 from airflow_provider_spark_operator.core.arguments import check_booleans
 from airflow_provider_spark_operator.core.compose.memory import ROLES, MemoryGrowth, is_size
 from airflow_provider_spark_operator.exceptions import (
@@ -12,6 +17,9 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationFailed,
     SparkClusterDeleted,
 )
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
@@ -27,14 +35,17 @@ class SparkRetryPolicy(RetryPolicy):
 
     A policy never adds to the `retries` of the task.
 
+    On Airflow before 3.3, the operators of this provider ask the policy. The delay is always the task's `retry_delay`,
+    and the memory does not grow.
+
     Args:
         application_failures: Also retry failures of the application itself.
         deletions: Retry after a user or another program deleted the application or the SparkCluster.
         memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
             1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared
-            task starts with the memory that was sufficient. None does not retry such failures.
-        memory_limit: The maximum memory, for example "32g". At this limit, a role that is out of memory is not retried
-            for that reason. None for no limit.
+            task starts with the memory that was sufficient. If None, such failures are not retried.
+        memory_limit: The maximum memory, for example "32g". If the driver or the executors run out of memory at this
+            limit, the task fails. If None, there is no limit.
 
     Raises:
         TypeError: A switch is not a boolean.
@@ -56,7 +67,9 @@ class SparkRetryPolicy(RetryPolicy):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
         self.application_failures = application_failures
         self.deletions = deletions
-        self.memory_growth = memory_growth
+        if memory_growth is not None and not HAS_RETRY_POLICIES:
+            warn_too_old("memory_growth", "an application that runs out of memory is not retried with more memory")
+        self.memory_growth = memory_growth if HAS_RETRY_POLICIES else None
         self.memory_limit = memory_limit
 
     def evaluate(
@@ -64,7 +77,7 @@ class SparkRetryPolicy(RetryPolicy):
         exception: BaseException,
         try_number: int,  # noqa: ARG002 - Airflow's signature
         max_tries: int,  # noqa: ARG002
-        context: Context | None = None,
+        context: "Context | None" = None,
     ) -> RetryDecision:
         """Return the decision for an exception, by the kind of failure. See the class."""
         if not isinstance(exception, SparkApplicationError):
@@ -89,7 +102,7 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.default()
         return RetryDecision.retry(exception.retry_delay, exception.reason)
 
-    def read_growth(self, context: Context) -> MemoryGrowth:
+    def read_growth(self, context: "Context") -> MemoryGrowth:
         """Return the growth of memory after the earlier failures of a task; no growth before the first.
 
         Args:
@@ -99,7 +112,7 @@ class SparkRetryPolicy(RetryPolicy):
             return MemoryGrowth()
         return MemoryGrowth(_read_factors(context), self.memory_limit)
 
-    def record_limits(self, limits: Mapping[str, bool], context: Context) -> None:
+    def record_limits(self, limits: Mapping[str, bool], context: "Context") -> None:
         """Record which roles have reached the memory limit. They get no other try after they run out of memory.
 
         Args:
@@ -108,19 +121,19 @@ class SparkRetryPolicy(RetryPolicy):
         """
         context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in limits.items() if reached})
 
-    def _grow(self, context: Context, roles: list[str]) -> None:
+    def _grow(self, context: "Context", roles: list[str]) -> None:
         growth = _read_factors(context)
         for role in roles:
             growth[role] = growth.get(role, 1.0) * (self.memory_growth or 1.0)
         context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
-def _read_factors(context: Context) -> dict[str, float]:
+def _read_factors(context: "Context") -> dict[str, float]:
     known = _read_store(context, STORE_KEY)
     factors = {role: known.get(role) for role in ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
 
 
-def _read_store(context: Context, key: str) -> Mapping[str, object]:
+def _read_store(context: "Context", key: str) -> Mapping[str, object]:
     stored = context["task_state_store"].get(key) if "task_state_store" in context else None
     return stored if isinstance(stored, dict) else {}

@@ -37,6 +37,7 @@ _OPERATORS = {
     "SparkApplicationOperator": "airflow_provider_spark_operator.operators.spark_application",
     "SparkApplicationSensor": "airflow_provider_spark_operator.sensors.spark_application",
     "SparkClusterOperator": "airflow_provider_spark_operator.operators.spark_cluster",
+    "SparkApplicationHook": "airflow_provider_spark_operator.hooks.spark_application",
     "SparkKubernetesOperator (cncf-kubernetes)": "airflow.providers.cncf.kubernetes.operators.spark_kubernetes",
 }
 _PROGRAM = """

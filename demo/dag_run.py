@@ -1,7 +1,11 @@
 """Run one DAG inside the demo's Airflow, and report its states as JSON lines.
 
-Each line on standard output is one object: `{"registered": …}` when the database exists and other processes can use
-it, `{"task": …, "state": …}` when a task instance changes its state, and `{"run": …, "state": …}` at the end.
+Each line on standard output is one object:
+
+- `{"registered": …}` when the database exists and other processes can use it
+- `{"task": …, "state": …}` when a task instance changes its state
+- `{"run": …, "state": …}` at the end; the state of a deleted run is null
+
 Airflow's own output goes to standard error.
 """
 
@@ -10,7 +14,9 @@ import json
 import os
 import sys
 import time
+from argparse import Namespace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TextIO
 
 POLL_SECONDS = 0.5
@@ -23,7 +29,7 @@ def main(dag_id: str) -> int:
     # Airflow logs to standard output when it is imported. Only the report uses this stream.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as report:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        problems = _register()
+        problems = register_dags()
         if problems:
             print("\n".join(problems), file=sys.stderr)
             return 1
@@ -34,27 +40,25 @@ def main(dag_id: str) -> int:
     return 0
 
 
-def _register() -> list[str]:
-    from airflow.dag_processing.bundles.manager import DagBundlesManager
-    from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+def register_dags() -> list[str]:
+    """Create the database and store the DAGs of the folder. Return the import errors."""
+    from airflow.cli.commands.dag_command import dag_reserialize
+    from airflow.models.errors import ParseImportError
     from airflow.utils.db import initdb
+    from airflow.utils.session import create_session
 
+    Path(os.environ["AIRFLOW_HOME"]).mkdir(parents=True, exist_ok=True)  # Airflow 3.0 does not create it in time
     initdb()
-    manager = DagBundlesManager()  # type: ignore[no-untyped-call]  # Airflow's own
-    manager.sync_bundles_to_db()
-    for bundle in manager.get_all_dag_bundles():
-        bundle.initialize()
-        bag = BundleDagBag(dag_folder=bundle.path, bundle_path=bundle.path, bundle_name=bundle.name)
-        if bag.import_errors:
-            return [f"{path}: {error}" for path, error in bag.import_errors.items()]
-        sync_bag_to_db(bag, bundle.name, bundle.version)
-    return []
+    dag_reserialize(Namespace(bundle_name=None))
+    with create_session() as session:
+        return [f"{problem.filename}: {problem.stacktrace}" for problem in session.query(ParseImportError)]
 
 
 def _await_execution_api() -> None:
     # A task that starts before the server listens fails: Airflow retries only for some seconds.
     import httpx
-    from airflow.sdk import conf
+
+    from airflow_provider_spark_operator.airflow_compat import conf
 
     health = f"{conf.get('core', 'execution_api_server_url')}health"
     while True:
@@ -80,7 +84,10 @@ def _follow(dag_id: str, report: TextIO) -> None:
     known: dict[str, str | None] = {}
     while True:
         with create_session() as session:
-            run = session.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.run_id == RUN_ID).one()
+            run = session.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.run_id == RUN_ID).one_or_none()
+            if run is None:
+                _write(report, {"run": RUN_ID, "state": None})
+                return
             states = {instance.task_id: instance.state for instance in run.get_task_instances(session=session)}
             ended = run.state in State.finished_dr_states
             run_state = str(run.state)

@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
@@ -53,7 +53,7 @@ class DemoSink:
         """Show what the application waits for."""
         self._say(self._name, sentence)
 
-    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
         """Show nothing, because the images of the demo exist."""
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - only lines without a level are shown

@@ -35,7 +35,7 @@ SETS: Final[Mapping[str, frozenset[ApplicationState]]] = {
 _TITLES = {"WithDriver": "With a driver"}
 _LABELS = {
     ("Initializing", "DriverRequested"): "created",
-    ("Initializing", "SchedulingFailure"): "refused",
+    ("Initializing", "SchedulingFailure"): "rejected",
     ("Initializing", "Failed"): "unsupported",
     ("Initializing", "ResourceReleased"): "deleted",
     ("WithDriver", "ScheduledToRestart"): "suspended",
@@ -122,11 +122,11 @@ _INTRODUCTION: Final = """\
 After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
 states are those of the Apache operator.
 
-An application starts in `Submitted`. Each new driver is an *attempt*. An attempt ends in one of the states in the
-group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application is terminated. An
-application has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then a
-restart can follow. The last *Stopping* state in the history shows how the application ended. `status.outcome` shows
-the same.
+An application starts in `Submitted`. Each new driver is an *attempt*. Unless the application is suspended or deleted,
+an attempt ends in one of the states in the group *Stopping* (see the diagram). Then either another attempt is
+scheduled, or the application is terminated. An application has ended only when it is in `ResourceReleased` or
+`TerminatedWithoutReleaseResources`; until then a restart can follow. The last *Stopping* state in the history shows
+how the application ended. `status.outcome` shows the same.
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
   example, a driver that is ready when the controller first sees it moves the application from `DriverRequested` to
@@ -149,19 +149,20 @@ from the table of legal moves in `core/transitions.py`.
 _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.SUBMITTED: "the resource exists; no driver was requested yet",
     _State.SCHEDULED_TO_RESTART: "another attempt follows, or the application is suspended",
-    _State.DRIVER_REQUESTED: "the driver pod was created and waits for a node",
-    _State.DRIVER_STARTED: "the driver's container runs",
+    _State.DRIVER_REQUESTED: "the driver pod was created; its container is not ready yet",
+    _State.DRIVER_STARTED: "the driver's container is ready",
     _State.DRIVER_READY: "the driver pod is ready and requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
-    _State.RUNNING_HEALTHY: "enough executors are ready",
-    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors to run are ready, but fewer than `maxExecutors`",
+    _State.RUNNING_HEALTHY: "at the start, at least `initExecutors` executors are ready; later, at least "
+    "`minExecutors`. If the field is 0, no executor must be ready",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "as `RunningHealthy`, but fewer executors than `maxExecutors` are ready",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",
     _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
     _State.SUCCEEDED: "the driver ended with exit code 0",
     _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification is not supported",
-    _State.SCHEDULING_FAILURE: "the API refused the driver, or no driver can be built from the specification",
+    _State.SCHEDULING_FAILURE: "the API rejected the driver, or no driver can be built from the specification",
     _State.DRIVER_EVICTED: "the driver pod was evicted from its node",
     _State.RESOURCE_RELEASED: "the application has ended and its driver pod no longer exists",
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: "the application has ended and its driver pod is kept",
@@ -182,7 +183,7 @@ def build_page() -> str:
             "",
             "## States",
             "",
-            "| State | Frame | Meaning |",
+            "| State | Group | Meaning |",
             "|---|---|---|",
             *meanings,
             "",

@@ -29,6 +29,25 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
             ("sensors.spark_cluster", ("SparkClusterSensor",)),
         ),
     ),
+    (
+        "Hook",
+        (
+            ("hooks.spark_application", ("SparkApplicationHook",)),
+            ("hooks.async_spark_application", ("AsyncSparkApplicationHook",)),
+            ("hooks.verdict", ("ApplicationVerdict",)),
+            ("follow.reference", ("ApplicationReference",)),
+            ("follow.events", ("KubernetesEvent",)),
+        ),
+    ),
+    (
+        "Types of parameters",
+        (
+            (
+                "parameters",
+                ("Secret", "ConfigMap", "Volume", "DynamicAllocation", "Timeouts", "RestartPolicy"),
+            ),
+        ),
+    ),
     ("Retries", (("retry_policy", ("SparkRetryPolicy",)),)),
     (
         "Exceptions",
@@ -37,6 +56,9 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                 "exceptions",
                 (
                     "SparkApplicationError",
+                    "SparkApplicationNotFound",
+                    "SparkApplicationConflict",
+                    "SparkApplicationForbidden",
                     "SparkApplicationFailed",
                     "SparkInfrastructureFailed",
                     "SparkSchedulingFailed",
@@ -55,9 +77,16 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
             ("triggers.spark_application", ("SparkApplicationTrigger", "SparkApplicationStateTrigger")),
             ("triggers.start", ("SparkApplicationStartTrigger",)),
             ("triggers.spark_cluster", ("SparkClusterTrigger",)),
+            ("triggers.spark_application_event", ("SparkApplicationEventTrigger",)),
         ),
     ),
-    ("Links", (("links.spark_application", ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")),)),
+    (
+        "Links",
+        (
+            ("links.spark_application", ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")),
+            ("links.spark_cluster", ("SparkMasterUILink", "SparkMasterLogLink")),
+        ),
+    ),
     (
         "Tests of DAGs",
         (
@@ -67,13 +96,17 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                 "testing.applications",
                 ("Application", "succeed", "fail", "run_out_of_memory", "run_on", "stay_submitted"),
             ),
-            ("testing.spark_clusters", ("SparkCluster", "come_up", "be_refused", "stay_without_workers")),
+            ("testing.spark_clusters", ("ScriptedSparkCluster", "come_up", "be_refused", "stay_without_workers")),
             ("testing.tasks", ("TaskInstance", "run", "defer", "reload", "fire")),
         ),
     ),
 )
-# Tests call the methods of these classes. Only Airflow calls those of an operator.
-_WITH_METHODS: Final = frozenset({"ScriptedCluster", "Application", "SparkCluster", "TaskInstance"})
+# Users call the methods of these classes. Only Airflow calls those of an operator.
+_WITH_METHODS: Final = frozenset(
+    {"ApplicationVerdict", "ScriptedCluster", "Application", "ScriptedSparkCluster", "TaskInstance"}
+)
+# Each method of these classes has its own section.
+_WITH_METHOD_SECTIONS: Final = frozenset({"SparkApplicationHook"})
 
 _FIXTURES: Final = frozenset({"spark_cluster", "run_spark_dag", "dags_folder", "airflow_database"})
 # The names under which DAG files use a class, if they differ from its own.
@@ -92,6 +125,10 @@ _CHAPTER_TEXTS: Final = {
     "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those "
     "of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
     "Sensors": "A sensor waits for a resource that another task, or another program, has created.",
+    "Hook": "The hook manages applications from your own code, such as a TaskFlow task. `AsyncSparkApplicationHook` "
+    "has the same methods for code in an event loop.",
+    "Types of parameters": "A type groups what belongs together. A dictionary with the same keys works, too. "
+    "Templates in each text are rendered.",
     "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
     "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators.",
@@ -156,6 +193,8 @@ def _describe(module: str, name: str) -> Iterator[str]:
     yield from _build_table("Raises", docstring.sections.get("Raises", {}))
     if name in _WITH_METHODS:
         yield from _list_methods(documented)
+    if name in _WITH_METHOD_SECTIONS:
+        yield from _describe_methods(documented)
 
 
 def _unwrap(documented: Any) -> Any:
@@ -192,11 +231,22 @@ def _build_table(heading: str, entries: dict[str, str]) -> Iterator[str]:
 def _list_methods(documented: Any) -> Iterator[str]:
     yield "| | |\n|---|---|"
     for name, method in vars(documented).items():
-        if name.startswith("_") or not inspect.getdoc(method):
+        if name.startswith("_") or not (inspect.isfunction(method) or isinstance(method, property)):
             continue
         call = name if isinstance(method, property) else _format_call(method, name, first=1)
         yield f"| `{_format_cell(call)}` | {_format_cell(Docstring.parse(method).paragraphs[0])} |"
     yield ""
+
+
+def _describe_methods(documented: Any) -> Iterator[str]:
+    for name, method in vars(documented).items():
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        docstring = Docstring.parse(method)
+        yield f"#### `{_format_call(method, name, first=1)}`\n"
+        yield "\n".join(docstring.paragraphs).strip() + "\n"
+        yield from _build_table("Parameter", docstring.sections.get("Args", {}))
+        yield from _build_table("Raises", docstring.sections.get("Raises", {}))
 
 
 def _format_call(function: Any, name: str, first: int = 0) -> str:

@@ -43,13 +43,13 @@ has ended. The Apache operator does not.
 |---|---|---|
 | `spark.apache.org/v1` | served, stored | current releases of the Apache operator |
 | `spark.apache.org/v1beta1` | served | earlier releases; the current one still serves it |
-| `spark.apache.org/v1alpha1` | served | the first documents of the Apache operator, which no longer serves it |
+| `spark.apache.org/v1alpha1` | served | the first manifests of the Apache operator, which no longer serves it |
 
-All versions have one schema. A document needs no change to be valid in another version, and an object that was
+All versions have one schema. A manifest needs no change to be valid in another version, and an object that was
 created in one version can be read in all.
 
 **A cluster that serves other versions.** The operator, the sensor and their triggers ask the API which versions it
-serves (`/apis/spark.apache.org/…`). Every user has this permission by default. Without the permission, a document is
+serves (`/apis/spark.apache.org/…`). Every user has this permission by default. Without the permission, a manifest is
 sent unchanged. A version that is served is kept. Another version is replaced by the newest one that is served, and
 the log says so:
 
@@ -57,7 +57,7 @@ the log says so:
 this cluster does not serve SparkApplication as spark.apache.org/v1alpha1; using spark.apache.org/v1
 ```
 
-So a document in v1alpha1 runs where only v1 is served. A document in v1 runs where an earlier Apache operator serves
+So a manifest in v1alpha1 runs where only v1 is served. A manifest in v1 runs where an earlier Apache operator serves
 v1beta1 alone. If the definitions are replaced while a task waits, the task continues in the version that is served
 then.
 

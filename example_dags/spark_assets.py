@@ -23,6 +23,7 @@ with DAG("spark_assets", schedule=None, catchup=False, tags=["spark", "example"]
         executor_instances=1,
         outlets=[REPORT],
         deferrable=True,
+        retries=1,
     )
 
 with DAG("spark_assets_reader", schedule=[REPORT], catchup=False, tags=["spark", "example"], doc_md=__doc__):

@@ -19,6 +19,7 @@ with DAG("spark_function", schedule=None, catchup=False, tags=["spark", "example
         executor_memory="512m",
         executor_instances=1,
         deferrable=True,
+        retries=1,
     )
     def sum_squares(values, spark):
         return spark.sparkContext.parallelize(values, 2).map(lambda value: value * value).sum()

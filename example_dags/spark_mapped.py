@@ -20,5 +20,6 @@ with DAG("spark_mapped", schedule=None, catchup=False, tags=["spark", "example"]
         executor_memory="512m",
         executor_instances=1,
         deferrable=True,
+        retries=1,
         max_active_tis_per_dagrun=3,
     ).expand(arguments=list_tables())

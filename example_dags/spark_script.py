@@ -18,4 +18,5 @@ with DAG("spark_script", schedule=None, catchup=False, tags=["spark", "example"]
         executor_memory="512m",
         executor_instances=1,
         deferrable=True,
+        retries=1,
     )

@@ -23,4 +23,5 @@ with DAG("spark_sensor", schedule=None, catchup=False, tags=["spark", "example"]
         namespace="{{ ti.xcom_pull('submit', key='namespace') }}",
         timeout=timedelta(hours=1),
         deferrable=True,
+        retries=1,
     )

@@ -21,4 +21,5 @@ with DAG(
         conf={"spark.eventLog.enabled": False},
         executor_cores=1,
         deferrable=True,
+        retries=1,
     )

@@ -7,9 +7,22 @@ compile() {
 }
 dev=requirements/dev.txt
 compile pyproject.toml --group dev --group build --extra airflow --extra files --extra local -o "$dev"
+compile --group clouds --no-deps -c "$dev" -o requirements/clouds.txt
 compile pyproject.toml --extra airflow -c "$dev" -o requirements/airflow.txt
 compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
 compile pyproject.toml --extra files -c "$dev" -o requirements/files.txt
 compile pyproject.toml --extra local --group build -c "$dev" -o requirements/local.txt
 compile --group site -o requirements/site.txt
 compile --group build -c "$dev" -o requirements/build.txt
+
+# Older versions of Airflow, each with the newest packages at its time, as Airflow's own constraints have them.
+compile_airflow() { # compile_airflow VERSION DATE
+  echo "apache-airflow==$1" >"$constraints"
+  compile pyproject.toml packages/local-kubernetes/pyproject.toml --extra airflow --group airflow-versions --group build \
+    -c "$constraints" --exclude-newer "$2" -o "requirements/airflow-${1%.*}.txt"
+}
+constraints=$(mktemp)
+trap 'rm -f "$constraints"' EXIT
+compile_airflow 3.0.6 2025-09-05
+compile_airflow 3.1.8 2026-03-20
+compile_airflow 3.2.2 2026-06-05

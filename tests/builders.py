@@ -19,7 +19,7 @@ def seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
-def application_document(
+def build_application_document(
     *,
     name: str = "pi",
     namespace: str = "jobs",
@@ -65,10 +65,10 @@ def application_document(
     return document
 
 
-def application(*, status: ApplicationStatus | None = None, **modifiers: Any) -> SparkApplication:
+def build_application_model(*, status: ApplicationStatus | None = None, **modifiers: Any) -> SparkApplication:
     """Return the same application as a model, with `status` as a model."""
     document = status.to_document() if status else None
-    return parse_application(application_document(status=document, **modifiers))
+    return parse_application(build_application_document(status=document, **modifiers))
 
 
 # One path to each state, for a status with a history.
@@ -79,7 +79,7 @@ for _state in ApplicationState:
             _PATHS.setdefault(_target, (*_PATHS[_state], _target))
 
 
-def status_in(
+def build_status(
     *path: ApplicationState,
     since: datetime = NOW,
     attempt: AttemptInfo | None = None,
@@ -95,12 +95,12 @@ def status_in(
     return status.model_copy(update={"previous_attempt_summary": previous}) if previous else status
 
 
-def status_at(state: ApplicationState, **modifiers: Any) -> ApplicationStatus:
+def build_status_at(state: ApplicationState, **modifiers: Any) -> ApplicationStatus:
     """Return a status in `state`, which was reached by a legal path."""
-    return status_in(*_PATHS[state], **modifiers)
+    return build_status(*_PATHS[state], **modifiers)
 
 
-def container(
+def build_container(
     name: str = DRIVER,
     *,
     exit_code: int | None = None,
@@ -122,7 +122,7 @@ def container(
     return {"name": name, "ready": is_ready, "restartCount": restarts, "state": state}
 
 
-def pod(
+def build_pod(
     phase: str = "Running",
     *containers: Mapping[str, Any],
     ready: bool | None = None,
@@ -152,38 +152,38 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": dict(spec or {}), "status": status}
 
 
-def driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
+def build_driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
     """Return the driver pod in a common situation."""
     stories: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
         "pending": ("Pending", ()),
-        "pulling": ("Pending", (container(waiting="ContainerCreating"),)),
-        "unready": ("Running", (container(ready=False),)),
-        "started": ("Running", (container(),)),
-        "ready": ("Running", (container(),)),
-        "succeeded": ("Succeeded", (container(exit_code=0, reason="Completed"),)),
-        "failed": ("Failed", (container(exit_code=1, reason="Error"),)),
-        "killed": ("Failed", (container(exit_code=137, reason="OOMKilled"),)),
+        "pulling": ("Pending", (build_container(waiting="ContainerCreating"),)),
+        "unready": ("Running", (build_container(ready=False),)),
+        "started": ("Running", (build_container(),)),
+        "ready": ("Running", (build_container(),)),
+        "succeeded": ("Succeeded", (build_container(exit_code=0, reason="Completed"),)),
+        "failed": ("Failed", (build_container(exit_code=1, reason="Error"),)),
+        "killed": ("Failed", (build_container(exit_code=137, reason="OOMKilled"),)),
     }
     phase, containers = stories[story]
     if story == "started":
         modifiers.setdefault("ready", False)
-    return pod(phase, *containers, **modifiers)
+    return build_pod(phase, *containers, **modifiers)
 
 
-def held_up_executor(
+def build_blocked_executor(
     name: str = "exec-1", *, waiting: str = "ImagePullBackOff", created: datetime = NOW
 ) -> dict[str, Any]:
     """Return an executor pod that cannot start, created at `created`."""
-    status = {**container("spark-kubernetes-executor", waiting=waiting), "image": "registry.example/spark:9"}
-    held_up = pod("Pending", status, name=name)
+    status = {**build_container("spark-kubernetes-executor", waiting=waiting), "image": "registry.example/spark:9"}
+    held_up = build_pod("Pending", status, name=name)
     held_up["metadata"]["creationTimestamp"] = created.isoformat()
     return held_up
 
 
-def executors(ready: int, pending: int = 0) -> list[dict[str, Any]]:
+def build_executors(ready: int, pending: int = 0) -> list[dict[str, Any]]:
     """Return executor pods."""
-    executor = container("spark-kubernetes-executor")
+    executor = build_container("spark-kubernetes-executor")
     return [
-        *(pod("Running", executor, name=f"exec-{number}") for number in range(ready)),
-        *(pod("Pending", name=f"exec-{ready + number}") for number in range(pending)),
+        *(build_pod("Running", executor, name=f"exec-{number}") for number in range(ready)),
+        *(build_pod("Pending", name=f"exec-{ready + number}") for number in range(pending)),
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_version
 from airflow_provider_spark_operator.testing.plugin import connect
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs a newer Airflow than the installed one: see `make airflow-versions`."""
+    for marker in item.iter_markers("needs_airflow"):
+        (required,) = marker.args
+        if parse_version(INSTALLED) < parse_version(required):
+            pytest.skip(f"needs Airflow {required}, but found {INSTALLED}")
 
 
 @pytest.fixture

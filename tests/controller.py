@@ -71,7 +71,7 @@ class ControllerProcess:
         """Stop the process with SIGTERM, if it is running."""
         await self._end(signal.SIGTERM)
 
-    async def ended(self) -> int:
+    async def wait_for_exit(self) -> int:
         """Wait until the process ends; return the exit code."""
         assert self._process is not None, "it does not run"
         await self._process.communicate()
@@ -84,4 +84,4 @@ class ControllerProcess:
             return
         if self._process.returncode is None:
             self._process.send_signal(number)
-        await self.ended()
+        await self.wait_for_exit()

@@ -35,7 +35,7 @@ class Explanation:
         """Whether a difference is the expected one."""
         texts = ((self.scenario, scenario), (self.path, path))
         values = ((self.theirs, theirs), (self.ours, ours))
-        return all(_fits(*pair) for pair in texts) and all(known in ("*", value) for known, value in values)
+        return all(_matches(*pair) for pair in texts) and all(known in ("*", value) for known, value in values)
 
     @property
     def is_exact(self) -> bool:
@@ -44,29 +44,29 @@ class Explanation:
 
 
 @cache
-def differences() -> tuple[dict[str, Any], ...]:
+def read_differences() -> tuple[dict[str, Any], ...]:
     """Return all entries, in order."""
     return tuple(yaml.safe_load(PATH.read_text()))
 
 
 @cache
-def explanations() -> tuple[Explanation, ...]:
+def list_explanations() -> tuple[Explanation, ...]:
     """Return what the entries say about recorded scenarios."""
     return tuple(
         Explanation(entry["id"], trace["scenario"], trace["path"], trace["theirs"], trace["ours"])
-        for entry in differences()
+        for entry in read_differences()
         for trace in entry.get("traces", ())
     )
 
 
-def traced_differences(scenario: str) -> dict[str, tuple[Any, Any]]:
+def list_traced_differences(scenario: str) -> dict[str, tuple[Any, Any]]:
     """Return the differences in a scenario that decisions cause, from the path of the difference to both values."""
     return {
         each.path: (each.theirs, each.ours)
-        for each in explanations()
+        for each in list_explanations()
         if each.is_exact and each.scenario == scenario and each.path.partition(":")[0] in _DECIDED
     }
 
 
-def _fits(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text) is not None

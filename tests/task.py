@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TaskInstance",
+    "build_context",
     "call_when_logged",
-    "context_of",
     "create_cleared_try",
     "defer",
     "fire",
-    "first_event",
     "reload",
     "run",
+    "run_to_first_event",
 ]
 
 
-def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
+def build_context(task_instance: TaskInstance, **values: Any) -> "Context":
     """Return the context in which Airflow runs the task."""
     return cast("Context", {"ti": task_instance, **values})
 
@@ -37,7 +37,7 @@ def create_cleared_try(task_instance: TaskInstance, retries: int = 3) -> TaskIns
     return following
 
 
-async def first_event(trigger: "BaseTrigger") -> "TriggerEvent":
+async def run_to_first_event(trigger: "BaseTrigger") -> "TriggerEvent":
     """Run a trigger until it fires."""
     return await anext(trigger.run())
 

@@ -21,8 +21,8 @@ LOCAL_KUBERNETES = Path(local_kubernetes.__file__).parent
 # Modules of the standard library without I/O, clock or randomness. Core uses only the level numbers of `logging`, and
 # `datetime` only for given times: `find_impurities` finds the calls of the clock.
 PURE_MODULES = {
-    *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "hashlib", "json", "logging"),
-    *("math", "re", "typing", "urllib.parse"),
+    *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "functools", "hashlib", "json"),
+    *("logging", "math", "re", "typing", "urllib.parse"),
 }
 MODELING_MODULES = {"pydantic", "pydantic_core"}
 # import-linter forbids the modules; classes and builtins that read the clock or a file need no forbidden import.

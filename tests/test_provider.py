@@ -38,6 +38,14 @@ def test_each_listed_class_and_function_exists() -> None:
         assert callable(pkgutil.resolve_name(":".join(path.rsplit(".", 1))))
 
 
+def test_logo_and_guides_exist() -> None:
+    repository = Path(__file__).parents[1]
+    for integration in get_provider_info()["integrations"]:
+        for path in [integration["logo"], *integration["how-to-guide"]]:
+            assert (repository / path.removeprefix("/")).is_file()
+        assert "<svg" in (repository / integration["logo"].removeprefix("/")).read_text()
+
+
 def test_each_option_is_documented() -> None:
     page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
     (options,) = (section["options"] for section in get_provider_info()["config"].values())
@@ -52,7 +60,7 @@ def test_airflow_accepts_the_metadata() -> None:
 
 
 # Airflow itself loads some of these modules, so the test checks which of our modules import them.
-HEAVY = ("aiohttp", "kubernetes", "pydantic", "yaml")
+HEAVY = ("aiohttp", "kubernetes", "kubernetes_asyncio", "pydantic", "yaml")
 RUNTIME = tuple(
     f"airflow_provider_spark_operator.{name}" for name in ("core.models", "follow", "kube", "reconcile", "triggers")
 )
@@ -64,7 +72,9 @@ LIGHT = (
     "sensors.spark_application",
     "sensors.spark_cluster",
     "decorators.spark_application",
+    "hooks.spark_application",
     "links.spark_application",
+    "links.spark_cluster",
     "retry_policy",
     "exceptions",
 )

@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
-from airflow.sdk import Context, RetryAction
-from airflow.sdk.definitions.retry_policy import RetryDecision
+from airflow.sdk import Context
 
+from airflow_provider_spark_operator.airflow_compat import RetryAction, RetryDecision
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -83,6 +83,7 @@ def test_out_of_memory_is_not_retried_without_memory_growth(context: Context) ->
     assert context["task_state_store"] == {}
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_each_failure_multiplies_the_growth(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=1.5, memory_limit="32g")
     assert policy.read_growth(context) == MemoryGrowth({}, "32g")
@@ -92,11 +93,13 @@ def test_each_failure_multiplies_the_growth(context: Context) -> None:
     assert policy.read_growth(context) == MemoryGrowth({"driver": 2.25, "executor": 1.5}, "32g")
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_policy_without_memory_growth_ignores_stored_growth(context: Context) -> None:
     SparkRetryPolicy(memory_growth=2).evaluate(out_of_memory("driver"), 1, 3, context)
     assert SparkRetryPolicy().read_growth(context) == MemoryGrowth()
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_role_at_the_memory_limit_is_not_retried(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
     assert policy.evaluate(out_of_memory("driver"), 1, 5, context).action is RetryAction.RETRY
@@ -108,6 +111,7 @@ def test_role_at_the_memory_limit_is_not_retried(context: Context) -> None:
     assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_executor_out_of_memory_counts_under_another_failure(context: Context) -> None:
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
     policy = SparkRetryPolicy(memory_growth=2)

@@ -12,7 +12,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Args:
         argv: The arguments after the name of the program; by default those of the process. With the default, SIGINT
-            ends the process without a traceback, also while it imports its modules.
+            ends the process without a traceback, even while it imports its modules.
 
     Returns:
         An `ExitCode`.

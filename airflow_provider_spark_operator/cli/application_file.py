@@ -21,7 +21,7 @@ def read_application_file(path: str) -> tuple[dict[str, Any], list[str]]:
     documents = list(read_documents(path))
     if len(documents) != 1:
         raise DocumentError(
-            documents[0].source, f"contains {len(documents)} documents; it must contain one application"
+            documents[0].source, f"contains {len(documents)} manifests; it must contain one SparkApplication"
         )
     (document,) = documents
     problems = validate_application(document.content)

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
 )
 
 DESCRIPTION = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
-_API_FAILED = "the API was unreachable, refused the request or denied permission"
+_API_FAILED = "the API was unreachable, rejected the request or denied permission"
 _OUTPUT_LOST = "the output could not be written"
 # The exit codes of verbs that need no cluster.
 _BASIC_CODES = {0: "success", 2: "invalid input or usage", 5: _OUTPUT_LOST, 130: "interrupted"}
@@ -110,8 +110,8 @@ def _add_leader_election(reconcile: argparse.ArgumentParser) -> None:
         "--lease",
         type=_parse_lease,
         metavar="[NAMESPACE/]NAME",
-        help="elect a leader with this Lease (default: the Lease in the settings, or spark-operator-lease in the "
-        "current namespace)",
+        help="name of the Lease; implies --leader-elect (default: the Lease in the settings, or spark-operator-lease "
+        "in the current namespace)",
     )
 
 
@@ -146,8 +146,8 @@ def _add_webhook(reconcile: argparse.ArgumentParser) -> None:
 def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     local = verbs.add_parser(
         "local",
-        help="run a Kubernetes cluster on this machine, with pods as processes",
-        description="Run a Kubernetes cluster on this machine, with pods as processes and the Spark controller.",
+        help="run a Kubernetes cluster and the Spark controller on this machine",
+        description="Run a Kubernetes cluster and the Spark controller on this machine. Pods run as processes.",
         epilog=_describe_exit_codes(_RUN_CODES),
     )
     actions = local.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -171,7 +171,7 @@ def _add_local_up(actions: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=_parse_text,
         metavar="DIR",
         default=".spark-local",
-        help="directory for the state of the cluster (default: %(default)s)",
+        help="folder for the state of the cluster (default: %(default)s)",
     )
     up.add_argument(
         "--kubeconfig",
@@ -180,7 +180,9 @@ def _add_local_up(actions: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="also write the kubeconfig to FILE",
     )
     _add_images(up)
-    up.add_argument("--keep", action="store_true", help="keep the objects in DIR for the next start with --keep")
+    up.add_argument(
+        "--keep", action="store_true", help="keep the objects in DIR, and load those of an earlier run with --keep"
+    )
     up.add_argument(
         "--repair",
         action="store_true",
@@ -263,14 +265,14 @@ def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     validate = verbs.add_parser(
         "validate",
-        help="validate resources in files, without a cluster",
-        description="Validate the resources in YAML or JSON files, without a cluster. "
+        help="validate manifests in files, without a cluster",
+        description="Validate the manifests in YAML or JSON files, without a cluster. "
         "The command prints one line for each problem, with the path of the field.",
         epilog=_describe_exit_codes(_BASIC_CODES),
     )
     validate.set_defaults(module="validate")
     validate.add_argument(
-        "files", nargs="+", metavar="FILE", help="file with one or more documents; - reads standard input"
+        "files", nargs="+", metavar="FILE", help="file with one or more manifests; - reads standard input"
     )
     _add_output(validate, "text", "json")
 
@@ -307,7 +309,7 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "--config",
         type=_parse_text,
         metavar="FILE",
-        help="settings file of `reconcile`, which can set the name of the controller (default: none)",
+        help="settings file of `reconcile`; needed only if it sets operatorName (default: none)",
     )
     render.add_argument("--spark-submit", action="store_true", help="read the arguments after -- as spark-submit does")
     _add_output(render, "yaml", "json")
@@ -330,7 +332,7 @@ def _add_images(verb: argparse.ArgumentParser) -> None:
         "--image",
         action="append",
         metavar="PATTERN=RUNTIME",
-        help="run images whose name matches PATTERN with RUNTIME, `spark` or `process`; can be repeated, and has "
+        help="use RUNTIME (`spark` or `process`) for images whose name matches PATTERN; can be repeated, and has "
         "precedence over the default images",
     )
 

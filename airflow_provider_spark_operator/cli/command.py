@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.streams import OutputError, finish_results, prepare_streams
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
 # The arguments of each verb name its module, which has `run(options) -> ExitCode`.
@@ -36,7 +37,7 @@ def _run_and_report(options: argparse.Namespace) -> ExitCode:
     except CommandError as error:
         print_error(str(error))
         return error.exit_code
-    except ConfigurationError as error:
+    except (ConfigurationError, InvalidResource) as error:
         print_error(str(error))
         return ExitCode.INVALID
     except KubeError as error:

@@ -13,7 +13,7 @@ class ExitCode(IntEnum):
     INVALID = 2
     """The input or the usage is invalid."""
     API_FAILED = 3
-    """The API was unreachable, refused the request or denied permission."""
+    """The API was unreachable, rejected the request or denied permission."""
     TIMED_OUT = 4
     INFRASTRUCTURE_FAILED = 5
     """The cluster could not schedule or run the application, or the local cluster could not run."""

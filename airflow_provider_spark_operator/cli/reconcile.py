@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.reconcile.health import serve_health
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, chain_gates
-from airflow_provider_spark_operator.reconcile.managers import Identity
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
 from airflow_provider_spark_operator.reconcile.scope import (
@@ -70,7 +70,7 @@ async def _check(options: argparse.Namespace, settings: ControllerSettings, scop
         await require_version(client, SPARK_APPLICATIONS)
         lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_enabled else None
         default = NamedNamespaces((client.default_namespace,))
-        identity = Identity(settings.decisions.operator_name, lease)
+        identity = ControllerIdentity(settings.decisions.operator_name, lease)
         return await check(client, _Scopes(scope, default).choose(settings), identity)
 
 
@@ -88,7 +88,7 @@ async def _reconcile(
         leadership, lease = await _enter_election(stack, client, settings.election)
         if lease is not None:
             words.append(f"lease={lease}")
-        identity = Identity(settings.decisions.operator_name, lease)
+        identity = ControllerIdentity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
         # The resources are managed through a separate client. Its gate stops writes while another controller leads.
         gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager

@@ -14,7 +14,12 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import key_of
-from airflow_provider_spark_operator.reconcile.managers import Identity, find_last_manager, is_settled, read_state
+from airflow_provider_spark_operator.reconcile.managers import (
+    ControllerIdentity,
+    find_last_manager,
+    is_settled,
+    read_state,
+)
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope, SelectedNamespaces
 
 _FINALIZERS = {SPARK_APPLICATIONS: APPLICATION_FINALIZER, SPARK_CLUSTERS: CLUSTER_FINALIZER}
@@ -31,7 +36,7 @@ class _Owned:
     manager: str
 
 
-async def check(client: KubeClient, scope: Scope, identity: Identity) -> ExitCode:
+async def check(client: KubeClient, scope: Scope, identity: ControllerIdentity) -> ExitCode:
     """Print each resource in scope that another controller manages, then the number of resources of each controller.
 
     Settled applications are counted separately, because no controller has to do anything for them.

@@ -18,12 +18,12 @@ from airflow_provider_spark_operator.cli.streams import is_unicode
 from airflow_provider_spark_operator.cli.submission import gather_submission
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.named_files import find_application_template_files
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.observation import get_attempt_id
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.validation.application import with_placeholder_image
 from airflow_provider_spark_operator.reconcile.files import read_templates
 
@@ -45,21 +45,19 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Print the resources in the order of their creation.
 
     Raises:
-        CommandError: The input is invalid.
+        CommandError: The arguments are invalid.
+        InvalidResource: No driver can be built from the input.
     """
     if options.spark_submit and (options.namespace or options.attempt is not None or options.config):
         raise CommandError(
             "--namespace, --attempt and --config cannot be combined with --spark-submit", ExitCode.INVALID
         )
-    try:
-        if options.spark_submit:
-            documents = render_submission(options.words, os.environ)
-        elif len(options.words) == 1:
-            documents = _render_attempt(options)
-        else:
-            raise CommandError("expected one file, or --spark-submit -- ARGS", ExitCode.INVALID)
-    except DriverBuildError as error:
-        raise CommandError(str(error), ExitCode.INVALID) from None
+    if options.spark_submit:
+        documents = render_submission(options.words, os.environ)
+    elif len(options.words) == 1:
+        documents = _render_attempt(options)
+    else:
+        raise CommandError("expected one file, or --spark-submit -- ARGS", ExitCode.INVALID)
     _print(documents, options.output)
     return ExitCode.SUCCESS
 
@@ -67,10 +65,10 @@ def run(options: argparse.Namespace) -> ExitCode:
 def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> list[JsonObject]:
     """Return the resources that `spark-submit ARGUMENTS` would create, in the order of their creation.
 
-    All ids are derived from the arguments, also the uid of the driver in the owner references. No pod has this uid.
+    All ids are derived from the arguments. So is the uid of the driver in the owner references; no pod has this uid.
 
     Raises:
-        DriverBuildError: spark-submit would refuse the arguments.
+        InvalidResource: spark-submit would refuse the arguments.
     """
     inputs = gather_submission(arguments, environment)
     naming = build_submit_naming(
@@ -82,7 +80,7 @@ def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) 
     driver = build_driver(inputs, naming)
     for upload in driver.uploads:
         if not Path(upload.source).exists():
-            raise DriverBuildError(upload.source, "does not exist: nothing to upload")
+            raise InvalidResource([Problem(upload.source, "does not exist: nothing to upload")])
     for warning in driver.warnings:
         print_note(warning)
     for upload in driver.uploads:

@@ -15,7 +15,7 @@ def read_settings(path: str | None) -> ControllerSettings:
     """Return the settings of a file. Print a note for each key that is not supported.
 
     Args:
-        path: The path of the file; None for the default settings.
+        path: The path of the file. If None, the default settings are used.
 
     Raises:
         CommandError: The file could not be read, or a value in it is invalid.

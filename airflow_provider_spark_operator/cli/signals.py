@@ -1,6 +1,6 @@
 """Run a command until a signal ends it.
 
-`local_kubernetes.cli` has its own version, because `reconcile` must work without that package.
+`local_kubernetes.command` has its own version, because `reconcile` must work without that package.
 """
 
 import asyncio

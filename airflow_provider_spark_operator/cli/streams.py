@@ -1,4 +1,4 @@
-"""The standard streams of a command, also if they are closed, full, or cannot encode a character."""
+"""The standard streams of a command, even if they are closed, full, or cannot encode a character."""
 
 import errno
 import io

@@ -11,12 +11,12 @@ from airflow_provider_spark_operator.cli.documents import LARGEST_INPUT
 from airflow_provider_spark_operator.cli.jar import read_main_class
 from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
 from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.driver.text import decode_text
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
 
@@ -37,7 +37,7 @@ def gather_submission(
         directory: The directory of relative paths, by default the working directory.
 
     Raises:
-        DriverBuildError: spark-submit would refuse the arguments.
+        InvalidResource: spark-submit would refuse the arguments.
     """
     command = parse_command_line(arguments)
     conf_files = _read_directory(_find_configuration_directory(environment))
@@ -90,14 +90,14 @@ def _read_directory(path: str | None) -> dict[str, bytes]:
     try:
         return {each.name: _read_bounded(each) for each in sorted(Path(path).iterdir()) if each.is_file()}
     except OSError as error:
-        raise DriverBuildError(path, f"cannot be read: {error.strerror}") from None
+        raise InvalidResource([Problem(path, f"cannot be read: {error.strerror}")]) from None
 
 
 def _read_bounded(file: Path) -> bytes:
     with file.open("rb") as stream:
         content = stream.read(LARGEST_INPUT + 1)
     if len(content) > LARGEST_INPUT:
-        raise DriverBuildError(str(file), f"is larger than {LARGEST_INPUT >> 20} MiB")
+        raise InvalidResource([Problem(str(file), f"is larger than {LARGEST_INPUT >> 20} MiB")])
     return content
 
 
@@ -115,20 +115,20 @@ def _read_properties(field: str, text: str) -> dict[str, str]:
     try:
         return parse_properties(text)
     except ValueError as error:
-        raise DriverBuildError(field, f"contains {error}") from None
+        raise InvalidResource([Problem(field, f"contains {error}")]) from None
 
 
 def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
     """Return the content of local files by their paths. Leave out files that cannot be read."""
     files = {}
     for key, path in named.items():
-        with suppress(DriverBuildError):
+        with suppress(InvalidResource):
             files[path] = read_file(key, str(directory.absolute() / path))
     return files
 
 
 def _check_client_files(conf: Configuration, directory: Path) -> None:
-    """Raise DriverBuildError if a file is missing that the client of spark-submit reads."""
+    """Raise InvalidResource if a file is missing that the client of spark-submit reads."""
     prefix = "spark.kubernetes.authenticate.submission."
     named = {key: conf.get_text(key) for key in (f"{prefix}oauthTokenFile", f"{prefix}caCertFile")}
     pair = {key: conf.get_text(key) for key in (f"{prefix}clientKeyFile", f"{prefix}clientCertFile")}
@@ -137,10 +137,10 @@ def _check_client_files(conf: Configuration, directory: Path) -> None:
     for key, path in named.items():
         empty = path == "" and not key.endswith("oauthTokenFile")
         if path is not None and not empty and not (directory / path).is_file():
-            raise DriverBuildError(key, f"the file {path} does not exist")
+            raise InvalidResource([Problem(key, f"the file {path} does not exist")])
     settings = conf.get_text("spark.jars.ivySettings")
     if settings is not None and not (directory / settings.removeprefix("file:")).is_file():
-        raise DriverBuildError("spark.jars.ivySettings", f"the file {settings} does not exist")
+        raise InvalidResource([Problem("spark.jars.ivySettings", f"the file {settings} does not exist")])
 
 
 def _read_text(key: str, path: str) -> str:
@@ -154,4 +154,6 @@ def _find_user(environment: Mapping[str, str]) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # `getpass` raises OSError from Python 3.13 on
-        raise DriverBuildError("HADOOP_USER_NAME", "is required: the current user id has no user name") from None
+        raise InvalidResource(
+            [Problem("HADOOP_USER_NAME", "is required: the current user id has no user name")]
+        ) from None

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.streams import OutputError
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
@@ -46,7 +46,7 @@ class Terminal:
         """Print the sentence."""
         print_note(sentence)
 
-    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
         """Set the obstacle, unless Spark itself replaces the pod."""
         is_driver = role == ROLE_DRIVER
         if self.obstacle.done() or (not is_driver and container.reason == _RESTARTED):

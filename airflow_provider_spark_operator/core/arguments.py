@@ -1,4 +1,4 @@
-"""Defaults and checks of the arguments of operators, sensors and retry policies.
+"""Defaults and checks of the arguments of hooks, operators, sensors and retry policies.
 
 DAG files run these checks each time they are parsed, so the checks are cheap.
 """
@@ -8,7 +8,15 @@ from typing import Final
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace, is_object_name
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
-# Who starts a failed application again: its operator in the cluster, or Airflow with the retries of the task.
+# The extensions of files with manifests and pod templates.
+FILE_EXTENSIONS: Final = (".yaml", ".yml", ".json")
+# The limit of a log in bytes: enough for a long job at the level INFO. Longer logs belong in the log store.
+LONGEST_LOG: Final = 64 * 1024 * 1024
+# The limits of the lists of the hook. The limit of Events is that of each object.
+MOST_APPLICATIONS: Final = 1000
+MOST_EVENTS: Final = 500
+# Who starts a failed application again: its operator in the cluster in each try of the task, or Airflow with the
+# retries of the task. By default, the operator does in the first try, and Airflow afterwards.
 RESTARTS_BY_CLUSTER: Final = "cluster"
 RESTARTS_BY_AIRFLOW: Final = "airflow"
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_transitions import (
     create_cluster_status,
-    describe_failure,
+    describe_cluster_failure,
     move_cluster,
 )
 from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
@@ -123,7 +123,7 @@ def _create(situation: _Situation) -> ClusterDecision:
 
 def _give_up(situation: _Situation) -> ClusterDecision:
     cause = situation.status.current_state.message or "its objects could not be created."
-    return situation.move(_State.FAILED, reasons.CLUSTER_FAILED, describe_failure(cause))
+    return situation.move(_State.FAILED, reasons.CLUSTER_FAILED, describe_cluster_failure(cause))
 
 
 def _warn_of_edit(situation: _Situation) -> ClusterDecision | None:

@@ -57,6 +57,6 @@ def move_cluster(
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
 
 
-def describe_failure(cause: str) -> str:
+def describe_cluster_failure(cause: str) -> str:
     """Return the message of a cluster that failed permanently."""
     return f"The cluster cannot run; delete it, fix the cause, and create it again: {cause}"

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.problems import Problem
 
 
 @dataclass(frozen=True)
-class Identity:
+class NameRules:
     """The rules for the names of one kind of resource.
 
     Attributes:
@@ -17,7 +17,7 @@ class Identity:
         noun: The resource in messages, for example "application".
         longest_name: The maximum length of the name.
         because: The reason for that length, for messages.
-        names: The child objects that are named after the resource, for messages.
+        names: The resource and the objects that are named after it, for messages.
     """
 
     kind: str
@@ -27,24 +27,24 @@ class Identity:
     names: str
 
 
-APPLICATION_IDENTITY: Final = Identity(
+APPLICATION_IDENTITY: Final = NameRules(
     kind="SparkApplication",
     noun="application",
     longest_name=LONGEST_LABEL_VALUE,
     because="it becomes a label",
-    names="the driver's service",
+    names="the application and its driver service",
 )
-CLUSTER_IDENTITY: Final = Identity(
+CLUSTER_IDENTITY: Final = NameRules(
     kind="SparkCluster",
     noun="cluster",
     # Kubernetes labels the pods of a StatefulSet with its name and a hash of up to ten characters: 63 in total.
     longest_name=45,
     because="a label of its pods contains `<name>-worker` and a hash, in at most 63 characters",
-    names="the cluster's services",
+    names="the cluster and its services",
 )
 
 
-def find_name_problem(name: object, identity: Identity) -> Problem | None:
+def find_name_problem(name: object, identity: NameRules) -> Problem | None:
     """Return the problem with the name of a resource; None if the name is missing or valid."""
     if name is None:
         return None
@@ -57,8 +57,8 @@ def find_name_problem(name: object, identity: Identity) -> Problem | None:
     if not is_service_name(name):
         return Problem(
             "metadata.name",
-            f"{name!r} cannot name {identity.names}: begin with a lower-case letter, "
-            "use lower-case letters, digits and '-', end with a letter or digit",
+            f"{name!r} is not a valid name for {identity.names}. Begin with a lower-case letter, "
+            "use only lower-case letters, digits and '-', and end with a letter or digit",
         )
     return None
 

@@ -14,7 +14,11 @@ _KEY = r"([a-z0-9][-a-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
 _SET = rf"(in|notin)\s*\(\s*{_VALUE}(\s*,\s*{_VALUE})*\s*\)"
 _REQUIREMENT = rf"\s*(!\s*{_KEY}|{_KEY}(\s*(==?|!=)\s*{_VALUE}|\s+{_SET}|\s*[<>]\s*[0-9]+)?)\s*"
-_SELECTOR = re.compile(rf"{_REQUIREMENT}(,{_REQUIREMENT})*")
+# Few DAG files need these two. `re` compiles them at their first use, and keeps them.
+_LABEL_KEY = rf"(?=(.{{1,253}}/)?[^/]{{1,63}}\Z){_KEY}"
+_SELECTOR = rf"{_REQUIREMENT}(,{_REQUIREMENT})*"
+KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.', after a domain and '/' if needed"
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def is_namespace(name: str) -> bool:
@@ -32,7 +36,12 @@ def is_label_selector(text: str) -> bool:
 
     The result for an empty text, which would select everything, is False.
     """
-    return _SELECTOR.fullmatch(text) is not None
+    return re.fullmatch(_SELECTOR, text) is not None
+
+
+def is_data_key(name: str) -> bool:
+    """Return whether the text is a valid key of a ConfigMap or Secret."""
+    return _DATA_KEY.fullmatch(name) is not None
 
 
 def is_object_name(name: str) -> bool:
@@ -43,3 +52,8 @@ def is_object_name(name: str) -> bool:
 def is_label_value(text: str) -> bool:
     """Return whether the text is a valid label value and is not empty."""
     return _LABEL.fullmatch(text) is not None
+
+
+def is_label_key(text: str) -> bool:
+    """Return whether the text is a valid key of a label or an annotation."""
+    return re.fullmatch(_LABEL_KEY, text) is not None

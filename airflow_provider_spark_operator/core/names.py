@@ -53,6 +53,10 @@ ANNOTATION_TTL_AFTER_SUCCESS = "airflow.spark-operator/ttl-after-success"
 # The task instance, and the position in the driver's log up to which its task log contains it.
 ANNOTATION_LOG_POSITION = "airflow.spark-operator/log-position"
 
+# The field of an asset event's payload with the key of the record of delivered applications, and the start of each key.
+DELIVERY_KEY = "watcher"
+DELIVERY_KEY_PREFIX = "spark-operator-"
+
 LONGEST_LABEL_VALUE = 63
 
 _MAX_APPLICATION_ID_LENGTH = 46
@@ -77,6 +81,11 @@ def build_master_url(cluster: str) -> str:
     """Return the URL of the master of a SparkCluster, given as `<name>` or `<namespace>/<name>`."""
     namespace, _, name = cluster.strip().rpartition("/")
     return f"spark://{name}-{MASTER_SERVICE}{f'.{namespace}.svc' if namespace else ''}:{MASTER_PORT}"
+
+
+def build_master_pod_name(cluster: str) -> str:
+    """Return the name of the master pod of a SparkCluster: the only pod of its StatefulSet."""
+    return f"{cluster}-{ROLE_MASTER}-0"
 
 
 def can_label(name: str) -> bool:

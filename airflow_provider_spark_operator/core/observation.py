@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_EXECUTOR,
     build_application_id,
 )
-from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.core.policy import find_attempt_start
 from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
@@ -263,7 +263,7 @@ def _describe_interruption(pod: Mapping[str, object]) -> str | None:
     return "The driver pod was deleted while it ran." if pods.was_deleted_before_end(pod) else None
 
 
-def _read_failed_pod(status: Mapping[str, object], containers: list[Container]) -> DriverEnd:
+def _read_failed_pod(status: Mapping[str, object], containers: list[ContainerStatus]) -> DriverEnd:
     reason, detail = pods.get_text(status.get("reason")), pods.get_text(status.get("message"))
     if reason.lower() == "evicted":
         message = _join_sentences("The driver pod was evicted from its node", detail)
@@ -284,7 +284,7 @@ def _find_failed_init_container(pod: Mapping[str, object], status: Mapping[str, 
 
 
 def _find_container_end(
-    status: Mapping[str, object], critical: list[Container], spark: list[Container]
+    status: Mapping[str, object], critical: list[ContainerStatus], spark: list[ContainerStatus]
 ) -> DriverEnd | None:
     for container in critical:
         if container.exit_code:
@@ -302,14 +302,14 @@ def _find_container_end(
     return None
 
 
-def _select_critical(containers: list[Container], main: str | None) -> list[Container]:
+def _select_critical(containers: list[ContainerStatus], main: str | None) -> list[ContainerStatus]:
     """Return the containers whose end is the driver's end: the one named `main`, or all if `main` is None."""
     if main is None:
         return containers
     return [container for container in containers if container.name.lower() == main.lower()]
 
 
-def _select_spark(pod: Mapping[str, object], containers: list[Container]) -> list[Container]:
+def _select_spark(pod: Mapping[str, object], containers: list[ContainerStatus]) -> list[ContainerStatus]:
     """Return the containers whose success is the driver's: the one that runs Spark if it is known, else all.
 
     An injected sidecar, such as the proxy of a service mesh, may never end.
@@ -326,7 +326,7 @@ def _has_driver_command(declared: Mapping[str, object]) -> bool:
     return isinstance(arguments, list | tuple) and list(arguments[:1]) == [_DRIVER_COMMAND]
 
 
-def _describe_exit(container: Container) -> str:
+def _describe_exit(container: ContainerStatus) -> str:
     return f"container {container.name} of the driver ended with {pods.describe_exit(container)}"
 
 

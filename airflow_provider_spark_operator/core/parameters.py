@@ -10,6 +10,17 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
+from airflow_provider_spark_operator.core.parameter_checks import CHECKS, find_conflicts
+from airflow_provider_spark_operator.core.parameter_types import (
+    ConfigMap,
+    DynamicAllocation,
+    RestartPolicy,
+    Secret,
+    Timeouts,
+    Volume,
+)
+from airflow_provider_spark_operator.core.parameter_values import read_flag
+from airflow_provider_spark_operator.core.pending import is_pending
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
 
@@ -24,17 +35,11 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
-_POSITIVE_NUMBERS = ("driver_cores", "executor_cores")
+# Parameters that are integers, with the smallest value of each.
+_NUMBERS = (("driver_cores", 1), ("executor_cores", 1), ("executor_instances", 0))
 _MEMORIES = ("driver_memory", "executor_memory")
 _LISTS = ("jars", "py_files", "files", "arguments")
 _TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
-
-
-class Pending:
-    """A value that becomes known when the task runs, for example the result of another task."""
-
-
-PENDING: Final = Pending()
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,27 @@ class Parameters:
         executor_memory: Memory of each executor, for example "4g".
         executor_instances: Number of executors.
         cluster: Name of a SparkCluster, or `<namespace>/<name>`, whose workers run the executors.
+        labels: Labels of the application and its pods.
+        annotations: Annotations of the application and its pods.
+        env_vars: Environment variables of driver and executors.
+        secrets: Secrets as environment variables or files. As the next two, typed or as objects.
+        config_maps: ConfigMaps as files.
+        volumes: Volumes with their mounts.
+        node_selector: Labels of the nodes of the pods.
+        tolerations: Tolerations of the pods.
+        priority_class: PriorityClass of the pods.
+        image_pull_policy: When nodes pull the image.
+        image_pull_secrets: Names of Secrets with credentials of a registry.
+        packages: Coordinates of Maven packages.
+        exclude_packages: Coordinates of packages that are not resolved.
+        repositories: URLs of further Maven repositories.
+        driver_template: Pod template of the driver: an object, or the text of a file.
+        executor_template: Pod template of the executors: an object, or the text of a file.
+        dynamic_allocation: Whether Spark chooses the number of executors, or within which limits.
+        event_log_dir: URL of the folder of event logs.
+        timeouts: Limits of the phases of an attempt.
+        restart_policy: Restarts by the operator, as a policy or with details.
+        proxy_user: User that Spark impersonates.
     """
 
     image: str | None = None
@@ -76,6 +102,27 @@ class Parameters:
     executor_memory: str | None = None
     executor_instances: int | str | None = None
     cluster: str | None = None
+    labels: Mapping[str, object] | None = None
+    annotations: Mapping[str, object] | None = None
+    env_vars: Mapping[str, object] | None = None
+    secrets: Sequence[Secret | Mapping[str, object]] | None = None
+    config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None
+    volumes: Sequence[Volume | Mapping[str, object]] | None = None
+    node_selector: Mapping[str, object] | None = None
+    tolerations: Sequence[Mapping[str, object]] | None = None
+    priority_class: str | None = None
+    image_pull_policy: str | None = None
+    image_pull_secrets: Sequence[str] | str | None = None
+    packages: Sequence[str] | str | None = None
+    exclude_packages: Sequence[str] | str | None = None
+    repositories: Sequence[str] | str | None = None
+    driver_template: Mapping[str, object] | str | None = None
+    executor_template: Mapping[str, object] | str | None = None
+    dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None
+    event_log_dir: str | None = None
+    timeouts: Timeouts | Mapping[str, object] | None = None
+    restart_policy: RestartPolicy | Mapping[str, object] | str | None = None
+    proxy_user: str | None = None
 
     def find_problems(self, *, alone: bool = False) -> list[Problem]:
         """Return the problems that can be found before templates are rendered.
@@ -83,12 +130,14 @@ class Parameters:
         Args:
             alone: Whether there is no document that the parameters override.
         """
-        found = [_find_text_problem(name, getattr(self, name)) for name in _TEXTS]
-        found += [_find_number_problem(name, getattr(self, name), 1) for name in _POSITIVE_NUMBERS]
-        found.append(_find_number_problem("executor_instances", self.executor_instances, 0))
-        found += [_find_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
-        found += [_find_list_problem(name, getattr(self, name)) for name in _LISTS]
+        # DAG files run these checks for each task: only what the task sets may cost time.
+        given = {name: value for name in NAMES if (value := getattr(self, name)) is not None}
+        found = [_find_text_problem(name, given[name]) for name in _TEXTS if name in given]
+        found += [_find_number_problem(name, given[name], least) for name, least in _NUMBERS if name in given]
+        found += [_find_memory_problem(name, given[name]) for name in _MEMORIES if name in given]
+        found += [_find_list_problem(name, given[name]) for name in _LISTS if name in given]
         found += [self._find_script_problem(), find_cluster_problem(self.cluster), _find_conf_problem(self.conf)]
+        found += self._find_pod_problems(given)
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
         elif alone and not any(found):
@@ -105,6 +154,14 @@ class Parameters:
         """Whether `executor_instances` is 0."""
         return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
 
+    def _find_pod_problems(self, given: Mapping[str, object]) -> list[Problem]:
+        known = [name for name in given if name in CHECKS and not is_pending(given[name])]
+        found = [problem for name in known for problem in CHECKS[name](name, given[name])]
+        if found or not any(name in known for name in ("secrets", "config_maps", "volumes")):
+            return found
+        env_vars = None if is_pending(self.env_vars) else self.env_vars
+        return find_conflicts(env_vars, self.secrets, self.config_maps, self.volumes)
+
     def _find_script_problem(self) -> Problem | None:
         if self.py_file is None or self.main_class is None:
             return None
@@ -116,21 +173,31 @@ class Parameters:
         image = (self.conf or {}).get(IMAGE_KEY) if self.image is None else self.image
         if image is not None and (is_pending(image) or find_version_in_tag(str(image))):
             return None
-        reason = f"the tag of {image} does not contain it" if image else "there is no image with it in its tag"
-        return Problem("spark_version", f"is required: {reason}, as in spark:4.3.0")
+        reason = f"the tag of {image} does not start with the version" if image else "no image is set"
+        advice = "Set spark_version, or an image whose tag starts with the version, such as spark:4.3.0"
+        return Problem("spark_version", f"is required, because {reason}. {advice}")
 
     def _find_instances_problem(self) -> Problem | None:
         """Return the problem with 0 executors, which Spark accepts only with dynamic allocation."""
         if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
             return None
+        allocation = self.dynamic_allocation
+        if allocation is not None and read_flag(allocation) is not False:
+            return None
         conf = self.conf or {}
         enabled = conf.get(DYNAMIC_ALLOCATION_KEY)
         if (enabled is not None and is_pending(enabled)) or uses_dynamic_allocation(conf):
             return None
-        return Problem("executor_instances", f"must be at least 1, or set {DYNAMIC_ALLOCATION_KEY} in conf")
+        return Problem("executor_instances", "must be at least 1, or set dynamic_allocation")
 
 
 NAMES: Final = tuple(one.name for one in fields(Parameters))
+# The parameters whose values are objects or lists.
+STRUCTURED: Final = (
+    *("labels", "annotations", "env_vars", "secrets", "config_maps", "volumes", "node_selector", "tolerations"),
+    *("image_pull_secrets", "packages", "exclude_packages", "repositories"),
+    *("dynamic_allocation", "timeouts", "restart_policy"),
+)
 
 
 def split_list(value: Sequence[str] | str | None) -> list[str]:
@@ -143,16 +210,6 @@ def find_version_in_tag(image: str | None) -> str | None:
     """Return the Spark version in the tag of an image; None if there is none."""
     found = _VERSION_IN_TAG.search(image or "")
     return found[1] if found else None
-
-
-def is_template(value: object) -> bool:
-    """Return whether `value` is a template expression, so that its final value is not known yet."""
-    return isinstance(value, str) and ("{{" in value or "{%" in value)
-
-
-def is_pending(value: object) -> bool:
-    """Return whether `value` is missing or not known yet."""
-    return value is None or isinstance(value, Pending) or is_template(value)
 
 
 def find_folder_problem(url: object) -> Problem | None:
@@ -205,7 +262,9 @@ def _find_conf_problem(conf: object) -> Problem | None:
     if not wrong:
         return None
     names = ", ".join(map(str, wrong))
-    return Problem("conf", f"{names} must be text, a number or true or false; a list is text with commas")
+    return Problem(
+        "conf", f"the value of {names} must be text, a number, true or false. Write a list as text with commas"
+    )
 
 
 def _find_list_problem(name: str, value: object) -> Problem | None:

@@ -39,7 +39,7 @@ _SIGNALS: Final[Mapping[int, str]] = {
 
 
 @dataclass(frozen=True)
-class Container:
+class ContainerStatus:
     """The status of one container.
 
     Attributes:
@@ -66,7 +66,7 @@ class Container:
     image: str = ""
     finished: datetime | None = None
     started: datetime | None = None
-    previous: "Container | None" = None
+    previous: "ContainerStatus | None" = None
 
 
 def get_object(value: object) -> Mapping[str, object]:
@@ -94,17 +94,17 @@ def read_phase(status: Mapping[str, object]) -> str:
     return get_text(status.get("phase")).lower()
 
 
-def list_containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[Container]:
+def list_containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[ContainerStatus]:
     """Return the containers in `status[field]`, for example `initContainerStatuses`."""
     return [_read_container(entry) for entry in list_objects(status.get(field))]
 
 
-def list_all_containers(status: Mapping[str, object]) -> list[Container]:
+def list_all_containers(status: Mapping[str, object]) -> list[ContainerStatus]:
     """Return the main containers, followed by the init containers."""
     return [*list_containers(status), *list_containers(status, "initContainerStatuses")]
 
 
-def describe_exit(container: Container) -> str:
+def describe_exit(container: ContainerStatus) -> str:
     """Describe how a container terminated: `exit code 137 (Error, killed by SIGKILL)`."""
     signal = _SIGNALS.get((container.exit_code or 0) - 128)
     # The reason OOMKilled already implies SIGKILL.
@@ -201,13 +201,13 @@ def has_ended_before(pod: Mapping[str, object], time: datetime) -> bool:
 _MAX_GRACE_SECONDS: Final = 10 * 365 * 24 * 3600
 
 
-def _read_container(entry: Mapping[str, object]) -> Container:
+def _read_container(entry: Mapping[str, object]) -> ContainerStatus:
     state = get_object(entry.get("state"))
     terminated = get_object(state.get("terminated"))
     waiting = get_object(state.get("waiting"))
     state_details = terminated or waiting
     last = get_object(entry.get("lastState"))
-    return Container(
+    return ContainerStatus(
         name=get_text(entry.get("name")),
         ready=entry.get("ready") is True,
         restart_count=_read_integer(entry.get("restartCount")) or 0,

@@ -114,7 +114,7 @@ class RootCause:
         """Add the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
         if self._trace is not None:
-            self._read_traceback_line(line)
+            self._add_traceback_line(line)
             return
         if not line or line[0] in " \t":
             return
@@ -133,9 +133,9 @@ class RootCause:
             return
         self._announce(line)
         if _LOG_LINE.match(line):
-            self._read_log_line(line)
-        elif not self._read_java_line(line) and not self._read_statement(line):
-            self._read_output(line)
+            self._add_log_line(line)
+        elif not self._add_java_line(line) and not self._add_statement(line):
+            self._add_output(line)
         if _TRACEBACK in line:
             self._trace = True
 
@@ -167,7 +167,7 @@ class RootCause:
         elif found := _PYTHON_LOG.match(line):
             self._announced = _Weight.HANDLED if found[1] == "WARNING" else _Weight.LOGGED
 
-    def _read_log_line(self, line: str) -> None:
+    def _add_log_line(self, line: str) -> None:
         self._open = False
         self._logged = self._announced or (_Weight.HANDLED if _WARNING.match(line) else _Weight.LOGGED)
         if threw := _USER_CLASS.match(line):
@@ -184,7 +184,7 @@ class RootCause:
         self._trace, self._first_frame = of_worker, True
         self._traced = _Weight.RAISED if self._announced is None else self._announced
 
-    def _read_traceback_line(self, line: str) -> None:
+    def _add_traceback_line(self, line: str) -> None:
         if self._first_frame and _HANDLED_FRAME.match(line):
             self._traced = min(self._traced, _Weight.HANDLED)
         if not line or line[0] in " \t":
@@ -217,8 +217,8 @@ class RootCause:
         elif line not in self._latest.text:
             self._latest.cause = line
 
-    def _read_java_line(self, line: str) -> bool:
-        """Read a line of a Java stack trace. Return whether it was one."""
+    def _add_java_line(self, line: str) -> bool:
+        """Add a line of a Java stack trace. Return whether it was one."""
         if caused := _CAUSED.match(line):
             if self._latest is not None and self._open and _TRACEBACK not in line:
                 self._latest.cause = caused[1]
@@ -236,8 +236,8 @@ class RootCause:
             return False
         return True
 
-    def _read_statement(self, line: str) -> bool:
-        """Read an error that was printed without an exception. Return whether it was one."""
+    def _add_statement(self, line: str) -> bool:
+        """Add an error that was printed without an exception. Return whether it was one."""
         if _ENDED.match(line):
             self._record(line, _Weight.RAISED)
         elif _REFUSED.match(line):
@@ -250,8 +250,8 @@ class RootCause:
             return False
         return True
 
-    def _read_output(self, line: str) -> None:
-        """Read other output: the program continued, so it handled the errors before."""
+    def _add_output(self, line: str) -> None:
+        """Add other output: the program continued, so it handled the errors before."""
         if self._announced is not None or _NO_OUTPUT.match(line):
             return
         for weight in [weight for weight in self._found if weight < _Weight.LOGGED]:

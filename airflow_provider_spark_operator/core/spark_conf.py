@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 DYNAMIC_ALLOCATION_KEY: Final = "spark.dynamicAllocation.enabled"
+SHUFFLE_TRACKING_KEY: Final = "spark.dynamicAllocation.shuffleTracking.enabled"
 # Java's String.trim removes these characters, but no other white space of Unicode.
 JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 # The operator replaces this text in the names of images.

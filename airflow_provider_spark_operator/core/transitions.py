@@ -141,7 +141,7 @@ def replace_reason(status: ApplicationStatus, reason: str, message: str) -> Appl
 
 
 def replace_message(status: ApplicationStatus, message: str) -> ApplicationStatus:
-    """Return `status` with another message for its latest move, also in the history."""
+    """Return `status` with another message for its latest move, here and in the history."""
     record = status.current_state.model_copy(update={"message": message})
     key = str(max(map(_read_position, status.state_transition_history), default=-1))
     history = {**status.state_transition_history, key: record}

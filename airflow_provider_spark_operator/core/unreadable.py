@@ -6,7 +6,7 @@ from datetime import datetime
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_transitions import (
     create_cluster_status,
-    describe_failure,
+    describe_cluster_failure,
     move_cluster,
 )
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
@@ -72,4 +72,4 @@ def refuse_cluster(document: Mapping[str, object], sentence: str, now: datetime)
     if frame.deletion_timestamp or status.current_state.current_state_summary is not ClusterState.SUBMITTED:
         return None
     refused = move_cluster(status, ClusterState.SCHEDULING_FAILURE, now, sentence, reasons.SPEC_UNBUILDABLE)
-    return move_cluster(refused, ClusterState.FAILED, now, describe_failure(sentence), reasons.CLUSTER_FAILED)
+    return move_cluster(refused, ClusterState.FAILED, now, describe_cluster_failure(sentence), reasons.CLUSTER_FAILED)

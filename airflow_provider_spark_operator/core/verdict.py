@@ -66,7 +66,7 @@ def judge_progress(progress: Progress) -> Verdict:
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
     stop = find_last_stop(progress.history)
     if stop is None:
-        sentence = "The application was cancelled: its resources were released before it finished."
+        sentence = "The application was cancelled: its resources were deleted before any attempt had a result."
         return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
     if stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
@@ -91,11 +91,11 @@ _REJECTIONS: Final = frozenset(
 # Advice for each reason of the pod condition DisruptionTarget.
 _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "PreemptionByScheduler": "give the driver a higher priority (priorityClassName in {driver}), or retry",
-    "DeletionByTaintManager": "its node was lost or is being drained; retry to use another node",
-    "EvictionByEvictionAPI": "it was evicted through the API, for example to drain its node; "
+    "DeletionByTaintManager": "the node of the driver was lost or is being drained; retry to use another node",
+    "EvictionByEvictionAPI": "the driver was evicted through the API, for example to drain its node; "
     "retry, or protect it with a PodDisruptionBudget",
-    "DeletionByPodGC": "its node no longer exists; retry to use another node",
-    "TerminationByKubelet": "its node shut down or was short of resources; retry",
+    "DeletionByPodGC": "the node of the driver no longer exists; retry to use another node",
+    "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
 _JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)
 # How the Apache operator's messages about a rejected spec begin.
@@ -137,7 +137,7 @@ def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
     if stop.meaning == _State.DRIVER_EVICTED:
         message = pods.get_text(status.get("message"))
         description = "the driver pod was evicted from its node" + (f": {message}" if message else "")
-        advice = f"raise the driver's requests to its actual use, for memory with {settings.overhead}"
+        advice = f"raise the requests of the driver to its actual usage; for memory, raise {settings.overhead}"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, description, advice)
     if stop.meaning in _TIMEOUTS:
         return _find_obstacle(status, settings) or _explain_timeout(stop)
@@ -268,14 +268,14 @@ def _explain_termination(status: Mapping[str, object], settings: SettingNames) -
     return _explain_container(failed, status, settings)
 
 
-def _rank_container(container: pods.Container) -> int:
+def _rank_container(container: pods.ContainerStatus) -> int:
     """Rank failed containers by how well they explain the failure: out of memory first, then the container of Spark."""
     if container.reason == reasons.OUT_OF_MEMORY:
         return 0
     return 1 if container.name == DRIVER_CONTAINER else 2
 
 
-def _explain_container(failed: pods.Container, status: Mapping[str, object], settings: SettingNames) -> _Cause:
+def _explain_container(failed: pods.ContainerStatus, status: Mapping[str, object], settings: SettingNames) -> _Cause:
     if failed.reason in _START_FAILURES:
         description = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
         advice = f"check its command and image ({settings.command})"
@@ -297,7 +297,7 @@ def _advise_on_memory(name: str, status: Mapping[str, object], settings: Setting
         return f"raise {sparks}"
     template = f"the memory limit of {name} in {settings.template}"
     if name in names and DRIVER_CONTAINER not in names:
-        return f"raise {sparks} if it runs Spark, else {template}"
+        return f"raise {sparks} if container {name} runs Spark, otherwise raise {template}"
     return f"raise {template}"
 
 

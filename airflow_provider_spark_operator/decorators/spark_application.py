@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import Context
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
 
+from airflow_provider_spark_operator.airflow_compat import bind_output_handler
 from airflow_provider_spark_operator.decorators import driver_script
+from airflow_provider_spark_operator.operators.renamed_arguments import ALIASES
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
 if TYPE_CHECKING:
@@ -34,10 +36,11 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         **kwargs: The parameters of `SparkApplicationOperator`, except `py_file`, `main_class` and `arguments`.
 
     Raises:
-        ValueError: One of these parameters is set, or `wait_for_completion` is False.
+        ValueError: `py_file`, `main_class` or `arguments` is set, or `wait_for_completion` is False.
     """
 
     custom_operator_name = "@task.spark_application"
+    xcom_push = None  # Airflow 3.0 reads this attribute and does not use it
     template_fields: Sequence[str] = (
         "op_args",
         "op_kwargs",
@@ -56,13 +59,16 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         op_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        given = [name for name in _NOT_FOR_FUNCTIONS if kwargs.get(name) is not None]
+        aliases = [alias for alias, name in ALIASES.items() if name in _NOT_FOR_FUNCTIONS]
+        given = [name for name in (*_NOT_FOR_FUNCTIONS, *aliases) if kwargs.get(name) is not None]
         if given:
             raise ValueError(
                 f"{', '.join(given)}: not supported by @task.spark_application, which runs the decorated function"
             )
         if kwargs.get("wait_for_completion") is False:
-            raise ValueError("wait_for_completion must be True: the return value of the function is known at its end")
+            raise ValueError(
+                "wait_for_completion must be True: the return value is known only when the function has ended"
+            )
         self._wants_spark = "spark" in inspect.signature(python_callable).parameters
         if self._wants_spark:
             op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver passes the session
@@ -86,7 +92,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
             context=context,
             upload_to=self.upload_to,
             download_from=self.download_from,
-            handle_output=self._handle_output,
+            handle_output=bind_output_handler(self._handle_output, context),
         )
 
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow.sdk import Context, ObjectStoragePath
-from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.compose.files import LocalFile
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
+from airflow_provider_spark_operator.core.compose.files import LocalFile, convert_to_spark_url
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.operators.shipment import convert_to_spark_url
 
-# A terminated driver uses no memory and no processor.
+# A terminated driver uses no memory and no CPU.
 _RETENTION_SECONDS = 600
 
 
@@ -32,7 +31,7 @@ class FunctionProgram:
         keywords: Rendered keyword arguments.
         wants_spark: Whether the driver passes its session as `spark`.
         context: The context of the task.
-        upload_to: URL of a folder for files and results; None for none.
+        upload_to: URL of a folder for files and results. If None, nothing is uploaded.
         download_from: URL of the same folder as the driver accesses it.
         handle_output: Turns the return value of the function into the result of the task.
     """
@@ -96,7 +95,8 @@ class FunctionProgram:
             return stored
         raise SparkApplicationError(
             f"{subject} succeeded, but the return value of the function is lost: "
-            f"the driver pod was deleted before its message in {driver_script.MESSAGE_FILE} was read. Set upload_to"
+            f"the driver pod was deleted before its message in {driver_script.MESSAGE_FILE} was read. "
+            "To keep a copy of return values in an object store, set upload_to"
         )
 
     def _find_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from airflow_provider_spark_operator.core.arguments import LONGEST_LOG
 from airflow_provider_spark_operator.core.dialects.progress import Progress, find_driver_period, had_driver
 from airflow_provider_spark_operator.core.driver_log import LastLines
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.root_cause import RootCause
-from airflow_provider_spark_operator.follow.logs import LONGEST_LOG, LogPosition, follow_driver_log, follow_pod_log
+from airflow_provider_spark_operator.follow.logs import LogPosition, follow_driver_log, follow_pod_log
 from airflow_provider_spark_operator.follow.pods import read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import annotate
@@ -50,7 +51,7 @@ class DriverLogOptions:
             is saved on the application.
         longest: The maximum number of bytes that are shown of one log.
         most_streams: The maximum number of logs that are followed at the same time in this event loop. The logs of
-            further drivers are read when the drivers end. None for no limit.
+            further drivers are read when the drivers end. If None, there is no limit.
     """
 
     reader: str | None = None
@@ -244,7 +245,7 @@ class DriverLog:
             await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
             self._noted = note
         except KubeError as error:  # some lines may be shown twice; nothing else depends on the position
-            logger.debug("could not note the position in the log of %s: %s", self._reference, error)
+            logger.debug("could not save the position in the log of %s: %s", self._reference, error)
 
     @contextmanager
     def _count_stream(self) -> Iterator[bool]:

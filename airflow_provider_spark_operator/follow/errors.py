@@ -60,3 +60,15 @@ class DeletionStuck(Exception):
             f"{self.reference} still exists {self.seconds:.0f} s after its deletion "
             f"(finalizers: {holders}). Check that the operator that removes the finalizers is running"
         )
+
+
+class PodMissing(Exception):
+    """The application has no pod of the requested role or name."""
+
+    def __init__(self, reference: ApplicationReference, problem: str) -> None:
+        super().__init__(reference, problem)
+        self.reference = reference
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.reference} {self.problem}"

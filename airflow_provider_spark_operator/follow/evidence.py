@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
 from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
 from airflow_provider_spark_operator.core.driver_log import LastLines, clean_line
 from airflow_provider_spark_operator.core.pods import (
-    Container,
+    ContainerStatus,
     find_deletion_start,
     get_status,
     list_containers,
@@ -22,6 +21,7 @@ from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
+from airflow_provider_spark_operator.follow.events import read_event_time
 from airflow_provider_spark_operator.follow.pods import get_driver_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -182,8 +182,8 @@ async def read_warnings(
     answers = await asyncio.gather(
         *(_list_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
     )
-    found = sorted((event for answer in answers for event in answer), key=_time_of)
-    times = [read_time(_time_of(event)) for event in found]
+    found = sorted((event for answer in answers for event in answer), key=read_event_time)
+    times = [read_time(read_event_time(event)) for event in found]
     late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
     return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
 
@@ -214,7 +214,7 @@ def _is_stop(event: JsonObject, begin: datetime, end: datetime) -> bool:
 
     An earlier pod with the same name ended before `begin`.
     """
-    time = read_time(_time_of(event))
+    time = read_time(read_event_time(event))
     stopped = str(event.get("message", "")).startswith("Stopping ")
     return stopped and time is not None and begin <= time <= end + _CLOCK
 
@@ -227,11 +227,7 @@ async def _list_events(client: KubeClient, reference: ApplicationReference, sele
         return []
 
 
-def _time_of(event: Mapping[str, Any]) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp") or "")
-
-
-def _find_driver_container(status: Mapping[str, object], name: str | None) -> Container | None:
+def _find_driver_container(status: Mapping[str, object], name: str | None) -> ContainerStatus | None:
     """Find the driver container in the status of a pod. If `name` is None, find the container that failed."""
     present = list_containers(status)
     named = [container for container in present if container.name == name]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.driver_log import LastLines
-from airflow_provider_spark_operator.core.pods import Container, describe_exit, get_status, list_containers
+from airflow_provider_spark_operator.core.pods import ContainerStatus, describe_exit, get_status, list_containers
 from airflow_provider_spark_operator.follow.pods import list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -62,7 +62,7 @@ async def read_executor_ends(client: KubeClient, reference: ApplicationReference
     return tuple(ends)
 
 
-def _find_failed_container(pod: Mapping[str, Any]) -> Container | None:
+def _find_failed_container(pod: Mapping[str, Any]) -> ContainerStatus | None:
     ended = (one for one in list_containers(get_status(pod)) if one.exit_code is not None)
     return next((one for one in ended if one.exit_code not in _STOPPED), None)
 

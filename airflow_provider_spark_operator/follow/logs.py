@@ -6,6 +6,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.arguments import LONGEST_LOG
 from airflow_provider_spark_operator.follow.pods import get_driver_container, has_ended, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -13,8 +14,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import PASSING, BadRequest, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# Enough for a long job at the level INFO. Longer logs belong in the log store of the cluster.
-LONGEST_LOG = 64 * 1024 * 1024
 _PASSING = (*PASSING, BadRequest)
 
 
@@ -123,9 +122,9 @@ async def follow_driver_log(
     Args:
         client: The client of the cluster.
         reference: The application.
-        longest: The limit in bytes. A last line reports that the log is longer.
-        position: The position of an earlier reader of the same log, which is updated. None for the beginning of the
-            log.
+        longest: The limit in bytes. If the log is longer, a final line says so.
+        position: The position of an earlier reader of the same log, which is updated. If None, the position is the
+            beginning of the log.
 
     Raises:
         KubeError: The permission to read the log or to list the driver pods is missing.
@@ -152,19 +151,33 @@ async def follow_pod_log(
         client: The client of the cluster.
         reference: The application.
         pod: The driver pod.
-        longest: The limit in bytes. A last line reports that the log is longer.
-        position: The position of an earlier reader of the same log, which is updated. None for the beginning of the
-            log.
+        longest: The limit in bytes. If the log is longer, a final line says so.
+        position: The position of an earlier reader of the same log, which is updated. If None, the position is the
+            beginning of the log.
 
     Raises:
         KubeError: The permission to read the log or to list the driver pods is missing.
     """
-    name, size = pod["metadata"]["name"], 0
-    async with aclosing(_follow_pod(client, reference, pod, position or LogPosition())) as lines:
+    lines = _follow_pod(client, reference, pod, position or LogPosition())
+    async with aclosing(limit_log(lines, pod, longest)) as limited:
+        async for line in limited:
+            yield line
+
+
+async def limit_log(lines: AsyncGenerator[str, None], pod: JsonObject, longest: int) -> AsyncGenerator[str, None]:
+    """Yield the lines of a log up to a size. If the log is longer, a final line says so.
+
+    Args:
+        lines: The lines, which are closed at the end.
+        pod: The pod of the log, for the last line.
+        longest: The limit in bytes.
+    """
+    metadata, size = pod["metadata"], 0
+    async with aclosing(lines):
         async for line in lines:
             size += len(line) + 1
             if size > longest:
-                command = f"kubectl logs -n {reference.namespace} {name}"
+                command = f"kubectl logs -n {metadata['namespace']} {metadata['name']}"
                 yield f"… the rest of the log is not shown. Run `{command}` to see all of it"
                 return
             yield line

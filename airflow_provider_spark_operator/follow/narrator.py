@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.follow.driver_log import DriverLog, DriverLogOptions
 from airflow_provider_spark_operator.follow.evidence import read_warnings
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.obstacles import BACKGROUND, ObstacleWatch, Pauses, Situation
+from airflow_provider_spark_operator.follow.obstacles import BACKGROUND, ObstacleWatch, Pauses, WaitSituation
 from airflow_provider_spark_operator.follow.pods import (
     ExecutorCount,
     count_executors,
@@ -47,7 +47,7 @@ class Narration:
 
     sink: Sink
     driver_log: DriverLogOptions | None = None
-    situation: Situation = field(default_factory=Situation)
+    situation: WaitSituation = field(default_factory=WaitSituation)
     pauses: Pauses = field(default_factory=lambda: BACKGROUND)
 
 
@@ -145,7 +145,7 @@ class Narrator:
         if self._driver is not None:
             self._driver.start()
 
-    async def find_obstacle(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+    async def record_obstacle(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Record the state and the obstacle of the application in the situation.
 
         Args:

@@ -40,7 +40,7 @@ class Pauses:
     Attributes:
         driver: The pauses before the driver runs.
         executors: The pauses while the driver runs.
-        keeps_counting: Whether executors are counted also after all of them were ready.
+        keeps_counting: Whether executors are counted even after all of them were ready.
     """
 
     driver: tuple[float, float]
@@ -56,7 +56,7 @@ ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
 
 
 @dataclass
-class Situation:
+class WaitSituation:
     """The state of an application and what it waits for, for the message of a task that has timed out.
 
     Attributes:
@@ -89,7 +89,7 @@ class ObstacleWatch:
         client: KubeClient,
         reference: ApplicationReference,
         sink: Sink,
-        situation: Situation,
+        situation: WaitSituation,
         pauses: tuple[float, float],
     ) -> None:
         self._client = client

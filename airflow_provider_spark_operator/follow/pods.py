@@ -8,11 +8,12 @@ from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
+    EXECUTOR_CONTAINER,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.pods import Container, get_status, is_ready, list_containers
+from airflow_provider_spark_operator.core.pods import ContainerStatus, get_status, is_ready, list_containers
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -83,7 +84,7 @@ def count_executors(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> 
     return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors), wanted)
 
 
-def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
+def find_blocked_container(pod: Mapping[str, Any]) -> ContainerStatus | None:
     """Find the container that prevents the pod from starting, for example because its image cannot be pulled."""
     status = get_status(pod)
     for container in [*list_containers(status, "initContainerStatuses"), *list_containers(status)]:
@@ -92,7 +93,7 @@ def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
     return None
 
 
-def describe_block(container: Container) -> str:
+def describe_block(container: ContainerStatus) -> str:
     """Return the reason, the message and the image of a blocked container in one line."""
     description = clean_line(": ".join(part for part in (container.reason, container.message) if part))
     return description if container.image in description else f"{description} (image {container.image})"
@@ -100,8 +101,12 @@ def describe_block(container: Container) -> str:
 
 def get_driver_container(pod: Mapping[str, Any]) -> str | None:
     """Return the name of the driver container: the name that Spark uses, else the name of the first container."""
-    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
-    return DRIVER_CONTAINER if DRIVER_CONTAINER in names else next(iter(names), None)
+    return _find_container(pod, DRIVER_CONTAINER)
+
+
+def get_executor_container(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of the executor container: the name that Spark uses, else the name of the first container."""
+    return _find_container(pod, EXECUTOR_CONTAINER)
 
 
 def has_ended(pod: Mapping[str, Any]) -> bool:
@@ -109,6 +114,11 @@ def has_ended(pod: Mapping[str, Any]) -> bool:
     name = get_driver_container(pod)
     ended = {container.name: container.exit_code is not None for container in list_containers(get_status(pod))}
     return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
+
+
+def _find_container(pod: Mapping[str, Any], usual: str) -> str | None:
+    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
+    return usual if usual in names else next(iter(names), None)
 
 
 async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:

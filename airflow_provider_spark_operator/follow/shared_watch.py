@@ -78,7 +78,7 @@ async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) ->
 
 
 async def _join(hubs: list[_SharedHub], access: ClusterAccess) -> tuple[_SharedHub, WatchHub]:
-    latest = read_configuration(access).fingerprint
+    latest = (await read_configuration(access)).fingerprint
     shared = _find_joinable(hubs, access.source, latest)
     if shared is None:
         shared = _SharedHub(access.source, latest)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.pods import ExecutorCount
 
@@ -26,7 +26,7 @@ class Sink(Protocol):
     def show_obstacle(self, sentence: str) -> None:
         """Show what prevents the application from running, or from running as requested."""
 
-    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
         """Show that a container cannot start.
 
         Args:

@@ -63,6 +63,16 @@ class TaskStamp:
         """Whether Airflow would start another try after this one. False if that is unknown."""
         return self.max_tries is not None and self.try_number <= self.max_tries
 
+    def is_first_try(self, retries: int) -> bool:
+        """Return whether no try of the task preceded this one, apart from tries before the task was cleared.
+
+        Args:
+            retries: Maximum number of retries of the task. A clear permits that many again.
+        """
+        if self.try_number == 1 or self.max_tries is None:
+            return self.try_number == 1
+        return self.max_tries - self.try_number >= retries - 1
+
     @property
     def identity(self) -> str:
         """The label value that all tries of this task share."""

@@ -58,6 +58,12 @@ class Submission:
     resource: JsonObject
     others: tuple[str, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """The sentence for the log that says what the submission did."""
+        done = "adopted from an earlier try" if self.adopted else "submitted"
+        return f"{self.reference} was {done} (uid {self.reference.uid})"
+
 
 async def submit(
     client: KubeClient,
@@ -183,7 +189,9 @@ async def _shorten_life(client: KubeClient, reference: ApplicationReference, sto
     try:
         await amend(client, reference, change)
     except KubeError as error:
-        logger.warning("could not shorten the time to live of %s: %s. It is deleted later", reference, error)
+        logger.warning(
+            "could not shorten the time to live of %s, so it is kept longer than necessary: %s", reference, error
+        )
 
 
 async def _adopt(

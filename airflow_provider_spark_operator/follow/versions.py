@@ -79,7 +79,7 @@ async def choose_served_version(client: KubeClient, wanted: ResourceType) -> Res
     try:
         served = await _list_served_versions(client, wanted)
     except Forbidden as error:
-        logger.debug("the version stays %s: %s", wanted.version, error)
+        logger.debug("could not list the served versions; using %s: %s", wanted.version, error)
         return wanted
     if wanted.version in served:
         return wanted

@@ -12,6 +12,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.ending import (
@@ -66,11 +67,13 @@ class ReachedState:
         reference: The application.
         progress: The progress of the application.
         state: The state.
+        resource: The content of the application.
     """
 
     reference: ApplicationReference
     progress: Progress
     state: str
+    resource: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,8 @@ def compute_seconds_until(deadline: str | None) -> float | None:
 
 async def wait_for_appearance(
     hub: WatchHub, wanted: ResourceType, name: str, namespace: str, poke_interval: float, log: logging.Logger
-) -> ApplicationReference:
-    """Wait until a resource with the given name exists, without a time limit.
+) -> tuple[ApplicationReference, JsonObject]:
+    """Wait until a resource with the given name exists, without a time limit, and return it.
 
     Args:
         hub: The hub of the cluster.
@@ -122,7 +125,7 @@ async def wait_for_appearance(
             log_substitution(wanted, resource, log)
         found = await hub.read(resource, name, namespace)
         if found is not None:
-            return ApplicationReference.of(found, resource)
+            return ApplicationReference.of(found, resource), found
         if is_first:
             log.info("%s %s/%s does not exist yet", resource.kind, namespace, name)
         is_first = False
@@ -187,7 +190,7 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
                 await narrator.show_log(seen, resource)
         ending = judge(resource) or await judge_abandoned(hub.client, reference, resource)
         if ending is None:
-            await narrator.find_obstacle(seen, resource)
+            await narrator.record_obstacle(seen, resource)
             return None
         return _conclude(ending, await _gather(hub, narrator, reference, seen, with_events=True))
 
@@ -215,11 +218,11 @@ async def wait_for_state(
             seen, ending = change.progress, change.ending
             reached = _find_reached(seen, expected)
             if reached:
-                return ReachedState(reference, seen, reached)
+                return ReachedState(reference, seen, reached, change.resource)
             if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED and seen.driver_abandoned:
                 success = dialect_of(change.resource.get("apiVersion")).success
                 if success in expected:
-                    return ReachedState(reference, seen, success)
+                    return ReachedState(reference, seen, success, change.resource)
             if ending is not None:
                 return _conclude(ending, await gather_evidence(hub.client, reference, seen))
     raise ApplicationDeleted(reference)

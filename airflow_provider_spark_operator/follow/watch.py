@@ -5,7 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.mailbox import Mailbox
@@ -29,6 +29,22 @@ _PASSING = (*PASSING, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
 _Answer = TypeVar("_Answer")
+
+
+class Observer(Protocol):
+    """Receives every change of a watch, in addition to the followers of single applications."""
+
+    def put(self, change: Change) -> None:
+        """Receive a change. The first change after the observer joins is a list."""
+
+    def interrupt(self, error: KubeError) -> None:
+        """Receive a failure of the watch, which continues later."""
+
+    def resume(self) -> None:
+        """Receive the end of a failure."""
+
+    def fail(self, error: Exception) -> None:
+        """Receive the error that has ended the watch."""
 
 
 class WatchHub:
@@ -187,20 +203,47 @@ class WatchHub:
 
     @contextmanager
     def _open_mailbox(self, reference: ApplicationReference) -> Iterator[Mailbox]:
-        scope = (reference.resource, reference.namespace)
-        stream = self._streams.get(scope)
-        if stream is None or stream.task.done():
-            stream = self._streams[scope] = _Stream(self, *scope)
+        stream = self._open_stream(reference.resource, reference.namespace)
         mailbox = Mailbox(reference.uid, Patience(self._patience))
         stream.followers[reference.name].add(mailbox)
         try:
             yield mailbox
         finally:
             stream.leave(reference.name, mailbox)
-            if not stream.followers:
-                self._end(stream.task)
-                if self._streams.get(scope) is stream:
-                    del self._streams[scope]
+            self._end_if_unused(stream)
+
+    @contextmanager
+    def observe(self, resource: ResourceType, namespace: str, observer: Observer) -> Iterator[None]:
+        """Deliver every change of a namespace to an observer. The watch is that of the followers, if there are any.
+
+        Args:
+            resource: The kind of the objects.
+            namespace: The namespace.
+            observer: Receives the changes.
+        """
+        stream = self._open_stream(resource, namespace)
+        stream.observers.add(observer)
+        if stream.is_listed:  # nothing keeps the objects of an earlier list
+            self._end(stream.task)
+            stream.start()
+        try:
+            yield
+        finally:
+            stream.observers.discard(observer)
+            self._end_if_unused(stream)
+
+    def _open_stream(self, resource: ResourceType, namespace: str) -> "_Stream":
+        stream = self._streams.get((resource, namespace))
+        if stream is None or stream.task.done():
+            stream = self._streams[resource, namespace] = _Stream(self, resource, namespace)
+        return stream
+
+    def _end_if_unused(self, stream: "_Stream") -> None:
+        if stream.followers or stream.observers:
+            return
+        self._end(stream.task)
+        if self._streams.get(stream.scope) is stream:
+            del self._streams[stream.scope]
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self._ending.add(task)
@@ -216,15 +259,23 @@ class WatchHub:
 
 
 class _Stream:
-    """The watch of one kind in one namespace, and its followers."""
+    """The watch of one kind in one namespace, its followers and its observers."""
 
     def __init__(self, hub: WatchHub, resource: ResourceType, namespace: str) -> None:
         self._hub = hub
         self._resource = resource
         self._namespace = namespace
         self._interrupted = False
+        self.scope = (resource, namespace)
         self.followers: defaultdict[str, set[Mailbox]] = defaultdict(set)
-        self.task = asyncio.create_task(self._run(), name=f"watch {resource.qualified_name} in namespace {namespace}")
+        self.observers: set[Observer] = set()
+        self.start()
+
+    def start(self) -> None:
+        """List and watch in a new task."""
+        self.is_listed = False
+        name = f"watch {self._resource.qualified_name} in namespace {self._namespace}"
+        self.task = asyncio.create_task(self._run(), name=name)
 
     def leave(self, name: str, mailbox: Mailbox) -> None:
         self.followers[name].discard(mailbox)
@@ -258,10 +309,13 @@ class _Stream:
                 self._dispatch(change)
 
     def _dispatch(self, change: Change) -> None:
+        for observer in self.observers:
+            observer.put(change)
         if not isinstance(change, Listed):
             for mailbox in self.followers.get(change.object["metadata"]["name"], ()):
                 mailbox.put(change)
             return
+        self.is_listed = True
         present = {item["metadata"]["name"]: Changed(item) for item in change.items}
         for name, mailboxes in self.followers.items():
             for mailbox in mailboxes:
@@ -276,6 +330,8 @@ class _Stream:
         self._interrupted = self._hub.is_failing = True
         for mailbox in self._list_mailboxes():
             mailbox.interrupt(error)
+        for observer in self.observers:
+            observer.interrupt(error)
 
     def _resume(self) -> None:
         if self._interrupted:
@@ -283,10 +339,14 @@ class _Stream:
             self._hub.record_success()
             for mailbox in self._list_mailboxes():
                 mailbox.resume()
+            for observer in self.observers:
+                observer.resume()
 
-    def _fail_all(self, error: BaseException) -> None:
+    def _fail_all(self, error: Exception) -> None:
         for mailbox in self._list_mailboxes():
             mailbox.fail(error)
+        for observer in self.observers:
+            observer.fail(error)
 
     def _list_mailboxes(self) -> Iterator[Mailbox]:
         return (mailbox for mailboxes in self.followers.values() for mailbox in mailboxes)

@@ -18,9 +18,9 @@ class Call:
         resource: The kind of the object or collection.
         namespace: Its namespace; None for cluster-scoped kinds and for all namespaces.
         name: The name of the object; None for a collection.
-        subresource: The subresource, for example "status"; None for the object itself.
+        subresource: The subresource, for example "status". If None, the object itself is used.
         parameters: The query parameters.
-        body: The body, which is sent as JSON; None for no body.
+        body: The body, which is sent as JSON. If None, no body is sent.
         content_type: The media type of the body.
         address: The URL path, if it is not the path of the resource.
     """

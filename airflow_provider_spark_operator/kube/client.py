@@ -25,6 +25,8 @@ WATCH_SLACK_SECONDS = 30
 LONGEST_EVENT = 16 * 1024 * 1024
 LONGEST_LOG_LINE = 64 * 1024
 _LOG_SECONDS = 60.0
+# The version of the server is no resource; messages call it "version".
+_VERSION = ResourceType("", "", "version", "Version")
 # If a kubelet cannot read a log, it has already answered with status 200. Its error message then replaces the log.
 _UNAVAILABLE_LOG = re.compile(
     rb'unable to retrieve container logs for [\w.+-]+://\S*|failed to try resolving symlinks in path "/var/log/pods/.*'
@@ -41,10 +43,11 @@ class PatchType(StrEnum):
 
 @dataclass(frozen=True)
 class ObjectList:
-    """A collection as it was at `resource_version`."""
+    """A collection as it was at `resource_version`. It is not complete if it has more objects than were requested."""
 
     items: list[JsonObject]
     resource_version: str
+    is_complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,15 +114,17 @@ class KubeClient:
         label_selector: str | None = None,
         field_selector: str | None = None,
         trim: Callable[[JsonObject], object] | None = None,
+        most: int | None = None,
     ) -> ObjectList:
         """Read a whole collection live, in pages that all have the same resource version.
 
         Args:
             resource: The kind.
-            namespace: The namespace. None for all namespaces.
+            namespace: The namespace. If None, all namespaces are included.
             label_selector: Selects objects by their labels, in the syntax of the API.
             field_selector: Selects objects by their fields, in the syntax of the API.
             trim: Called with each object as soon as its page is received, to remove what the caller does not need.
+            most: The maximum number of objects. If None, there is no maximum.
 
         Raises:
             Gone: The collection changed so much between two pages that the API can no longer continue.
@@ -128,15 +133,16 @@ class KubeClient:
         items: list[JsonObject] = []
         continuation = ""
         while True:
-            parameters = {"limit": str(PAGE_SIZE), **selectors}
+            size = PAGE_SIZE if most is None else min(PAGE_SIZE, most - len(items))
+            parameters = {"limit": str(size), **selectors}
             if continuation:
                 parameters["continue"] = continuation
             page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
             items += [_complete_item(item, resource, trim) for item in page.get("items") or ()]
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
-            if not continuation:
-                return ObjectList(items, str(metadata.get("resourceVersion", "")))
+            if not continuation or len(items) == most:
+                return ObjectList(items, str(metadata.get("resourceVersion", "")), is_complete=not continuation)
 
     async def create(
         self, resource: ResourceType, body: Mapping[str, Any], namespace: str | None, *, dry_run: bool = False
@@ -185,7 +191,7 @@ class KubeClient:
             namespace: The namespace of the object.
             patch: An object for MERGE and APPLY, a list of operations for JSON.
             patch_type: The format of the patch.
-            subresource: A subresource such as `status`. None for the object itself.
+            subresource: A subresource such as `status`. If None, the object itself is used.
             field_manager: Overrides the field manager of the client. APPLY requires a field manager.
             force: For APPLY: take over fields of other managers.
 
@@ -233,6 +239,11 @@ class KubeClient:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **_drop_none(options)}
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
 
+    async def read_server_version(self) -> str:
+        """Return the version of the API server, for example "v1.36.0"."""
+        found = await self._transport.request(Call("get", "GET", _VERSION, None, address="/version"))
+        return str(found.get("gitVersion") or "unknown")
+
     async def is_served(self, resource: ResourceType) -> bool:
         """Return whether the API serves the kind in exactly this version."""
         served = await self._discover(resource, f"/apis/{resource.api_version}")
@@ -268,7 +279,7 @@ class KubeClient:
 
         Args:
             resource: The kind.
-            namespace: The namespace. None for all namespaces.
+            namespace: The namespace. If None, all namespaces are included.
             resource_version: The resource version from which to watch.
             label_selector: Selects objects by their labels, in the syntax of the API.
             field_selector: Selects objects by their fields, in the syntax of the API.

@@ -1,4 +1,4 @@
-"""Open a `KubeClient` from a kubeconfig or from the service account of a pod."""
+"""Open a `KubeClient` from a kubeconfig, the service account of a pod, or a managed cluster of a cloud."""
 
 import asyncio
 import json
@@ -23,14 +23,22 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
 from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, build_tls_context, digest
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.kubeconfig import Choice, Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.kubeconfig import (
+    Choice,
+    Document,
+    Malformed,
+    choose,
+    open_choice,
+    read_kubeconfigs,
+)
 from airflow_provider_spark_operator.kube.link import Link, Links
+from airflow_provider_spark_operator.kube.managed_cluster import ClusterLocation, ManagedCluster
 from airflow_provider_spark_operator.kube.plugins import ask_plugin
 from airflow_provider_spark_operator.kube.service_account import (
     compute_fingerprint as compute_service_account_fingerprint,
 )
 from airflow_provider_spark_operator.kube.service_account import open_service_account
-from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
+from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy, Transport
 
 # An object has at most 1.5 MiB. A smaller buffer would make aiohttp pause within one event.
 _READ_BUFFER = 2 * 1024 * 1024
@@ -47,15 +55,16 @@ _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP
 class ClusterAccess:
     """The cluster to access, and the identity to use.
 
-    The first configuration that is set is used: `in_cluster`, `kubeconfig_document`, `kubeconfig`, the files of
-    $KUBECONFIG, `~/.kube/config` if it exists, the service account of the pod.
+    The first configuration that is set is used: `managed`, `in_cluster`, `kubeconfig_document`, `kubeconfig`, the
+    files of $KUBECONFIG, `~/.kube/config` if it exists, the service account of the pod.
 
     Attributes:
         kubeconfig: A file, or several files joined by the path separator as in $KUBECONFIG.
         kubeconfig_document: The content of a kubeconfig. `repr` does not show it.
         in_cluster: Use the service account of the pod.
-        context: The context of the kubeconfig. None for its current context.
-        namespace: The default namespace. None for the namespace of the context or pod.
+        managed: A cluster whose address and tokens come from a cloud.
+        context: The context of the kubeconfig. If None, its current context is used.
+        namespace: The default namespace. If None, the namespace of the context or pod is used.
         verify_ssl: Whether to verify the server's certificate.
         tcp_keepalive: Whether to probe silent connections.
         origin: The origin of these settings, for messages, such as `connection 'spark'`. Empty if there is none.
@@ -65,6 +74,7 @@ class ClusterAccess:
     kubeconfig: Path | str | None = None
     kubeconfig_document: Mapping[str, Any] | None = field(default=None, repr=False)
     in_cluster: bool = False
+    managed: ManagedCluster | None = None
     context: str | None = None
     namespace: str | None = None
     verify_ssl: bool = True
@@ -85,6 +95,7 @@ class ClusterAccess:
             str(self.kubeconfig or ""),
             digest(dict(document)) if document is not None else "",
             self.in_cluster,
+            self.managed.key if self.managed is not None else "",
             self.context,
             self.namespace,
             self.verify_ssl,
@@ -103,15 +114,16 @@ Reread: TypeAlias = Callable[[], Awaitable[ClusterAccess]]
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """The current content of a kubeconfig or of the service account of a pod.
+class AccessConfiguration:
+    """The current content of a kubeconfig or of the service account of a pod, or the address of a managed cluster.
 
     Attributes:
         title: The name of the configuration, for messages.
-        source: The files, joined as in $KUBECONFIG, or the content of a kubeconfig. None for a service account.
-        choice: The entries that the context selects. None for a service account.
+        source: The files, joined as in $KUBECONFIG, or the content of a kubeconfig. None if there is no kubeconfig.
+        choice: The entries that the context selects. None if there is no kubeconfig.
         fingerprint: Digests of the content.
         renewal: What to do if the API server rejects the credentials.
+        location: The address of a managed cluster. None for another configuration.
     """
 
     title: str
@@ -119,12 +131,13 @@ class Configuration:
     choice: Choice | None
     fingerprint: Fingerprint
     renewal: str
+    location: ClusterLocation | None = None
 
 
 async def open_client(
     access: ClusterAccess,
     *,
-    retry: RetryPolicy | None = None,
+    retry: RequestRetryPolicy | None = None,
     observer: CallObserver | None = None,
     gate: RequestGate | None = None,
     field_manager: str | None = None,
@@ -135,7 +148,7 @@ async def open_client(
 
     Args:
         access: The cluster and the identity.
-        retry: The retry policy for requests that fail temporarily. None for the default policy.
+        retry: The retry policy for requests that fail temporarily. If None, the default policy is used.
         observer: Called after every request, for metrics.
         gate: Awaited before every request.
         field_manager: See `KubeClient`.
@@ -146,7 +159,7 @@ async def open_client(
 
     async def reopen(failed: Link, rejected: bool) -> Link | None:
         latest = await reread(access)
-        configuration = read_configuration(latest)
+        configuration = await read_configuration(latest, again=True)
         # `Credentials` asks the plugin for a new token. A new certificate of the plugin requires a new TLS context.
         asks = configuration.choice is not None and configuration.choice.needs_plugin
         has_new_certificate = rejected and asks and not await failed.credentials.get_headers()
@@ -154,7 +167,7 @@ async def open_client(
             return None
         return (await _open_link(latest, configuration))[0]
 
-    link, namespace = await _open_link(access, read_configuration(access))
+    link, namespace = await _open_link(access, await read_configuration(access))
     transport = Transport(Links(link, reopen), retry=retry, observer=observer, gate=gate)
     return KubeClient(transport, access.namespace or namespace or "default", field_manager=field_manager)
 
@@ -165,29 +178,39 @@ async def reconnect(client: KubeClient, access: ClusterAccess) -> None:
     Raises:
         ConfigurationError: See `open_client`. The client is not changed.
     """
-    link, _ = await _open_link(access, read_configuration(access))
+    link, _ = await _open_link(access, await read_configuration(access))
     await client.links.replace(link)
 
 
-def read_configuration(access: ClusterAccess) -> Configuration:
+async def read_configuration(access: ClusterAccess, *, again: bool = False) -> AccessConfiguration:
     """Read the configuration, without running a credential plugin.
+
+    Args:
+        access: The cluster and the identity.
+        again: Read the address of a managed cluster again, because the API server at the known address failed.
 
     Raises:
         ConfigurationError: See `open_client`.
     """
     settings = (access.namespace, access.verify_ssl, access.tcp_keepalive)
+    managed = access.managed
+    if managed is not None:
+        location = await managed.find_location(again=again)
+        _check_server(managed.title, location.server)
+        fingerprint = managed.compute_fingerprint(location, *settings)
+        return AccessConfiguration(managed.title, None, None, fingerprint, managed.renewal, location)
     source = None if access.in_cluster else _find_kubeconfig(access)
     place = f", {access.origin}" if access.origin else ""
     if source is None:
         title = "the service account of this pod"
         fingerprint = compute_service_account_fingerprint(*settings)
-        return Configuration(title, None, None, fingerprint, f"renew the token of {title}{place}")
+        return AccessConfiguration(title, None, None, fingerprint, f"renew the token of {title}{place}")
     title = f"kubeconfig {source}" if isinstance(source, str) else "the given kubeconfig"
     with _translate_errors(title, access.context):
-        documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
+        documents = read_kubeconfigs(source) if isinstance(source, str) else [Document(source, Path())]
         choice = choose(documents, access.context)
         renewal = f"{choice.renewal} in {title} (context {choice.context}){place}"
-        return Configuration(title, source, choice, choice.compute_fingerprint(*settings), renewal)
+        return AccessConfiguration(title, source, choice, choice.compute_fingerprint(*settings), renewal)
 
 
 async def reread(access: ClusterAccess) -> ClusterAccess:
@@ -217,7 +240,7 @@ def _forget(reading: "asyncio.Future[ClusterAccess]") -> None:
         reading.exception()  # otherwise asyncio would log the exception as never retrieved
 
 
-async def _open_link(access: ClusterAccess, configuration: Configuration) -> tuple[Link, str | None]:
+async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) -> tuple[Link, str | None]:
     """Open a link, and return it with the default namespace of its configuration."""
     with ExitStack() as key_files:
         found = await _open(access, configuration, key_files)
@@ -245,9 +268,11 @@ async def _open_link(access: ClusterAccess, configuration: Configuration) -> tup
     return link, endpoint.namespace
 
 
-async def _open(access: ClusterAccess, configuration: Configuration, key_files: ExitStack) -> Access:
+async def _open(access: ClusterAccess, configuration: AccessConfiguration, key_files: ExitStack) -> Access:
     """Open the configuration. The key files that the endpoint names exist as long as `key_files` is open."""
     title, source, choice = configuration.title, configuration.source, configuration.choice
+    if access.managed is not None and configuration.location is not None:
+        return await access.managed.open(configuration.location)
     if source is None or choice is None:
         try:
             return open_service_account()

@@ -212,6 +212,16 @@ def is_refused_content(error: KubeError) -> bool:
     return error.status in _REFUSED_CONTENT or _has_final_message(error)
 
 
+def describe_error(error: Exception, seconds: float) -> str:
+    """Return the cause of a failed request. The text of a timeout is empty.
+
+    Args:
+        error: The error.
+        seconds: The time limit of the request.
+    """
+    return str(error) or f"the Kubernetes API did not answer within {seconds:.0f} s"
+
+
 def _has_final_message(error: KubeError) -> bool:
     return any(message in error.message for message in _FINAL_MESSAGES)
 

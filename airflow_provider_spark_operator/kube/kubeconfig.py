@@ -1,6 +1,6 @@
 """Read kubeconfigs whose users have a token, a password or a certificate.
 
-The loader of the official client reads these as well, and also supports plugins and identity providers. But it
+The loader of kubernetes_asyncio reads these as well, and also supports plugins and identity providers. But it
 imports models of all Kubernetes kinds twice. That takes 80 MiB and more than a second of CPU time; a whole process
 may need only 50 MiB.
 """
@@ -45,7 +45,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Entry:
+class KubeconfigEntry:
     """A cluster, user or context: its title for messages, and its content."""
 
     title: str
@@ -82,8 +82,8 @@ class Choice:
     """The entries that a context selects."""
 
     context: str
-    cluster: Entry
-    user: Entry
+    cluster: KubeconfigEntry
+    user: KubeconfigEntry
     namespace: str | None
 
     @property
@@ -127,7 +127,7 @@ class Choice:
         return f"add credentials for {user.title}"
 
 
-def read_files(paths: str) -> list[Document]:
+def read_kubeconfigs(paths: str) -> list[Document]:
     """Read the files of a list as in $KUBECONFIG. Files that do not exist are ignored.
 
     Raises:
@@ -194,19 +194,19 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     return Choice(
         context=name,
         cluster=_find_required(documents, "cluster", cluster_name),
-        user=user or Entry(f"the user of {chosen.title}", {}, Path()),
+        user=user or KubeconfigEntry(f"the user of {chosen.title}", {}, Path()),
         namespace=namespace,
     )
 
 
-def _find_required(documents: Sequence[Document], kind: str, name: str) -> Entry:
+def _find_required(documents: Sequence[Document], kind: str, name: str) -> KubeconfigEntry:
     entry = _find(documents, kind, name)
     if entry is None:
         raise Unusable(f"it has no {kind} {name!r}")
     return entry
 
 
-def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
+def _find(documents: Sequence[Document], kind: str, name: str) -> KubeconfigEntry | None:
     for document in documents:
         items = document.content.get(f"{kind}s") or ()
         if not isinstance(items, Sequence):
@@ -214,7 +214,7 @@ def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
         for item in items:
             if require_object(item, f"an entry of {kind}s").get("name") == name:
                 title = f"{kind} {name!r}"
-                return Entry(title, require_object(item.get(kind), title), document.folder)
+                return KubeconfigEntry(title, require_object(item.get(kind), title), document.folder)
     return None
 
 
@@ -255,7 +255,9 @@ def _build_endpoint(choice: Choice) -> Endpoint:
     )
 
 
-def _add_certificate(endpoint: Endpoint, user: Entry, key_files: ExitStack, new_folder: Callable[[], Path]) -> Endpoint:
+def _add_certificate(
+    endpoint: Endpoint, user: KubeconfigEntry, key_files: ExitStack, new_folder: Callable[[], Path]
+) -> Endpoint:
     if not endpoint.server.startswith("https"):
         return endpoint
     files: dict[str, str | None] = {}
@@ -274,7 +276,7 @@ def _add_certificate(endpoint: Endpoint, user: Entry, key_files: ExitStack, new_
     return replace(endpoint, certificate_file=files["client-certificate"], key_file=files["client-key"])
 
 
-def _read_authentication(user: Entry) -> dict[str, str]:
+def _read_authentication(user: KubeconfigEntry) -> dict[str, str]:
     token = user.get_text("token") or _read_token_file(user)
     if token:
         if not token.isprintable():
@@ -288,7 +290,7 @@ def _read_authentication(user: Entry) -> dict[str, str]:
     return {}
 
 
-def _read_token_file(user: Entry) -> str | None:
+def _read_token_file(user: KubeconfigEntry) -> str | None:
     file = user.get_path("tokenFile")
     try:
         return file.read_text(encoding="utf-8").strip() if file else None

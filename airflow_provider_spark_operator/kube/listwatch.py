@@ -66,14 +66,13 @@ async def list_and_watch(
     Args:
         client: The client of the API; open as long as this runs.
         resource: The kind of the objects.
-        namespace: The namespace; None for all namespaces.
+        namespace: The namespace. If None, all namespaces are included.
         label_selector: Selects objects by their labels, in the syntax of the API.
         field_selector: Selects objects by their fields, in the syntax of the API.
         on_error: Called with every failure after the first list; an exception that it raises ends the iteration.
         on_alive: Called with every sign of life: the first list, each event including bookmarks, and a watch that
-            stays open after a failure. Also a later list if the watch before it had stayed open for
-            long. A list alone is
-            no sign of life if the watch is refused.
+            stays open after a failure. Also a later list if the watch before it had stayed open for long. A list
+            alone is no sign of life if the watch is refused.
         backoff: Pauses between attempts after a failure; reset by the first success.
         trim: Called with each object as soon as it is received, to remove what the caller does not need.
         wait: Waits the given seconds between two attempts; may return early.

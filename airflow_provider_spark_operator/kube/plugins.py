@@ -1,8 +1,9 @@
-"""Credentials from a plugin or an identity provider, loaded by the official client.
+"""Credentials from a plugin or an identity provider, loaded by kubernetes_asyncio.
 
-The official client is imported only when it is used: see `kube.kubeconfig`.
+That client is imported only when it is used: see `kube.kubeconfig`.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -26,25 +27,21 @@ async def ask_plugin(
         Unusable: The plugin returned no credentials, or the loader does not accept the configuration.
         Exception: The loader failed in another way.
     """
-    from kubernetes.aio import config as kubernetes_config
-    from kubernetes.aio.client import Configuration
+    from kubernetes_asyncio.client import Configuration
 
     configuration = Configuration()
     folder = _choose_folder(new_folder)
     key_files.enter_context(_create_key_folder(folder))
-    try:
-        loader = await _load(source, context, configuration, folder)
-    except kubernetes_config.ConfigException as error:
-        raise Unusable(str(error)) from error
-    user: Any = getattr(loader, "_user", None)  # the loader stores the user only in this private field
-    has_plugin = user is not None and "exec" in user
-    # The loader logs and ignores the failure of a credential plugin. The client would continue as an anonymous user.
-    if has_plugin and not configuration.api_key and not configuration.cert_file:
-        command = user["exec"].safe_get("command")
-        raise Unusable(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
+    loader = await _load(source, context, configuration, folder)
+    command = _read_plugin_command(loader)
+    # Some releases of the loader log and ignore the failure of a plugin. The client would continue without a user.
+    if command is not None and not configuration.api_key and not configuration.cert_file:
+        raise _build_plugin_error(command)
 
     async def read_headers() -> Mapping[str, str]:
-        settings = await configuration.auth_settings()
+        settings = configuration.auth_settings()
+        if inspect.isawaitable(settings):  # since release 36
+            settings = await settings
         return {str(one["key"]): str(one["value"]) for one in settings.values() if one.get("value")}
 
     async def reload() -> None:
@@ -52,11 +49,18 @@ async def ask_plugin(
             await loader.load_and_set(configuration)
 
     return Access(
-        _build_endpoint(configuration, loader.current_context["context"].get("namespace")),
+        _build_endpoint(configuration, loader.current_context["context"].get("namespace"), _read_proxy(loader)),
         read_headers,
         reload,
-        reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
+        reload_on_time=command is None or hasattr(loader, "exec_plugin_expiry"),
     )
+
+
+def _read_proxy(loader: Any) -> str | None:
+    """Return the proxy of the cluster in the kubeconfig. Older releases of the loader ignore it."""
+    cluster = getattr(loader, "_cluster", None)  # the loader stores the cluster only in this private field
+    url: str | None = cluster.safe_get("proxy-url") if cluster is not None else None
+    return url
 
 
 def _choose_folder(new_folder: Callable[[], Path]) -> Path | None:
@@ -68,24 +72,43 @@ def _choose_folder(new_folder: Callable[[], Path]) -> Path | None:
 
 
 async def _load(source: str | Mapping[str, Any], context: str, configuration: Any, folder: Path | None) -> Any:
-    from kubernetes.aio import config as kubernetes_config
+    """Fill `configuration` from a kubeconfig, and return the loader, which can do so again.
 
-    files = None if folder is None else str(folder)
-    if isinstance(source, str):
-        # persist_config would write a refreshed token into the user's file.
-        return await kubernetes_config.load_kube_config(
-            config_file=source,
-            context=context,
-            client_configuration=configuration,
-            persist_config=False,
-            temp_file_path=files,
+    Raises:
+        Unusable: The plugin returned no credentials, or the loader does not accept the kubeconfig.
+    """
+    from kubernetes_asyncio.config import ConfigException
+    from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
+    loader = None
+    try:
+        # By default, the loader does not write a refreshed token into the user's file.
+        loader = KubeConfigLoader(
+            config_dict=KubeConfigMerger(source).config if isinstance(source, str) else dict(source),
+            active_context=context,
+            config_base_path=None,
+            temp_file_path=None if folder is None else str(folder),
         )
-    return await kubernetes_config.load_kube_config_from_dict(
-        dict(source), context=context, client_configuration=configuration, temp_file_path=files
-    )
+        await loader.load_and_set(configuration)
+    except ConfigException as error:
+        command = _read_plugin_command(loader)
+        if command is not None and str(error).startswith("exec:"):
+            raise _build_plugin_error(command) from error
+        raise Unusable(str(error)) from error
+    return loader
 
 
-def _build_endpoint(configuration: Any, namespace: str | None) -> Endpoint:
+def _read_plugin_command(loader: Any) -> str | None:
+    """Return the command of the user's credential plugin; None if the user has no plugin."""
+    user: Any = getattr(loader, "_user", None)  # the loader stores the user only in this private field
+    return str(user["exec"].safe_get("command")) if user is not None and "exec" in user else None
+
+
+def _build_plugin_error(command: str) -> Unusable:
+    return Unusable(f"the credential plugin {command!r} returned no credentials; run it by hand to see why")
+
+
+def _build_endpoint(configuration: Any, namespace: str | None, proxy: str | None) -> Endpoint:
     return Endpoint(
         server=configuration.host,
         namespace=namespace,
@@ -94,7 +117,7 @@ def _build_endpoint(configuration: Any, namespace: str | None) -> Endpoint:
         key_file=configuration.key_file,
         verify_ssl=configuration.verify_ssl,
         tls_server_name=configuration.tls_server_name,
-        proxy=configuration.proxy,
+        proxy=proxy,
     )
 
 
@@ -105,7 +128,7 @@ def _create_key_folder(folder: Path | None) -> Iterator[None]:
     The loader deletes its files only when Python exits. A process that is killed, or calls `os._exit`, would leave
     them.
     """
-    from kubernetes.aio.config import kube_config
+    from kubernetes_asyncio.config import kube_config
 
     with nullcontext() if folder is None else create_private_folder(folder):
         try:

@@ -45,7 +45,7 @@ _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True)
-class RetryPolicy:
+class RequestRetryPolicy:
     """How often to repeat a request, and how long to wait: the seconds double from `first` up to `longest`.
 
     If the server requests a pause (Retry-After) longer than `longest`, the request is not repeated.
@@ -72,19 +72,19 @@ class Transport:
         links: The server and the credentials. Both may change. Closed with the transport.
         retry: The retry policy for reads and for throttled requests (429).
         observer: Called after every request that was not cancelled, including retries.
-        gate: Awaited before every request, including retries. None for no gate.
+        gate: Awaited before every request, including retries. If None, there is no gate.
     """
 
     def __init__(
         self,
         links: Links,
         *,
-        retry: RetryPolicy | None = None,
+        retry: RequestRetryPolicy | None = None,
         observer: CallObserver | None = None,
         gate: RequestGate | None = None,
     ) -> None:
         self.links = links
-        self._retry = retry or RetryPolicy()
+        self._retry = retry or RequestRetryPolicy()
         self._observer = observer
         self._gate = gate
 

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.local.runtime import build_spark_images
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.managers import Identity
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
@@ -104,7 +104,7 @@ async def _run_controller(
     """Run the controller until the context ends; it is ready when the context begins."""
     settings = ControllerSettings()
     settings = replace(settings, takeover=replace(settings.takeover, take_over=take_over))
-    identity = Identity(settings.decisions.operator_name, LEASE)
+    identity = ControllerIdentity(settings.decisions.operator_name, LEASE)
     access = ClusterAccess(kubeconfig=kubeconfig)
     ready = asyncio.Event()
     async with (

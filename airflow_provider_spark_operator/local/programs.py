@@ -17,7 +17,7 @@ _VECTOR_MODULE = "jdk.incubator.vector"
 
 
 @dataclass(frozen=True)
-class Daemon:
+class DaemonProgram:
     """A daemon of Spark's standalone mode.
 
     Args:
@@ -31,16 +31,18 @@ class Daemon:
     options_variable: str
 
 
-MASTER = Daemon("start-master.sh", "org.apache.spark.deploy.master.Master", "SPARK_MASTER_OPTS")
-WORKER = Daemon("start-worker.sh", "org.apache.spark.deploy.worker.Worker", "SPARK_WORKER_OPTS")
+MASTER = DaemonProgram("start-master.sh", "org.apache.spark.deploy.master.Master", "SPARK_MASTER_OPTS")
+WORKER = DaemonProgram("start-worker.sh", "org.apache.spark.deploy.worker.Worker", "SPARK_WORKER_OPTS")
 
 
-def is_started_by(daemon: Daemon, words: Sequence[object]) -> bool:
+def is_started_by(daemon: DaemonProgram, words: Sequence[object]) -> bool:
     """Return whether the words of a container's command call a daemon's script."""
     return any(f"/sbin/{daemon.script}" in str(word) for word in words)
 
 
-def write_daemon_scripts(folder: Path, spark_home: Path, commands: Mapping[Daemon, Sequence[str]]) -> dict[str, Path]:
+def write_daemon_scripts(
+    folder: Path, spark_home: Path, commands: Mapping[DaemonProgram, Sequence[str]]
+) -> dict[str, Path]:
     """Write scripts that start daemons in the background and report whether they run, as those in Spark's `sbin` do.
 
     The daemons write to the output of the container, not to a file as in an image.

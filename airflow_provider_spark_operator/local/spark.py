@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_REST_
 from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
-from airflow_provider_spark_operator.local.programs import MASTER, Daemon
+from airflow_provider_spark_operator.local.programs import MASTER, DaemonProgram
 from airflow_provider_spark_operator.local.software import SparkInstallation
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.files import read_regular
@@ -127,7 +127,7 @@ def build_command(
 
 
 def build_daemon_command(
-    daemon: Daemon,
+    daemon: DaemonProgram,
     runtime: SparkInstallation,
     environment: Mapping[str, str],
     place: ContainerPlace,

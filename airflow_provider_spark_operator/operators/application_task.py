@@ -4,11 +4,10 @@ from datetime import timedelta
 from typing import Any, NoReturn, Protocol
 
 import jinja2
-from airflow.sdk.definitions.retry_policy import RetryPolicy
-from airflow.sdk.exceptions import AirflowFailException
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.links.spark_application import LinkTarget
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException, RetryPolicy
+from airflow_provider_spark_operator.links.target import LinkTarget
 
 
 class ApplicationTask(Protocol):
@@ -29,12 +28,14 @@ class ApplicationTask(Protocol):
     namespace: str | None
     kubernetes_conn_id: str | None
     deferrable: bool
+    start_from_trigger: bool
     wait_for_completion: bool
     delete_on_kill: bool
     ttl: timedelta | float | None
     get_logs: bool
     keep_failed_driver: timedelta | float | None
-    restarts: str
+    keep_driver: timedelta | float | None
+    restarts: str | None
     openlineage_inject_parent_job_info: bool
     openlineage_inject_transport_info: bool
     if_exists: str

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from airflow.sdk import XComArg
-from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.core.compose.document import is_model
-from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.pending import PENDING, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 # The values of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
@@ -29,18 +30,27 @@ def convert_application(application: Any, noun: str = "application") -> Any:
     """
     if is_model(application):
         return application.to_document()
-    if isinstance(application, os.PathLike):
-        return os.fspath(application)
-    if application is None or isinstance(application, (str, Mapping, XComArg)):
+    if isinstance(application, (str, os.PathLike)):
+        return convert_path(application)
+    if application is None or isinstance(application, (Mapping, XComArg)):
         return application
     raise TypeError(
         f"{noun} must be an object (dict), a model, YAML text or the path of a file, not {type(application).__name__}"
     )
 
 
-def convert_path(value: str | os.PathLike[str] | None) -> str | None:
-    """Return a path as text, and any other value unchanged."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+def convert_path(value: Any) -> Any:
+    """Return a path as text, and any other value that is not text unchanged.
+
+    The text is a new object. The operator can then distinguish the path of a manifest from an equal text in
+    another parameter, for which Python may use the same object.
+    """
+    return os.fspath(value).encode().decode() if isinstance(value, (str, os.PathLike)) else value
+
+
+def names_other_dialect(application: object) -> bool:
+    """Return whether a manifest names an apiVersion other than the default."""
+    return isinstance(application, Mapping) and application.get("apiVersion") not in (None, DEFAULT_API_VERSION)
 
 
 def check_unless_template(value: object, problem_of: Callable[[object], Problem | None]) -> None:
@@ -71,10 +81,18 @@ def select_known_parameters(values: Mapping[str, Any]) -> Parameters:
     Args:
         values: Values by the names of their parameters.
     """
-    known: dict[str, Any] = {name: PENDING if isinstance(value, XComArg) else value for name, value in values.items()}
-    if isinstance(conf := known.get("conf"), Mapping):
-        known["conf"] = {key: PENDING if isinstance(value, XComArg) else value for key, value in conf.items()}
-    return Parameters(**known)
+    return Parameters(**{name: _replace_pending(value) for name, value in values.items() if value is not None})
+
+
+def _replace_pending(value: Any) -> Any:
+    """Return `value` with `PENDING` in place of the results of other tasks in it."""
+    if isinstance(value, (str, int)):
+        return value
+    if isinstance(value, XComArg):
+        return PENDING
+    if isinstance(value, Mapping):
+        return {key: _replace_pending(entry) for key, entry in value.items()}
+    return [_replace_pending(entry) for entry in value] if isinstance(value, list) else value
 
 
 def check_if_exists(value: object) -> None:
@@ -98,20 +116,3 @@ def reject_if_invalid() -> Iterator[None]:
         yield
     except InvalidResource as error:
         raise ValueError("; ".join(map(str, error.problems))) from None
-
-
-@contextmanager
-def fail_if_invalid(noun: str) -> Iterator[None]:
-    """Translate an invalid resource into a failure of the task that no retry repeats.
-
-    Args:
-        noun: What the resource is, for the message.
-
-    Raises:
-        AirflowFailException: The resource is not valid.
-    """
-    try:
-        yield
-    # The message names the cause: a chained exception would appear a second time in the task log.
-    except InvalidResource as error:
-        raise AirflowFailException(f"the {noun} is not valid: {error}") from None

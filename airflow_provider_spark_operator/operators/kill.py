@@ -5,9 +5,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
+from airflow_provider_spark_operator.airflow_compat import AirflowNotFoundException
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
@@ -17,18 +17,19 @@ from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version
-from airflow_provider_spark_operator.hooks.spark import read_access
+from airflow_provider_spark_operator.hooks.connection import read_access
+from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import describe_error
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
-from airflow_provider_spark_operator.triggers.loop import LoopThread
-from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate, stamp_of
+from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
 
 # Airflow kills the process of a task 5 s after the signal. A drained worker has more time.
 _FATE_SECONDS = 3.0
-_CANCEL_SECONDS = 20.0
 # Without a pending signal there is time to tolerate an outage, so that no application is left behind.
 LONG_CANCEL_SECONDS = 300.0
 # The time for the last attempt to end by itself and report its error.
@@ -42,7 +43,7 @@ class Engagement:
     Attributes:
         access: Access to the cluster. It is read in advance, because Airflow may not answer in a signal handler.
         stamp: The try that submits.
-        namespace: Namespace of the resources; None for that of the connection.
+        namespace: Namespace of the resources. If None, the namespace of the connection is used.
         resource: Kind of the resources.
         connection_exists: Whether `access` comes from a connection, and not from the default cluster.
         stop_requested: Whether a signal has arrived. Resources that are submitted later must then be deleted as well.
@@ -73,25 +74,29 @@ class Engagement:
             self.cancel()
         except Exception as error:
             # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
-            cause = str(error) or f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
+            cause = describe_error(error, CANCEL_SECONDS)
             logger.warning("could not delete the resources of this task, which may still be running: %s", cause)
 
-    def describe_timeout(self, goal: str = "have ended", noun: str = "the application") -> str:
+    def describe_timeout(
+        self, goal: str = "the end of", noun: str = "the application", reporter: str = "no triggerer reported"
+    ) -> str:
         """Return the sentence for a task that did not learn in time that its resource reached its goal.
 
         Args:
-            goal: The goal of the resource, after "was not reported to".
+            goal: The goal of the resource, before its name.
+
             noun: What the resource is called if it cannot be read.
+            reporter: What did not report the goal, with its verb.
         """
         try:
             with LoopThread() as loop:
-                found = loop.run(self._read_states(), timeout=_CANCEL_SECONDS)
+                found = loop.run(self._read_states(), timeout=CANCEL_SECONDS)
         except Exception as error:
             # The cancellation that follows has the same problem and raises it.
             logger.warning("could not read the state of %s: %s", noun, str(error) or "the API did not answer")
             found = {}
         named = [f"{reference} ({state})" for reference, state in found.items()]
-        return f"{', '.join(named) or noun} was not reported to {goal}"
+        return f"{reporter} {goal} {', '.join(named) or noun}"
 
     async def _read_states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
@@ -115,11 +120,11 @@ class Engagement:
             ConfigurationError: The access to the cluster is not valid.
             TimeoutError: The deletion took too long.
         """
-        limit = _CANCEL_SECONDS if seconds is None else seconds
+        limit = CANCEL_SECONDS if seconds is None else seconds
         with LoopThread() as loop:
             outcomes = loop.run(self._cancel(limit - _GRACE_SECONDS), timeout=limit)
         for reference, outcome in outcomes.items():
-            logger.info("cancellation of %s: %s", reference, outcome)
+            logger.info("deletion of %s: %s", reference, outcome)
         return outcomes
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
@@ -145,9 +150,9 @@ def engage(
     Args:
         conn_id: Id of the connection. It is read now, because it cannot be read in a signal handler.
         task_instance: The task instance of the try.
-        namespace: Namespace of the resources; None for that of the connection.
-        api_version: apiVersion of the resources; None for the default.
-        kind: Kind of the resources; None for SparkApplication.
+        namespace: Namespace of the resources. If None, the namespace of the connection is used.
+        api_version: apiVersion of the resources. If None, the default is used.
+        kind: Kind of the resources. If None, SparkApplication is used.
 
     Raises:
         AirflowNotFoundException: The connection does not exist.
@@ -169,22 +174,22 @@ def engage(
 def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
     """Return what happened to the application. If there are several applications, return the most important outcome."""
     words = {
-        CancelOutcome.DELETED: "it was cancelled",
+        CancelOutcome.DELETED: "it was deleted",
         CancelOutcome.NOT_OURS: "another try has adopted it, so it keeps running",
-        CancelOutcome.ENDED: "it ended meanwhile, so it was not deleted",
+        CancelOutcome.ENDED: "it ended in the meantime, so it was not deleted",
     }
     found = set(outcomes.values())
-    return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to cancel")
+    return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to delete")
 
 
 def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
-    """Cancel the application of a task that timed out, and return the exception for it.
+    """Delete the application of a task that timed out, and return the exception for it.
 
     Args:
         engagement: The try that timed out.
         sentence: What did not happen in time.
         limit: The timeout, for the message.
-        delete: Whether to cancel the application.
+        delete: Whether to delete the application.
     """
     message = f"{sentence} within the task's execution_timeout of {limit}"
     if not delete:
@@ -194,7 +199,7 @@ def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bo
     except Exception as error:
         # The task fails because of the timeout. The message adds that the application may still run.
         return SparkApplicationTimedOut(
-            f"{message}; could not cancel it, so it may still be running: {str(error) or type(error).__name__}"
+            f"{message}; could not delete it, so it may still be running: {str(error) or type(error).__name__}"
         )
     return SparkApplicationTimedOut(f"{message}; {describe_cancellation(outcomes)}")
 

@@ -7,21 +7,21 @@ is then the first that can report what happened to the application.
 import logging
 
 from airflow.sdk import Context
-from airflow.sdk.definitions.retry_policy import RetryAction, RetryPolicy
 
+from airflow_provider_spark_operator.airflow_compat import RetryAction, RetryPolicy
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.wait import wait_for_end
+from airflow_provider_spark_operator.hooks.loop import LoopThread
+from airflow_provider_spark_operator.hooks.task_log import TaskLog
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators import requests, results
 from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.outcome import describe_end
-from airflow_provider_spark_operator.triggers.task_log import TaskLog
 
 logger = logging.getLogger(__name__)
 

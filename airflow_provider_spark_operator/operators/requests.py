@@ -2,20 +2,17 @@
 
 import logging
 
-from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submit import IfExists, Submission
 from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
 from airflow_provider_spark_operator.follow.submit import submit as submit_document
-from airflow_provider_spark_operator.follow.versions import KindNotServed
+from airflow_provider_spark_operator.hooks.errors import translate_errors
+from airflow_provider_spark_operator.hooks.loop import LoopThread
 from airflow_provider_spark_operator.kube.connection import open_client
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators.kill import Engagement
-from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 logger = logging.getLogger(__name__)
 
@@ -48,25 +45,10 @@ def submit(
                 client, document, engagement.namespace, engagement.stamp, if_exists=IfExists(if_exists)
             )
 
-    try:
+    with translate_errors(f"submit the {noun}"):
         submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
-    # The message names the cause: a chained exception would print it a second time in the task log.
-    except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-        hint = _suggest_api_version(error) if noun == "application" else ""
-        raise SparkApplicationError(f"could not submit the {noun}: {error}{hint}") from None
-    done = "adopted from an earlier try" if submission.adopted else "submitted"
-    logger.info("%s was %s (uid %s)", submission.reference, done, submission.reference.uid)
+    logger.info("%s", submission.sentence)
     return submission
-
-
-def _suggest_api_version(error: Exception) -> str:
-    """Return what to do if the cluster has another operator than the one that the application is for."""
-    if not isinstance(error, KindNotServed) or error.versions:
-        return ""
-    return "".join(
-        f'. For {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
-        for dialect in find_alternatives(error.group)
-    )
 
 
 def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:
@@ -86,4 +68,8 @@ def acknowledge(loop: LoopThread, engagement: Engagement, reference: Application
     try:
         loop.run(retry(send, subject, logger.log, seconds=_ACKNOWLEDGEMENT_SECONDS))
     except (ConfigurationError, KubeError) as error:
-        logger.warning("could not record the end on the resource; a later try may adopt it again: %s", error)
+        logger.warning(
+            "could not mark %s as read by this task, so a later try may adopt it again: %s",
+            reference,
+            error,
+        )

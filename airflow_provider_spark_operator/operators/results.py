@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from airflow.sdk import Asset, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk import Asset, AssetAlias, Context
 
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
@@ -22,8 +22,12 @@ from airflow_provider_spark_operator.follow.ending import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.links.spark_application import LinkTarget
+from airflow_provider_spark_operator.links.link_target import build_link_target
+from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 
 def build_error(
@@ -97,39 +101,31 @@ def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
 
 
 def record_on_assets(context: Context, outlets: Iterable[object], event: ApplicationEvent) -> None:
-    """Add the application to the extras of the task's asset events."""
+    """Add the application to the extras of the task's asset events.
+
+    An alias gets an event of the asset that stands for the task. Without it, an alias has no event.
+    """
+    extra: dict[str, JsonValue] = {
+        "spark_application": f"{event.namespace}/{event.name}",
+        "spark_application_id": event.application_id,
+        "spark_application_uid": event.uid,
+    }
     for outlet in outlets:
         if isinstance(outlet, Asset):
-            context["outlet_events"][outlet].extra.update(
-                spark_application=f"{event.namespace}/{event.name}",
-                spark_application_id=event.application_id,
-                spark_application_uid=event.uid,
-            )
+            context["outlet_events"][outlet].extra.update(extra)
+        elif isinstance(outlet, AssetAlias):
+            context["outlet_events"][outlet].add(_build_task_asset(context), extra=extra)
 
 
-def build_link_target(
-    document: Mapping[str, Any], namespace: str, name: str, uid: str, spark_id: str | None = None
-) -> LinkTarget:
-    """Return the target of the task's links.
-
-    Args:
-        document: The application.
-        namespace: Namespace of the application, which the document need not contain.
-        name: Name of the application, which the document need not contain.
-        uid: UID of the application.
-        spark_id: Spark's id of the latest attempt; None for that of the first, if the name determines it.
-    """
-    dialect = dialect_of(document.get("apiVersion"))
-    metadata = document.get("metadata")
-    known = metadata if isinstance(metadata, Mapping) else {}
-    document = {**document, "metadata": {**known, "namespace": namespace, "name": name}}
-    identifier = spark_id or dialect.read_application_id(document, 0)
-    pod = dialect.read_driver_pod_name(document, identifier)
-    return LinkTarget(namespace, name, uid, identifier or "", pod or "", dialect.read_ui_url(document))
+def _build_task_asset(context: Context) -> Asset:
+    # Not named after the application: names differ from run to run, and Airflow keeps every asset.
+    task_instance = context["ti"]
+    parts = [quote(one) for one in (task_instance.dag_id, task_instance.task_id)]
+    return Asset(name=f"spark_application:{'.'.join(parts)}", uri=f"spark-application://{'/'.join(parts)}")
 
 
 def build_link_target_from_event(
-    event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters
+    event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters, conn_id: str | None
 ) -> LinkTarget | None:
     """Return the target of the task's links after the event; None if the event has no application.
 
@@ -137,11 +133,19 @@ def build_link_target_from_event(
         event: The event of the trigger.
         document: The application as the task knows it when it resumes.
         parameters: The parameters of the operator, which may also name the driver pod.
+        conn_id: Id of the connection of the task. If None, the default cluster is used.
     """
     if not event.uid:
         return None
     document = {**document, "apiVersion": event.api_version}
     with suppress(InvalidResource):  # its file may have changed since the submission
         document = apply_parameters(dict(document), parameters)
-    target = build_link_target(document, event.namespace, event.name, event.uid, event.application_id)
+    target = build_link_target(
+        document,
+        ApplicationReference(event.namespace, event.name, event.uid),
+        conn_id=conn_id,
+        spark_id=event.application_id,
+        created=event.created,
+    )
+    target = replace(target, end=datetime.now(UTC) if event.kind is EventKind.ENDED else None)
     return target if event.had_driver else replace(target, driver_pod="")

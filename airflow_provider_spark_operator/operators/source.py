@@ -4,19 +4,14 @@ from pathlib import Path
 
 import jinja2
 from airflow.sdk import XComArg
-from airflow.sdk.exceptions import AirflowFailException
 
-FILE_EXTENSIONS = (".yaml", ".yml", ".json")
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
+from airflow_provider_spark_operator.hooks.text_file import build_read_error, read_text_file
 
 
 def may_be_file(source: object) -> bool:
     """Return whether `source` can be the path of a file after rendering: one line, or the result of another task."""
     return isinstance(source, XComArg) or (isinstance(source, str) and "\n" not in source)
-
-
-def is_file_name(text: str) -> bool:
-    """Return whether `text` is the path of a file instead of a document."""
-    return "\n" not in text and text.endswith(FILE_EXTENSIONS)
 
 
 def read_source(path: str, environment: jinja2.Environment, noun: str = "application") -> str:
@@ -32,7 +27,7 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
     """
     try:
         if Path(path).is_absolute():
-            return Path(path).read_text(encoding="utf-8")
+            return read_text_file(path, noun)
         if environment.loader is None:
             raise jinja2.TemplateNotFound(path)
         return environment.loader.get_source(environment, path)[0]
@@ -40,8 +35,7 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
         searched = ", ".join(list_folders(environment)) or "any folder"
         raise AirflowFailException(f"could not find {noun} file {path!r} in {searched}") from error
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise AirflowFailException(f"could not read {noun} file {path!r}: {reason}") from error
+        raise build_read_error(path, noun, error) from error
 
 
 def list_folders(environment: jinja2.Environment) -> list[str]:

@@ -7,11 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import jinja2
-from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg, conf
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
+from airflow_provider_spark_operator.airflow_compat import (
+    STARTS_IN_TRIGGERER,
+    AirflowFailException,
+    RetryPolicy,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+    build_retry_arguments,
+    conf,
+    warn_too_old,
+)
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, RESTARTS_BY_CLUSTER, check_booleans
-from airflow_provider_spark_operator.core.compose.document import Model
+from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.compose.retention import (
     KEEP_FAILED_DRIVER,
     find_retention_problem,
@@ -23,13 +32,26 @@ from airflow_provider_spark_operator.core.identity import (
     find_namespace_problem,
 )
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameter_types import (
+    ConfigMap,
+    DynamicAllocation,
+    RestartPolicy,
+    Secret,
+    Timeouts,
+    Volume,
+    convert_to_plain,
+)
 from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
+from airflow_provider_spark_operator.core.parameters import STRUCTURED as STRUCTURED_PARAMETERS
 from airflow_provider_spark_operator.core.parameters import Parameters, find_folder_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
-from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget
+from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.operators import checks, source
+from airflow_provider_spark_operator.operators.renamed_arguments import take_renamed_arguments
+from airflow_provider_spark_operator.operators.retries import ask_policy
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun, Program
 
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
@@ -47,9 +69,9 @@ class SparkApplicationOperator(BaseOperator):
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
     Args:
-        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file. A path is
-            absolute or relative to the folder of the DAG. Templates are rendered, also in a file. The other parameters
-            override the resource. None if the other parameters describe the application completely.
+        application: The manifest: an object (dict), a model, YAML or JSON text, or the path of a file. A path is
+            absolute or relative to the folder of the DAG. Templates are rendered, even in a file. The other parameters
+            override the manifest. Leave it out if the other parameters describe the application completely.
         py_file: Path or URL of the Python script to run, for example "jobs/report.py".
         py_files: Paths or URLs of Python files and archives that the script imports. Without `py_file`, the first one
             is the script.
@@ -58,55 +80,89 @@ class SparkApplicationOperator(BaseOperator):
             its dependencies. With a script, all of them are dependencies.
         files: Paths or URLs of files for the driver and the executors, which find them with `SparkFiles.get`.
         arguments: Arguments of the program. Each argument is converted to text.
-        conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override those of the resource.
+        conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override those of the manifest.
         image: Container image of the driver and the executors, for example "spark:4.3.0".
-        spark_version: Spark version of the image, for example "4.3.0". Required if neither the resource nor the tag of
+        spark_version: Spark version of the image, for example "4.3.0". Required if neither the manifest nor the tag of
             the image contains it.
         service_account: Service account of the driver pod. It needs the permission to create executor pods.
         driver_cores: CPU cores of the driver. Overrides spark.driver.cores.
         driver_memory: Memory of the driver, for example "2g". Overrides spark.driver.memory.
         executor_cores: CPU cores of each executor. Overrides spark.executor.cores.
         executor_memory: Memory of each executor, for example "4g". Overrides spark.executor.memory.
-        executor_instances: Number of executors. 0 is valid only with spark.dynamicAllocation.enabled in `conf`.
+        executor_instances: Number of executors. 0 is valid only with `dynamic_allocation` (or
+            spark.dynamicAllocation.enabled in `conf`).
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
-        upload_to: URL of a folder for local files that are too large for a config map, or not text. For example
-            "s3://connection@bucket/jobs". None if there are no such files.
-        download_from: URL of the same folder for the driver. None for `upload_to` without the connection, and with
-            `s3a` in place of `s3`.
-        api_version: apiVersion of an application without a resource, or whose resource does not contain it. For
-            Kubeflow's operator, "sparkoperator.k8s.io/v1beta2". None for `spark.apache.org/v1`, if there is no
-            resource.
+        labels: Labels of the application, the driver pod and the executor pods.
+        annotations: Annotations of the application, the driver pod and the executor pods.
+        env_vars: Environment variables of the driver and the executors. Everyone who can read the application can read
+            them: use `secrets` for credentials.
+        secrets: Secrets of the namespace, as environment variables or files of the pods. A list of `Secret`.
+        config_maps: ConfigMaps of the namespace, as files of the pods. A list of `ConfigMap`.
+        volumes: Volumes of the pods: claims, scratch space, or any other source. A list of `Volume`.
+        node_selector: Labels that the nodes of the pods must have, for example {"pool": "spark"}.
+        tolerations: Tolerations of the pods, as Kubernetes defines them.
+        priority_class: Name of the PriorityClass of the pods.
+        image_pull_policy: "Always", "IfNotPresent" or "Never".
+        image_pull_secrets: Names of Secrets with credentials of image registries.
+        packages: Maven packages that the driver resolves, for example ["org.postgresql:postgresql:42.7.7"]. They are
+            added to those of the manifest.
+        exclude_packages: Dependencies of packages that are not resolved, as "<group>:<artifact>".
+        repositories: URLs of Maven repositories, in addition to Maven Central.
+        driver_template: Pod template of the driver: an object with `metadata` and `spec`, YAML text, or the path of a
+            YAML file. It is merged into the template of the manifest.
+        executor_template: Pod template of the executors, as `driver_template`.
+        dynamic_allocation: True or a `DynamicAllocation` with limits to let Spark choose the number of executors. False
+            to disable that.
+        event_log_dir: URL of the folder in which Spark writes event logs for a history server, for example
+            "s3a://logs/spark-events".
+        timeouts: `Timeouts` of the start and the end of the driver and the executors. Not for Kubeflow's operator.
+        restart_policy: When the operator in the cluster restarts the application: "Never", "OnFailure",
+            "OnInfrastructureFailure" or "Always", or a `RestartPolicy` with the number of restarts and the delay.
+        proxy_user: User that Spark impersonates.
+        upload_to: URL of a folder for local files that are too large for a config map, or not text, for example
+            "s3://connection@bucket/jobs". If None, the task uploads nothing.
+        download_from: URL of the same folder, as the driver reads it. If None, it is `upload_to` without the connection
+            id, and `s3a` replaces `s3`.
+        api_version: apiVersion of an application without a manifest, or whose manifest does not contain it. For
+            Kubeflow's operator, "sparkoperator.k8s.io/v1beta2". If None, the apiVersion of the manifest is used.
+            Without a manifest, it is `spark.apache.org/v1`.
         name: Name of the application. Overrides `metadata.name`. If neither is set, the name is derived from the DAG
             id, the task id and the run id.
         namespace: Namespace of the application. Overrides `metadata.namespace`. If neither is set, the namespace of the
             connection is used.
-        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default cluster: the one in which
-            Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default cluster is used: the one
+            in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         wait_for_completion: Wait for the end of the application. If False, the task succeeds when the application is
             submitted.
         delete_on_kill: Delete the application if a user stops the task, or if the task times out.
-        ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
-            None for the value of the resource. If the resource has none, the default is 1 day after a success that the
-            task has seen, and 7 days otherwise. With Kubeflow's operator, it is always 7 days.
+        ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it. If
+            None, the value of the manifest is used. If the manifest has none, the default is 1 day after a success that
+            the task has seen, and 7 days otherwise. With Kubeflow's operator, the default is 7 days after every end.
         get_logs: Show the log of the driver in the task log while the driver runs.
         keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
-            resource contains one of these fields. None leaves the decision to the cluster. The default is 5 minutes.
-        restarts: Who restarts a failed application. "cluster" (the default): the operator in the cluster, as the
-            restartConfig of the application specifies. "airflow": the retries of the task. If `application` is an
-            object, its restartConfig then becomes `retries`, `retry_delay` and (unless set) `retry_policy` of the task,
-            and is disabled in the cluster.
+            manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
+        keep_driver: How long the cluster keeps the driver pod after any end, a success included, in seconds or as a
+            timedelta. As `keep_failed_driver`, it does not override the fields of the manifest.
+        restarts: Who restarts a failed application. None (the default): the operator in the cluster, but only in the
+            first try of the task. The task's `retries` run it without restarts. "cluster": the operator, in each try.
+            Restarts and retries then multiply. "airflow": only the task's retries. Restarts by the operator are
+            disabled. A restart policy that is known when the DAG is parsed becomes `retries`, `retry_delay` and (unless
+            set) `retry_policy` of the task.
         openlineage_inject_parent_job_info: Add Spark properties that make the task the OpenLineage parent of the job.
             The default is `[openlineage] spark_inject_parent_job_info` of Airflow's configuration.
         openlineage_inject_transport_info: Add the OpenLineage transport of Airflow to the Spark properties, with its
             key in plain text. The default is `[openlineage] spark_inject_transport_info` of Airflow's configuration.
-        start_from_trigger: Start the task in the triggerer. A worker only processes the result.
+        start_from_trigger: Start the task in the triggerer. A worker only processes the result. On Airflow before 3.3,
+            a worker starts the task, and the task then defers.
         if_exists: What to do if an application of another run of the same task has the same name. "replace_ended" (the
             default) deletes it if it has ended, waits for the deletion, and fails if it has not ended. "fail" always
             fails. Applications of other owners are never deleted.
+        retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
+            the `retries` of the task alone.
         **kwargs: Arguments that Airflow accepts for all operators.
 
     Raises:
@@ -125,17 +181,40 @@ class SparkApplicationOperator(BaseOperator):
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         "application": "yaml",
-        **dict.fromkeys(("arguments", "conf", "files", "jars", "py_files"), "json"),
+        **dict.fromkeys(("arguments", "conf", "files", "jars", "py_files", *STRUCTURED_PARAMETERS), "json"),
+        **dict.fromkeys(("driver_template", "executor_template"), "yaml"),
     }
     # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
     operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
+    # Airflow's `__setattr__` is slow. The constructor sets only those of these parameters that the task sets.
+    labels: Mapping[str, object] | None = None
+    annotations: Mapping[str, object] | None = None
+    env_vars: Mapping[str, object] | None = None
+    secrets: object = None
+    config_maps: object = None
+    volumes: object = None
+    node_selector: Mapping[str, object] | None = None
+    tolerations: Sequence[Mapping[str, object]] | None = None
+    priority_class: str | None = None
+    image_pull_policy: str | None = None
+    image_pull_secrets: Sequence[str] | str | None = None
+    packages: Sequence[str] | str | None = None
+    exclude_packages: Sequence[str] | str | None = None
+    repositories: Sequence[str] | str | None = None
+    driver_template: Mapping[str, object] | str | None = None
+    executor_template: Mapping[str, object] | str | None = None
+    dynamic_allocation: object = None
+    event_log_dir: str | None = None
+    timeouts: object = None
+    restart_policy: object = None
+    proxy_user: str | None = None
 
     def __init__(
         self,
         *,
-        application: JsonObject | str | os.PathLike[str] | Model | XComArg | None = None,
+        application: JsonObject | str | os.PathLike[str] | PydanticModel | XComArg | None = None,
         py_file: str | os.PathLike[str] | None = None,
         py_files: Sequence[str] | str | None = None,
         main_class: str | None = None,
@@ -152,6 +231,27 @@ class SparkApplicationOperator(BaseOperator):
         executor_memory: str | None = None,
         executor_instances: int | str | None = None,
         cluster: str | None = None,
+        labels: Mapping[str, object] | None = None,
+        annotations: Mapping[str, object] | None = None,
+        env_vars: Mapping[str, object] | None = None,
+        secrets: Sequence[Secret | Mapping[str, object]] | None = None,
+        config_maps: Sequence[ConfigMap | Mapping[str, object]] | None = None,
+        volumes: Sequence[Volume | Mapping[str, object]] | None = None,
+        node_selector: Mapping[str, object] | None = None,
+        tolerations: Sequence[Mapping[str, object]] | None = None,
+        priority_class: str | None = None,
+        image_pull_policy: str | None = None,
+        image_pull_secrets: Sequence[str] | str | None = None,
+        packages: Sequence[str] | str | None = None,
+        exclude_packages: Sequence[str] | str | None = None,
+        repositories: Sequence[str] | str | None = None,
+        driver_template: Mapping[str, object] | str | os.PathLike[str] | None = None,
+        executor_template: Mapping[str, object] | str | os.PathLike[str] | None = None,
+        dynamic_allocation: DynamicAllocation | Mapping[str, object] | bool | str | None = None,
+        event_log_dir: str | None = None,
+        timeouts: Timeouts | Mapping[str, object] | None = None,
+        restart_policy: RestartPolicy | Mapping[str, object] | str | None = None,
+        proxy_user: str | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         api_version: str | None = None,
@@ -164,18 +264,30 @@ class SparkApplicationOperator(BaseOperator):
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
-        restarts: str = RESTARTS_BY_CLUSTER,
+        keep_driver: timedelta | float | None = None,
+        restarts: str | None = None,
         openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
         if_exists: str = checks.REPLACE_ENDED,
+        retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
-        if restarts != RESTARTS_BY_CLUSTER:
+        if restarts not in (None, RESTARTS_BY_CLUSTER):
             from airflow_provider_spark_operator.operators.dialect_checks import map_restarts
 
-            kwargs = map_restarts(restarts, application, kwargs)
-        super().__init__(**kwargs)
+            kwargs = {**kwargs, "retry_policy": retry_policy}
+            kwargs = map_restarts(str(restarts), application, restart_policy, api_version, kwargs)
+            retry_policy = kwargs.pop("retry_policy")
+        own = {
+            "arguments": arguments,
+            "main_class": main_class,
+            "executor_instances": executor_instances,
+            "service_account": service_account,
+        }
+        renamed = take_renamed_arguments(kwargs, [name for name, value in own.items() if value is not None])
+        super().__init__(**kwargs, **build_retry_arguments(retry_policy))
+        self.retry_policy = retry_policy
         check_booleans(
             deferrable=deferrable,
             wait_for_completion=wait_for_completion,
@@ -217,15 +329,47 @@ class SparkApplicationOperator(BaseOperator):
         self.ttl = ttl
         self.get_logs = get_logs
         self.keep_failed_driver = keep_failed_driver
+        self.keep_driver = keep_driver
+        given = {
+            "labels": labels,
+            "annotations": annotations,
+            "env_vars": env_vars,
+            "secrets": convert_to_plain(secrets),
+            "config_maps": convert_to_plain(config_maps),
+            "volumes": convert_to_plain(volumes),
+            "node_selector": node_selector,
+            "tolerations": tolerations,
+            "priority_class": priority_class,
+            "image_pull_policy": image_pull_policy,
+            "image_pull_secrets": image_pull_secrets,
+            "packages": packages,
+            "exclude_packages": exclude_packages,
+            "repositories": repositories,
+            "driver_template": checks.convert_path(driver_template),
+            "executor_template": checks.convert_path(executor_template),
+            "dynamic_allocation": convert_to_plain(dynamic_allocation),
+            "event_log_dir": event_log_dir,
+            "timeouts": convert_to_plain(timeouts),
+            "restart_policy": convert_to_plain(restart_policy),
+            "proxy_user": proxy_user,
+            **renamed,
+        }
+        for name_here, value in given.items():
+            if value is not None:
+                setattr(self, name_here, value)
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
         known = checks.select_known_parameters({name: getattr(self, name) for name in PARAMETERS})
-        problems = [find_ttl_problem(ttl), find_retention_problem(keep_failed_driver)]
+        problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
+        problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))
         checks.check_problems([*known.find_problems(alone=application is None), *problems])
-        if api_version:
-            from airflow_provider_spark_operator.operators.dialect_checks import check_api_version
+        if api_version or checks.names_other_dialect(self.application):
+            from airflow_provider_spark_operator.operators.dialect_checks import check_dialect
 
-            check_api_version(api_version)
+            check_dialect(api_version, self.application, known)
+        if start_from_trigger and not STARTS_IN_TRIGGERER:
+            warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
+            start_from_trigger, self.deferrable = False, True
         self.start_from_trigger = start_from_trigger
         if start_from_trigger:
             from airflow_provider_spark_operator.operators.start import build_start_arguments
@@ -246,19 +390,20 @@ class SparkApplicationOperator(BaseOperator):
         jinja_env: jinja2.Environment | None = None,
         seen_oids: set[int] | None = None,
     ) -> Any:
-        """Render `content`. If `content` is the path of the file of the application, render the file.
+        """Render `content`. If `content` is the path of a manifest or of a pod template, render the file.
 
-        Only this method can distinguish the path from a string in the resource that looks like a path. If the file
+        Only this method can distinguish the path from a string in the manifest that looks like a path. If the file
         cannot be read, the path stays, and `execute` raises the error: Airflow also renders the templates before it
         resumes a task.
         """
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
-        if content is self.application and source.may_be_file(content):
+        noun = self._find_noun(content)
+        if noun and source.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and source.is_file_name(path):
+            if isinstance(path, str) and is_file_name(path):
                 try:
-                    content = source.read_source(path, environment)
+                    content = source.read_source(path, environment, noun)
                 except AirflowFailException as error:
                     self.source_error = error
                     return path
@@ -267,7 +412,8 @@ class SparkApplicationOperator(BaseOperator):
     def execute(self, context: Context) -> Any:
         """Submit or adopt the application, and wait for its end; see the class."""
         self._run = self._create_run(context)
-        return self._run.execute()
+        with ask_policy(self.retry_policy, context):
+            return self._run.execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> Any:
         """Return the result of the application whose end the trigger reports."""
@@ -277,11 +423,12 @@ class SparkApplicationOperator(BaseOperator):
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral. If Airflow ended the deferral because no trigger fired, cancel the application."""
         self.resumed = True
-        try:
-            return super().resume_execution(next_method, next_kwargs, context)
-        except (TaskDeferralError, TaskDeferralTimeout) as error:
-            self._run = self._create_run(context)
-            raise self._run.fail_deferral(error) from error
+        with ask_policy(self.retry_policy, context):
+            try:
+                return super().resume_execution(next_method, next_kwargs, context)
+            except (TaskDeferralError, TaskDeferralTimeout) as error:
+                self._run = self._create_run(context)
+                raise self._run.fail_deferral(error) from error
 
     def on_kill(self) -> None:
         """Delete the application if a user has stopped the task, but not if the worker is drained."""
@@ -294,7 +441,15 @@ class SparkApplicationOperator(BaseOperator):
         return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
 
     def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - subclasses use the context
-        """Return the program that the task creates; None if the parameters or the resource name the program."""
+        """Return the program that the task creates; None if the parameters or the manifest name the program."""
+        return None
+
+    def _find_noun(self, content: object) -> str | None:
+        """Return what the file at the path `content` contains; None if `content` is not the path of a file."""
+        if content is self.application:
+            return "application"
+        if content is self.driver_template or content is self.executor_template:
+            return "pod template"
         return None
 
     def _collect_parameters(self) -> Parameters:

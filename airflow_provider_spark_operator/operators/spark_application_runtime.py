@@ -6,41 +6,45 @@ DAG files do not import this module: it loads the Kubernetes client.
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
+from airflow_provider_spark_operator.airflow_compat import (
+    AirflowFailException,
+    AirflowTaskTimeout,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+)
 from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
-from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
-from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, apply_parameters
 from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.compose.restarts import describe_double_restarts, get_backoff
+from airflow_provider_spark_operator.core.compose.restarts import describe_restarts, get_backoff
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
+from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.links.spark_application import push_links
+from airflow_provider_spark_operator.hooks.composition import Composition
+from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
+from airflow_provider_spark_operator.hooks.loop import LoopThread
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
+from airflow_provider_spark_operator.links.link_target import build_link_target
+from airflow_provider_spark_operator.links.spark_application import LINKS
+from airflow_provider_spark_operator.links.url import push_links
 from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.checks import fail_if_invalid
-from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.operators.kill import Engagement, engage, time_out
-from airflow_provider_spark_operator.operators.shipment import Sender, ship
 from airflow_provider_spark_operator.operators.source import list_folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
-from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
 logger = logging.getLogger(__name__)
-
-# The trigger observes the deadline. Airflow's own timeout matters only if no triggerer is running.
-_DEFERRAL_SLACK = timedelta(seconds=60)
 
 
 class Program(Protocol):
@@ -157,15 +161,24 @@ class ApplicationRun:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
                 trigger = self._create_trigger(submission, engagement, deadline)
-                if task.deferrable and not results.has_ended(submission):
-                    timeout = task.execution_timeout + _DEFERRAL_SLACK if task.execution_timeout else None
+                if self._waits_in_triggerer() and not results.has_ended(submission):
+                    timeout = task.execution_timeout + DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
-                push_links(task, self._context["ti"])
+                push_links(LINKS, task.link_target, self._context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
             raise self._time_out(engagement, sentence) from error
         return self._conclude(engagement, event)
+
+    def _waits_in_triggerer(self) -> bool:
+        task, map_index = self._task, self._context["ti"].map_index
+        if task.start_from_trigger and map_index is not None and map_index >= 0:
+            logger.warning(
+                "start_from_trigger has no effect on a mapped task: this task submits on a worker, then waits in the "
+                "triggerer, as with deferrable=True. To avoid this warning, set deferrable=True instead"
+            )
+        return task.deferrable or task.start_from_trigger
 
     def _read_document(self) -> JsonObject:
         """Return the document of the task, without its parameters.
@@ -177,13 +190,17 @@ class ApplicationRun:
         task = self._task
         if task.source_error is not None:
             raise task.source_error
-        document = parse_application(task.application, task.api_version)
-        return override_metadata(document, name=task.name, namespace=task.namespace)
+        return read_document(task.application, task.api_version, name=task.name, namespace=task.namespace)
 
     def _read_known_document(self) -> JsonObject:
-        """Return the document, as far as it can be read when the task resumes: its file may have been deleted."""
+        """Return the document, as far as it can be read when the task resumes: its file may have been deleted.
+
+        Of the parameters, it has the restart policy, from which a failure takes the delay of a retry.
+        """
+        policy = self._parameters.restart_policy
         try:
-            return self._read_document()
+            document = self._read_document()
+            return apply_parameters(document, Parameters(restart_policy=policy)) if policy else document
         except (AirflowFailException, InvalidResource):
             return {"apiVersion": self._task.api_version, "metadata": {"namespace": self._task.namespace}}
 
@@ -195,27 +212,33 @@ class ApplicationRun:
             AirflowException: A file is not valid, or could not be uploaded.
         """
         task, program = self._task, self._program
-        sender = Sender(
-            application=document["metadata"].get("name") or stamp.build_default_name(),
-            try_id=stamp.task_instance_id,
+        parameters = (
+            replace(self._parameters, arguments=program.build_arguments(stamp)) if program else self._parameters
+        )
+        growth = tries.read_growth(task.retry_policy, self._context)
+        is_first_try = stamp.is_first_try(task.retries or 0)
+        settings = TaskSettings(
+            task.ttl,
+            None if program else task.keep_failed_driver,
+            keep_driver=task.keep_driver,
+            restarts=task.restarts == RESTARTS_BY_CLUSTER or (task.restarts is None and is_first_try),
+            memory=growth,
+        )
+        document = Composition(
+            document=document,
+            parameters=parameters,
+            settings=settings,
             folders=list_folders(task.get_template_env()),
             upload_to=task.upload_to,
             download_from=task.download_from,
             generated=program.render_files(stamp) if program else (),
-        )
+            stamp=stamp,
+        ).compose()
         dialect = dialect_of(document.get("apiVersion"))
-        parameters = (
-            replace(self._parameters, arguments=program.build_arguments(stamp)) if program else self._parameters
-        )
-        parameters, files = ship(parameters, sender, can_mount=dialect.mount_files is not None)
-        keep_failed_driver = None if program else task.keep_failed_driver
-        growth = tries.read_growth(task.retry_policy, self._context)
-        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == RESTARTS_BY_CLUSTER, memory=growth)
-        document = compose_application(document, parameters, settings, files)
         tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
-        warning = describe_double_restarts(document, task.retries or 0)
-        if warning:
-            logger.warning("%s", warning)
+        notice = describe_restarts(document, task.retries or 0, task.restarts) if is_first_try else None
+        if notice:
+            logger.log(logging.INFO if task.restarts is None else logging.WARNING, "%s", notice)
         document = program.keep_driver(document) if program else document
         lineage = tries.create_lineage(
             dialect.read_properties(document),
@@ -230,7 +253,10 @@ class ApplicationRun:
         if engagement.stop_requested:  # the signal arrived before there was an application to delete
             engagement.stop()
         reference = submission.reference
-        self._task.link_target = results.build_link_target(document, reference.namespace, reference.name, reference.uid)
+        created = submission.resource["metadata"].get("creationTimestamp")
+        self._task.link_target = build_link_target(
+            document, reference, conn_id=self._task.kubernetes_conn_id, created=created
+        )
         self._push(namespace=reference.namespace, uid=reference.uid)
         if engagement.stop_requested:  # the signal arrived during the push, when Airflow could not answer requests
             engagement.stop()
@@ -260,7 +286,9 @@ class ApplicationRun:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
         document = self._read_known_document()
-        task.link_target = results.build_link_target_from_event(event, document, self._parameters)
+        task.link_target = results.build_link_target_from_event(
+            event, document, self._parameters, task.kubernetes_conn_id
+        )
         if event.kind is EventKind.TIMED_OUT:
             raise self._time_out(engagement, event.sentence)
         if event.kind is EventKind.ENDED:

@@ -6,15 +6,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import jinja2
-from airflow.sdk import BaseOperator, Context, XComArg, conf
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg
 
+from airflow_provider_spark_operator.airflow_compat import (
+    AirflowFailException,
+    RetryPolicy,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+    build_retry_arguments,
+    conf,
+)
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
-from airflow_provider_spark_operator.core.compose.document import Model
+from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (
     REPLACE_ENDED,
@@ -22,8 +30,10 @@ from airflow_provider_spark_operator.operators.checks import (
     check_unless_template,
     convert_application,
 )
+from airflow_provider_spark_operator.operators.retries import ask_policy
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation, ClusterDeletion
 
 _NOUN = "cluster"
@@ -39,14 +49,14 @@ class SparkClusterOperator(BaseOperator):
     XComs of the task are the name of the cluster (the return value), `namespace`, `uid` and `master_url`.
 
     Args:
-        cluster: The resource: an object (dict), a model, YAML or JSON text, or the path of a file.
-                A path is absolute or relative to the folder of the DAG. Templates are rendered, also in a file.
+        cluster: The manifest: an object (dict), a model, YAML or JSON text, or the path of a file.
+                A path is absolute or relative to the folder of the DAG. Templates are rendered, even in a file.
         name: Name of the cluster, of at most 45 characters. Overrides `metadata.name`. If neither is set, the name is
             derived from the DAG id, the task id and the run id.
         namespace: Namespace of the cluster. Overrides `metadata.namespace`. If neither is set, the namespace of the
             connection is used.
-        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
-            default is `kubernetes_default`.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         wait_until_ready: Wait until the master and the workers are ready. If False, the task succeeds when the cluster
@@ -56,6 +66,8 @@ class SparkClusterOperator(BaseOperator):
         if_exists: What to do if a cluster of another run of the same task has the same name. "replace_ended" (the
             default) deletes it if it has failed, waits for the deletion, and fails if it has not failed. "fail" always
             fails. Clusters of other owners are never deleted.
+        retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
+            the `retries` of the task alone.
         **kwargs: Arguments that Airflow accepts for all operators.
 
     Raises:
@@ -67,12 +79,13 @@ class SparkClusterOperator(BaseOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"cluster": "yaml"}
     # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
+    operator_extra_links: Sequence[BaseOperatorLink] = CLUSTER_LINKS
     ui_color = "#f6e3c5"
 
     def __init__(
         self,
         *,
-        cluster: JsonObject | str | os.PathLike[str] | Model | XComArg,
+        cluster: JsonObject | str | os.PathLike[str] | PydanticModel | XComArg,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
@@ -81,9 +94,11 @@ class SparkClusterOperator(BaseOperator):
         ready_timeout: timedelta = timedelta(minutes=10),
         delete_on_kill: bool = True,
         if_exists: str = REPLACE_ENDED,
+        retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs, **build_retry_arguments(retry_policy))
+        self.retry_policy = retry_policy
         check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
             raise TypeError("cluster is required: set it to the SparkCluster to create")
@@ -100,6 +115,8 @@ class SparkClusterOperator(BaseOperator):
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)
         self.source_error: AirflowFailException | None = None
+        self.link_target: LinkTarget | None = None
+        self.resumed = False
         self._creation: ClusterCreation | None = None
 
     def render_template(
@@ -114,7 +131,7 @@ class SparkClusterOperator(BaseOperator):
         if content is self.cluster and source.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and source.is_file_name(path):
+            if isinstance(path, str) and is_file_name(path):
                 try:
                     content = source.read_source(path, environment, _NOUN)
                 except AirflowFailException as error:
@@ -125,7 +142,8 @@ class SparkClusterOperator(BaseOperator):
     def execute(self, context: Context) -> str:
         """Create or adopt the cluster, and wait until it is ready; see the class."""
         self._creation = self._create_run(context)
-        return self._creation.execute()
+        with ask_policy(self.retry_policy, context):
+            return self._creation.execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the name of the cluster that the trigger reports as ready."""
@@ -134,11 +152,13 @@ class SparkClusterOperator(BaseOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral. If Airflow ended the deferral because no trigger fired, delete the cluster."""
-        try:
-            return super().resume_execution(next_method, next_kwargs, context)
-        except (TaskDeferralError, TaskDeferralTimeout) as error:
-            self._creation = self._create_run(context)
-            raise self._creation.fail_deferral(error) from error
+        self.resumed = True
+        with ask_policy(self.retry_policy, context):
+            try:
+                return super().resume_execution(next_method, next_kwargs, context)
+            except (TaskDeferralError, TaskDeferralTimeout) as error:
+                self._creation = self._create_run(context)
+                raise self._creation.fail_deferral(error) from error
 
     def on_kill(self) -> None:
         """Delete the cluster if a user has stopped the task, but not if the worker is drained."""
@@ -152,7 +172,7 @@ class SparkClusterOperator(BaseOperator):
 
 
 class DeleteSparkClusterOperator(BaseOperator):
-    """Delete a SparkCluster, and wait until it does not exist any more.
+    """Delete a SparkCluster, and wait until it no longer exists.
 
     Make it the teardown of the task that creates the cluster: `DeleteSparkClusterOperator(task_id="delete",
     cluster=create).as_teardown(setups=create)`.
@@ -162,15 +182,15 @@ class DeleteSparkClusterOperator(BaseOperator):
             and its connection is used, unless you set them here.
         name: Name of the cluster, in place of `cluster`. The output of the task that creates the cluster
             (`name=create.output`) has the same effect as `cluster=create`.
-        namespace: Namespace of the cluster. The default is that of `cluster`, or without `cluster` that of the
-            connection.
-        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
-            default is that of `cluster`, or without `cluster` `kubernetes_default`.
+        namespace: Namespace of the cluster. If None, the namespace of `cluster` is used. Without `cluster`, the
+            namespace of the connection is used.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used. If not set, the connection of `cluster` is used. Without `cluster`, `kubernetes_default` is used.
         only_own: Delete the cluster only if a task of the same DAG run created it. If False, delete the cluster of any
             owner.
         ignore_missing: Succeed if the cluster does not exist. By default the task fails, because the cluster may still
             run in another namespace.
-        wait_until_gone: Wait until the cluster does not exist any more. If False, the task succeeds when the deletion
+        wait_until_gone: Wait until the cluster no longer exists. If False, the task succeeds when the deletion
             has started.
         gone_timeout: How long to wait for the end of the deletion. The default is 5 minutes.
         **kwargs: Arguments that Airflow accepts for all operators.
@@ -211,7 +231,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         check_unless_template(namespace, find_namespace_problem)
 
     def execute(self, context: Context) -> None:
-        """Delete the cluster, and wait until it does not exist any more; see the class."""
+        """Delete the cluster, and wait until it no longer exists; see the class."""
         self._create_run(context).execute()
 
     def _create_run(self, context: Context) -> "ClusterDeletion":
@@ -235,7 +255,10 @@ def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOp
     if not isinstance(creator, SparkClusterOperator):
         return None
     if not creator.do_xcom_push:
-        raise ValueError(f"task {creator.task_id} has do_xcom_push=False. Set name and namespace as text")
+        raise ValueError(
+            f"could not read the name of the SparkCluster: task {creator.task_id} has do_xcom_push=False. "
+            "Set do_xcom_push=True in that task, or pass name and namespace as strings instead"
+        )
     return creator
 
 

@@ -10,10 +10,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, Protocol
 
 from airflow.sdk import Context, XComArg
-from airflow.sdk.definitions.retry_policy import RetryPolicy
-from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 from airflow.triggers.base import BaseTrigger
 
+from airflow_provider_spark_operator.airflow_compat import (
+    AirflowFailException,
+    AirflowTaskTimeout,
+    RetryPolicy,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+)
 from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -26,18 +31,23 @@ from airflow_provider_spark_operator.exceptions import (
     build_cluster_deletion,
 )
 from airflow_provider_spark_operator.follow.cancel import delete_cluster
+from airflow_provider_spark_operator.follow.document import parse
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.hooks.spark import read_access
+from airflow_provider_spark_operator.hooks.connection import read_access
+from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
+from airflow_provider_spark_operator.hooks.loop import LoopThread
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
+from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
+from airflow_provider_spark_operator.links.target import LinkTarget
+from airflow_provider_spark_operator.links.url import push_links
 from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.operators.checks import fail_if_invalid
-from airflow_provider_spark_operator.operators.document import parse
 from airflow_provider_spark_operator.operators.kill import (
     LONG_CANCEL_SECONDS,
     Engagement,
@@ -45,17 +55,14 @@ from airflow_provider_spark_operator.operators.kill import (
     engage,
 )
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
-from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
 logger = logging.getLogger(__name__)
 
 _NOUN = "cluster"
 # A key of the task state store, which persists between the tries of a task.
 _DELETION_KEY = "spark_cluster_deletion"
-# The trigger observes the deadline. Airflow's own timeout matters only if no triggerer is running.
-_DEFERRAL_SLACK = timedelta(seconds=60)
 
 
 class ClusterTask(Protocol):
@@ -65,6 +72,8 @@ class ClusterTask(Protocol):
 
     Attributes:
         source_error: Why the file of the cluster could not be read; None if there is no such problem.
+        link_target: The cluster of the task's links; None until it is created.
+        resumed: Whether this process continues a try that deferred.
     """
 
     cluster: object
@@ -80,6 +89,8 @@ class ClusterTask(Protocol):
     execution_timeout: timedelta | None
     do_xcom_push: bool
     source_error: AirflowFailException | None
+    link_target: LinkTarget | None
+    resumed: bool
 
     def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
         """End this process. When the trigger fires, Airflow resumes the task with the method."""
@@ -131,7 +142,7 @@ class ClusterCreation:
         """
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
-            return self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster"))
+            return self._time_out(engagement, engagement.describe_timeout("the readiness of", "the cluster"))
         successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
             f"the trigger failed (see the log of the triggerer); the cluster may still be running: {successor}"
@@ -156,17 +167,19 @@ class ClusterCreation:
                 submission = requests.submit(loop, engagement, document, task.if_exists, _NOUN)
                 if engagement.stop_requested:  # the signal arrived before there was a cluster to delete
                     engagement.stop()
-                self._push(submission.reference)
+                self._push(submission)
                 if not task.wait_until_ready:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
                 trigger = self._create_trigger(submission, engagement, deadline)
                 if task.deferrable:
-                    timeout = deadline - datetime.now(UTC) + _DEFERRAL_SLACK
+                    timeout = deadline - datetime.now(UTC) + DEFERRAL_SLACK
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                push_links(CLUSTER_LINKS, task.link_target, self._context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            raise self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster")) from error
+            sentence = engagement.describe_timeout("the readiness of", "the cluster", "the task did not see")
+            raise self._time_out(engagement, sentence) from error
         return self._conclude(engagement, event)
 
     def _read_document(self) -> JsonObject:
@@ -223,7 +236,10 @@ class ClusterCreation:
         raise SparkApplicationError(event.sentence)
 
     def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        return SparkApplicationTimedOut(self._give_up(engagement, f"{sentence} within {self._timeout}"))
+        limit = "ready_timeout" if self._timeout == self._task.ready_timeout else "execution_timeout"
+        return SparkApplicationTimedOut(
+            self._give_up(engagement, f"{sentence} within the task's {limit} of {self._timeout}")
+        )
 
     def _give_up(self, engagement: Engagement, sentence: str) -> str:
         """Delete the cluster, because no teardown follows a failure. Return `sentence` with the outcome."""
@@ -234,9 +250,11 @@ class ClusterCreation:
         except Exception as problem:
             # The task fails for its own reason; the message adds that the cluster may still exist.
             return f"{sentence}; could not delete it, so it may still be running: {problem}"
-        return f"{sentence}; {describe_cancellation(outcomes).replace('cancelled', 'deleted')}"
+        return f"{sentence}; {describe_cancellation(outcomes)}"
 
-    def _push(self, reference: ApplicationReference) -> None:
+    def _push(self, submission: Submission) -> None:
+        reference = submission.reference
+        self._task.link_target = build_cluster_target(submission.resource, self._task.kubernetes_conn_id)
         if self._task.do_xcom_push:
             url = build_master_url(f"{reference.namespace}/{reference.name}")
             for key, value in {"namespace": reference.namespace, "uid": reference.uid, "master_url": url}.items():
@@ -269,7 +287,7 @@ class ClusterDeletion:
         self._namespace = task.namespace if isinstance(task.namespace, str) else None
 
     def execute(self) -> None:
-        """Delete the cluster and wait until it does not exist any more.
+        """Delete the cluster and wait until it no longer exists.
 
         Raises:
             AirflowException: The cluster does not exist, has another owner, or could not be deleted.

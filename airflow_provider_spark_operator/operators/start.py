@@ -1,19 +1,26 @@
 """The trigger arguments of a task that starts in the triggerer, and the parameters that it does not support."""
 
+from collections.abc import Mapping
+
 from airflow.sdk import XComArg
 from airflow.triggers.base import StartTriggerArgs
 
-from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
-from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
+from airflow_provider_spark_operator.core.compose.restarts import has_double_restarts
 from airflow_provider_spark_operator.core.driver.uris import is_local
-from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
+from airflow_provider_spark_operator.core.parameters import NAMES, STRUCTURED, Parameters, split_list
+from airflow_provider_spark_operator.core.pending import is_template
+from airflow_provider_spark_operator.follow.document import parse_application
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
-from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # Parameters whose items are read at DAG parse time.
-_LISTS = ("arguments", "cluster", "conf")
+_LISTS = ("arguments", "cluster", "conf", *STRUCTURED)
+# The values of these objects become texts of the manifest, so that the triggerer can render them.
+_TEXT_VALUES = ("labels", "annotations", "env_vars", "node_selector")
+_POD_TEMPLATES = ("driver_template", "executor_template")
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
 
@@ -34,8 +41,14 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
         document = parse_application(task.application, task.api_version)
-        settings = Settings(task.ttl, task.keep_failed_driver, restarts=task.restarts == RESTARTS_BY_CLUSTER)
+        restarts = task.restarts != RESTARTS_BY_AIRFLOW
+        settings = TaskSettings(task.ttl, task.keep_failed_driver, keep_driver=task.keep_driver, restarts=restarts)
         document = compose_application(document, parameters, settings)
+    if task.restarts is None and has_double_restarts(document, task.retries or 0):
+        raise ValueError(
+            "start_from_trigger: both the application's restart policy and the task's retries would repeat a failure. "
+            'Set restarts to "cluster" to keep both, or to "airflow" to keep only the task\'s retries'
+        )
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,
         next_method="execute_complete",
@@ -57,6 +70,8 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     given = {name: getattr(task, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
     whole = sorted(name for name in _LISTS if is_template(given[name]))
+    inner = sorted(name for name in STRUCTURED if name not in (*_TEXT_VALUES, *whole) and _has_template(given[name]))
+    texts = [name for name in _POD_TEMPLATES if isinstance(given[name], str)]
     policy = task.retry_policy
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
@@ -66,7 +81,9 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         else None,
         f"{', '.join(local)}: local files are shipped by a worker. Use local:// or another URL" if local else None,
         f"{', '.join(pending)}: results of tasks are read on a worker" if pending else None,
-        f"{', '.join(whole)}: cannot be one template, which is rendered on a worker" if whole else None,
+        f"{', '.join(whole)}: the whole value cannot be a template, which only a worker can render" if whole else None,
+        f"{', '.join(inner)}: templates in them are rendered on a worker" if inner else None,
+        f"{', '.join(texts)}: files and text are read on a worker. Use an object (dict)" if texts else None,
         "memory_growth: the memory that earlier tries needed is read on a worker" if grows else None,
         "the OpenLineage properties are created on a worker" if lineage else None,
         None if task.wait_for_completion else "wait_for_completion must be True: the triggerer waits for the end",
@@ -75,3 +92,9 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
 
 def _select_text(value: object) -> list[str] | str | None:
     return value if isinstance(value, (list, str)) else None
+
+
+def _has_template(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_template, value.values()))
+    return any(map(_has_template, value)) if isinstance(value, (list, tuple)) else is_template(value)

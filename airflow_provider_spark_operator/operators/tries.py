@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow.sdk import Context
-from airflow.sdk.definitions.retry_policy import RetryPolicy
 
+from airflow_provider_spark_operator.airflow_compat import RetryPolicy
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, find_limits
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 

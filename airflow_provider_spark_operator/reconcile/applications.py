@@ -204,5 +204,5 @@ def _key_of(application: SparkApplication) -> ObjectKey:
 
 
 def _is_untouched(revision: Revision[SparkApplication]) -> bool:
-    """Whether an existing driver must have the name that the present spec determines: the spec was never changed."""
+    """Whether an existing driver must have the name that the current spec determines: the spec was never changed."""
     return revision.model.status is None and revision.document["metadata"].get("generation") == 1

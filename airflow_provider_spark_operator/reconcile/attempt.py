@@ -9,7 +9,6 @@ from typing import Never
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.named_files import (
     NO_TEMPLATES,
     build_stand_in_templates,
@@ -24,6 +23,7 @@ from airflow_provider_spark_operator.core.observation import (
     is_of_earlier_attempt,
     list_owner_uids,
 )
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
@@ -81,11 +81,11 @@ async def create_attempt(
     try:
         # A thread takes as long as a request, and most applications name no file.
         templates = await asyncio.to_thread(read_templates, files) if files else NO_TEMPLATES
-    except DriverBuildError as error:
+    except InvalidResource as error:
         return Creation(Refused(str(error)))
     try:
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
-    except DriverBuildError as error:
+    except InvalidResource as error:
         return Creation(Refused(str(error), reasons.SPEC_UNBUILDABLE))
     for warning in resources.warnings:
         logger.warning(
@@ -104,7 +104,7 @@ async def delete_attempt(
 ) -> None:
     """Delete the objects of an attempt that the application owns, by name.
 
-    The present spec determines the names. If its objects cannot be built, nothing was created from it. The objects
+    The current spec determines the names. If its objects cannot be built, nothing was created from it. The objects
     of an earlier version belong to their driver or to the application. Objects whose deletion the API
     rejects are left to garbage collection: a missing permission must not delay the end of the application.
 
@@ -149,11 +149,11 @@ async def clear_mounts(client: KubeClient, application: SparkApplication, operat
 def _build_present_objects(
     client: KubeClient, application: SparkApplication, attempt_id: int, operator_name: str
 ) -> "_AttemptObjects | None":
-    """Build the objects of the present spec without reading files; None if they cannot be built."""
+    """Build the objects of the current spec without reading files; None if they cannot be built."""
     try:
         templates = build_stand_in_templates(find_application_template_files(application))
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
-    except DriverBuildError:
+    except InvalidResource:
         return None
     return _AttemptObjects(client, application, operator_name, resources)
 
@@ -277,7 +277,8 @@ class _AttemptObjects:
         if ours or self.is_labelled(existing):
             raise NotYet(f"{_describe(existing)} of an earlier attempt is still being deleted")
         raise _NameTaken(
-            f"{_describe(existing)} exists and does not belong to this application: delete or rename one of the two"
+            f"{_describe(existing)} exists and does not belong to this application. Delete that object, or choose "
+            "another name"
         )
 
     def is_labelled(self, existing: JsonObject) -> bool:

@@ -98,7 +98,7 @@ class ObjectCache:
         """Store a complete list; return the keys that are new, changed or deleted.
 
         Args:
-            namespace: The namespace of the list; None for all namespaces.
+            namespace: The namespace of the list. If None, all namespaces are included.
             documents: All objects of the namespace.
         """
         self._left = self._left - {namespace} if namespace is not None else set()

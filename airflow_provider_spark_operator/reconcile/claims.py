@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, Ev
 from airflow_provider_spark_operator.reconcile.kinds import Kind
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, read_tenure
 from airflow_provider_spark_operator.reconcile.managers import (
-    Identity,
+    ControllerIdentity,
     build_claim_patch,
     find_last_manager,
     find_lease,
@@ -52,7 +52,7 @@ class Arbiter:
     """
 
     def __init__(
-        self, client: KubeClient, identity: Identity, settings: TakeoverSettings, now: Callable[[], datetime]
+        self, client: KubeClient, identity: ControllerIdentity, settings: TakeoverSettings, now: Callable[[], datetime]
     ) -> None:
         self.own = identity.field_manager
         self.settings = settings
@@ -296,7 +296,8 @@ class ClaimReport:
             if self._reported.get(kind) != others:
                 self._reported[kind] = others
                 logger.info(
-                    "%s: %d managed by this controller, %d of another controller and not checked yet, %d left alone",
+                    "%s: %d managed by this controller, %d not yet checked (last managed by another controller), "
+                    "%d left to another controller",
                     kind,
                     counts.claimed,
                     counts.waiting,

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.reconcile.claims import (
     Claims,
     ManagedElsewhere,
 )
+from airflow_provider_spark_operator.reconcile.clock import utc_now
 from airflow_provider_spark_operator.reconcile.clusters import ClusterAdapter
 from airflow_provider_spark_operator.reconcile.defects import DefectReporter
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
@@ -27,7 +28,7 @@ from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
-from airflow_provider_spark_operator.reconcile.managers import Identity
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
@@ -38,10 +39,6 @@ from airflow_provider_spark_operator.reconcile.settings import ControllerSetting
 from airflow_provider_spark_operator.reconcile.workers import Workers
 
 logger = logging.getLogger(__name__)
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 # A cluster is reconciled only when it is created and when it is deleted: two workers suffice.
@@ -87,8 +84,8 @@ class _Pipeline:
         except ManagedElsewhere:
             self.queue.add_after(key, RECHECK_INTERVAL.total_seconds())
         except NotLeading as error:
-            # The next leader reconciles all resources, also if it is this process again.
-            logger.info("reconcile left to the next leader: %s", error, extra=context)
+            # The next leader reconciles all resources, even if it is this process again.
+            logger.info("skipped a reconcile, which the next leader repeats: %s", error, extra=context)
         except KubeError as error:
             seconds = self.queue.retry(key, at_least=_read_requested_pause(error))
             logger.warning("reconcile failed: %s; retrying in %.1f s", error, seconds, extra=context)
@@ -128,8 +125,8 @@ class Controller:
         *,
         metrics: Metrics | None = None,
         leadership: Leadership | None = None,
-        identity: Identity | None = None,
-        now: Callable[[], datetime] = _utc_now,
+        identity: ControllerIdentity | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._client = client
         self._settings = settings

@@ -50,30 +50,27 @@ async def quote_driver_log(
     container = _find_container(driver, main, status.current_state.reason)
     if container is None:
         return decision
-    metadata = driver["metadata"]
-    last = LastLines()
     try:
-        async with (
-            asyncio.timeout(_SECONDS),
-            aclosing(
-                client.logs(
-                    metadata["namespace"],
-                    metadata["name"],
-                    container=container,
-                    tail_lines=_MAX_LINES,
-                    limit_bytes=_MAX_BYTES,
-                    previous=status.current_state.reason == DRIVER_RESTARTED,
-                )
-            ) as lines,
-        ):
-            async for line in lines:
-                last.add(line)
+        last = await _read_last_lines(client, driver, container, status.current_state.reason == DRIVER_RESTARTED)
     except (KubeError, TimeoutError) as error:
         # The lines of an interrupted read are not the last lines of the log.
-        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_build_log_fields(metadata))
+        context = _build_log_fields(driver["metadata"])
+        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=context)
         return decision
     message = append_lines(status.current_state.message or "", last.lines)
     return replace(decision, status=replace_message(status, message))
+
+
+async def _read_last_lines(client: KubeClient, driver: Mapping[str, Any], container: str, previous: bool) -> LastLines:
+    namespace, name = driver["metadata"]["namespace"], driver["metadata"]["name"]
+    log = client.logs(
+        namespace, name, container=container, tail_lines=_MAX_LINES, limit_bytes=_MAX_BYTES, previous=previous
+    )
+    last = LastLines()
+    async with asyncio.timeout(_SECONDS), aclosing(log) as lines:
+        async for line in lines:
+            last.add(line)
+    return last
 
 
 def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus) -> bool:

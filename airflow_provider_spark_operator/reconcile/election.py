@@ -7,12 +7,13 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.clock import utc_now
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.lease import (
     LeaseReference,
@@ -26,10 +27,6 @@ from airflow_provider_spark_operator.reconcile.lease import (
 )
 
 logger = logging.getLogger(__name__)
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 def create_identity() -> str:
@@ -61,7 +58,7 @@ class Elector:
         terms: LeaseTerms,
         *,
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = _utc_now,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.leadership = Leadership(clock)
         self._client = client

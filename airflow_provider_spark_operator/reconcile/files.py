@@ -19,12 +19,12 @@ from urllib.request import urlopen
 
 import yaml
 
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 
 LARGEST_FILE = 1 << 20
@@ -56,7 +56,7 @@ def read_templates(named: Mapping[str, str]) -> NamedTemplates:
         named: The paths or URIs of the templates, by configuration key.
 
     Raises:
-        DriverBuildError: A file cannot be read, or is not a valid template.
+        InvalidResource: A file cannot be read, or is not a valid template.
     """
     executor = named.get(EXECUTOR_TEMPLATE_KEY)
     return NamedTemplates(
@@ -74,7 +74,7 @@ def read_file(key: str, path: str) -> bytes:
         path: A path, or a URI such as `file:`, `local:`, `https:`, `s3a:`, `gs:` or `abfss:`.
 
     Raises:
-        DriverBuildError: The file does not exist, is not permitted or is too large, or its scheme is not supported.
+        InvalidResource: The file does not exist, is not permitted or is too large, or its scheme is not supported.
     """
     match = _SCHEME.match(path)
     scheme = match[1].lower() if match else "file"
@@ -88,16 +88,16 @@ def read_file(key: str, path: str) -> bytes:
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
             sentence = f"could not read {_redact(path)}: this scheme is not supported. Use a path, or one of {known}"
-            raise DriverBuildError(key, sentence)
+            raise InvalidResource([Problem(key, sentence)])
     except FileNotFoundError:
-        raise DriverBuildError(key, f"the file {_redact(path)} does not exist") from None
+        raise InvalidResource([Problem(key, f"the file {_redact(path)} does not exist")]) from None
     except ValueError as error:  # a NUL in a path
-        raise DriverBuildError(key, f"could not read the file {_redact(path)!r}: {error}") from None
+        raise InvalidResource([Problem(key, f"could not read the file {_redact(path)!r}: {error}")]) from None
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
-        raise DriverBuildError(key, f"could not read the file {_redact(path)}: {reason}") from None
+        raise InvalidResource([Problem(key, f"could not read the file {_redact(path)}: {reason}")]) from None
     if len(content) > LARGEST_FILE:
-        raise DriverBuildError(key, f"the file {_redact(path)} is larger than {LARGEST_FILE} bytes")
+        raise InvalidResource([Problem(key, f"the file {_redact(path)} is larger than {LARGEST_FILE} bytes")])
     return content
 
 
@@ -140,7 +140,7 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
             f"could not read {_redact(path)}: the Python package {package} is not installed. "
             "Install it in the controller's image, or use a local path"
         )
-        raise DriverBuildError(key, sentence) from None
+        raise InvalidResource([Problem(key, sentence)]) from None
 
     def read() -> bytes:
         # `url_to_fs` also reads the host of the URI, which holds the account of Azure's store.
@@ -209,9 +209,9 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
-        raise DriverBuildError(key, f"the file {_redact(path)} {what}{place}") from None
+        raise InvalidResource([Problem(key, f"the file {_redact(path)} {what}{place}")]) from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
-        raise DriverBuildError(key, f"the file {_redact(path)} is not a template: it has no spec")
+        raise InvalidResource([Problem(key, f"the file {_redact(path)} is not a template: it has no spec")])
     return template
 
 

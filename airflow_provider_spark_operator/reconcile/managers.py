@@ -25,7 +25,7 @@ _NO_CONTROLLERS = ("kubectl", "airflow-provider-spark-operator")
 
 
 @dataclass(frozen=True)
-class Identity:
+class ControllerIdentity:
     """The identity of a controller, which its replicas and its successors share.
 
     Attributes:

@@ -94,7 +94,7 @@ class WorkQueue(Generic[Key]):
         self._cancel_timer(key)
         self.forget_failures(key)
 
-    async def get(self) -> Key:
+    async def take(self) -> Key:
         """Wait for a key and hold it until `done`; its timer is cancelled."""
         while not self._ready:
             waker = asyncio.get_running_loop().create_future()

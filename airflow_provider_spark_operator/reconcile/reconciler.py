@@ -202,7 +202,8 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
                 return _limit_requeue(decision.requeue_after, has_changed or bool(decision.actions))
             decision = self._adapter.decide(revision.model, observed, self._now())
         raise NotYet(
-            f"could not reconcile {key_of(revision.document)}: still {decision.reason} after {_MAX_DECISIONS} decisions"
+            f"could not reconcile {key_of(revision.document)}: one reconcile did not finish within {_MAX_DECISIONS} "
+            f"steps (last step: {decision.reason})"
         )
 
     async def _apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
@@ -265,7 +266,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         try:
             await self._refuse(resource, event.message)
         except (BadRequest, Invalid) as error:
-            # The present CRD rejects the stored resource, or its name is not valid.
+            # The current CRD rejects the stored resource, or its name is not valid.
             logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
 
     async def _refuse(self, resource: JsonObject, message: str) -> None:

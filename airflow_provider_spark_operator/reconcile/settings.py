@@ -43,7 +43,7 @@ class ElectionSettings:
     Attributes:
         is_enabled: Whether to elect a leader; otherwise this controller must be the only one.
         lease_name: The name of the Lease, which all replicas share.
-        lease_namespace: The namespace of the Lease; None for the namespace that the controller runs in.
+        lease_namespace: The namespace of the Lease. If None, the namespace that the controller runs in is used.
         terms: The durations of the Lease.
     """
 
@@ -143,8 +143,10 @@ _SETTINGS = (
     _Setting("", "workers", "workers", f"{_LOOP}parallelism", read_workers),
     _Setting("", "scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
     _Setting("", "first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),
-    _Setting("reconciles", "count", "looksPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
-    _Setting("reconciles", "period", "lookPeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
+    _Setting("reconciles", "count", "reconcilesPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
+    _Setting(
+        "reconciles", "period", "reconcilePeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive
+    ),
     _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
     _Setting("requests", "burst", "apiRequestBurst", None, read_count),
     _Setting("election", "is_enabled", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),

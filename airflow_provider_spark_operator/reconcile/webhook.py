@@ -11,7 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
 from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.clock import utc_now
 from airflow_provider_spark_operator.reconcile.http_server import listen_everywhere
 from airflow_provider_spark_operator.reconcile.webhook_certificate import Certificate, extend_bundle, issue
 from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview, review
@@ -34,10 +35,6 @@ _PAUSE = 60.0
 _PAUSE_AFTER_CONFLICT = 1.0
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @asynccontextmanager
 async def serve_webhook(
     port: int,
@@ -45,7 +42,7 @@ async def serve_webhook(
     configuration: str,
     *,
     pause: float = _PAUSE,
-    now: Callable[[], datetime] = _utc_now,
+    now: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[int]:
     """Serve admission reviews on all interfaces while the body runs, and update `caBundle`; yield the port.
 

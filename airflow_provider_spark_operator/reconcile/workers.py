@@ -55,7 +55,7 @@ class Workers:
 
     async def _work(self, number: int) -> None:
         while len(self._tasks) <= self._count:
-            key = await self._queue.get()
+            key = await self._queue.take()
             self._busy.add(number)
             try:
                 await self._process(key)

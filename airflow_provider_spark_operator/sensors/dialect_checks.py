@@ -12,7 +12,7 @@ def select_states(expects: str | Iterable[str] | None, api_version: str) -> list
     """Return the states that a sensor waits for, in alphabetical order.
 
     Args:
-        expects: One or more states. None for the state of success.
+        expects: One or more states. If None, the state of success is expected.
         api_version: The apiVersion of the application.
 
     Raises:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow.sdk import BaseSensorOperator
-from airflow.sdk.exceptions import (
+
+from airflow_provider_spark_operator.airflow_compat import (
     AirflowException,
     AirflowSensorTimeout,
     AirflowSkipException,
@@ -23,6 +24,8 @@ def skip_failures(sensor: BaseSensorOperator) -> Iterator[None]:
     """
     try:
         yield
+    except AirflowSkipException:
+        raise
     except AirflowException as error:
         if sensor.soft_fail or sensor.never_fail:
             raise AirflowSkipException(str(error)) from error
@@ -30,17 +33,21 @@ def skip_failures(sensor: BaseSensorOperator) -> Iterator[None]:
 
 
 @contextmanager
-def keep_reasons(timeout_message: str) -> Iterator[None]:
+def keep_reasons(sensor: BaseSensorOperator, timeout_message: str) -> Iterator[None]:
     """Add the reason to the failure or skip of a deferred sensor, which Airflow reports without one.
 
+    Airflow 3.0 also does not skip a deferred sensor that timed out, or that has `never_fail`. This function does.
+
     Args:
+        sensor: The sensor.
         timeout_message: The message for a sensor that timed out.
 
     Raises:
         AirflowException: The exception of the block, with its reason.
     """
     try:
-        yield
+        with skip_failures(sensor):
+            yield
     except AirflowSensorTimeout as error:
         raise AirflowSensorTimeout(timeout_message) from error
     except AirflowSkipException as error:

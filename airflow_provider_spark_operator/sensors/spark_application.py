@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, Context, conf
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
+from airflow_provider_spark_operator.airflow_compat import AirflowException, conf
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
@@ -14,9 +14,11 @@ from airflow_provider_spark_operator.core.arguments import (
 )
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
 
 _API_VERSION = f"{GROUP}/{VERSIONS[0]}"
@@ -30,22 +32,22 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     Args:
         name: Name of the application, which need not exist yet.
-        namespace: Namespace of the application. None for that of the connection.
+        namespace: Namespace of the application. If None, the namespace of the connection is used.
         expects: One or more states, for example ["RunningHealthy", "Succeeded"]. The sensor succeeds when the
             application has one of them. The default is the state of success, "Succeeded" (for Kubeflow's operator
             "COMPLETED").
-        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default cluster. The default is
-            `kubernetes_default`.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default cluster is used. The
+            default is `kubernetes_default`.
         api_version: apiVersion of the application, for Kubeflow's operator "sparkoperator.k8s.io/v1beta2". If the
             cluster does not serve the version, the sensor uses another version that the cluster serves.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
-        delete_on_kill: Delete the application if a user stops the sensor or its `timeout` expires, and if a task of the
-            same DAG run submitted the application. By default, only the task that submitted it deletes it.
-        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait, deferred or not; Airflow
-            applies `execution_timeout` only on workers. `poke_interval` is the time between two reads while the
-            application does not exist; an existing application is watched. `mode="reschedule"` is supported only if the
-            sensor is deferrable.
+        delete_on_kill: If a user stops the sensor, or its `timeout` expires, delete the application, but only if a task
+            of the same DAG run submitted it. By default, only the task that submitted the application deletes it.
+        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait, deferred or not. Unlike
+            `SparkApplicationOperator`, a deferred sensor ignores `execution_timeout`. `poke_interval` is the time
+            between two reads while the application does not exist; an existing application is watched.
+            `mode="reschedule"` is supported only if the sensor is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.
@@ -54,6 +56,7 @@ class SparkApplicationSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
+    operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
 
     def __init__(
@@ -79,12 +82,15 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.expects = _select_states(expects, api_version)
         self.deferrable = deferrable
         self.delete_on_kill = delete_on_kill
+        self.link_target: LinkTarget | None = None
+        self.resumed = False
         self._wait: ApplicationWait | None = None
 
     def execute(self, context: Context) -> str:
         """Wait for the application; see the class."""
         wait = self._wait = self._create_wait(context)
         if self.deferrable:
+            self.resumed = True  # the trigger may store the links before Airflow asks this process for them
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
         access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
         with skip_failures(self):
@@ -96,9 +102,10 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral. If the sensor timed out, delete the application if `delete_on_kill` is set."""
+        self.resumed = True
         wait = self._create_wait(context)
         try:
-            with keep_reasons(wait.timeout_message):
+            with keep_reasons(self, wait.timeout_message):
                 return super().resume_execution(next_method, next_kwargs, context)
         except AirflowException as error:
             if self.delete_on_kill and is_timeout(error):
@@ -123,6 +130,7 @@ class SparkApplicationSensor(BaseSensorOperator):
             timeout=self.timeout,
             delete_on_kill=self.delete_on_kill,
             task_instance=context["ti"],
+            sensor=self,
         )
 
 

@@ -6,24 +6,27 @@ DAG files do not import this module: it loads the Kubernetes client.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowSensorTimeout
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
+from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout
+from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, build_failure
-from airflow_provider_spark_operator.hooks.spark import read_access
+from airflow_provider_spark_operator.hooks.connection import read_access
+from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import describe_error
+from airflow_provider_spark_operator.links.spark_application import LINKS
+from airflow_provider_spark_operator.links.target import Linked, LinkTarget
+from airflow_provider_spark_operator.links.url import push_links
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
-from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
 logger = logging.getLogger(__name__)
-
-_CANCEL_SECONDS = 20.0
-_NO_ANSWER = f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,15 @@ class ApplicationWait:
 
     Attributes:
         name: Name of the application.
-        namespace: Namespace of the application; None for that of the connection.
+        namespace: Namespace of the application. If None, the namespace of the connection is used.
         expects: State words; the wait ends when the application has one of them.
-        kubernetes_conn_id: The connection; None for the default cluster.
+        kubernetes_conn_id: The connection. If None, the default cluster is used.
         api_version: The apiVersion of the application.
         poke_interval: Seconds between two reads while the application does not exist.
         timeout: Seconds to wait.
         delete_on_kill: Whether the trigger deletes the application if the task is killed.
         task_instance: The task instance that waits.
+        sensor: The sensor, which gets the target of its links.
     """
 
     name: str
@@ -51,6 +55,7 @@ class ApplicationWait:
     timeout: float
     delete_on_kill: bool
     task_instance: RuntimeTaskInstanceProtocol
+    sensor: Linked
 
     @cached_property
     def trigger(self) -> SparkApplicationStateTrigger:
@@ -91,7 +96,7 @@ class ApplicationWait:
         """
         with LoopThread() as loop:
             try:
-                event = loop.run(self.trigger.wait(access), timeout=self.timeout)
+                event = loop.run(self.trigger.wait(access, self._show_links), timeout=self.timeout)
             except TimeoutError as error:
                 if self.delete_on_kill:
                     self.delete()
@@ -115,6 +120,7 @@ class ApplicationWait:
         Raises:
             SparkApplicationError: The application can no longer reach an expected state.
         """
+        self.sensor.link_target = self._build_link_target(event) or self.sensor.link_target
         if event.kind is EventKind.REACHED:
             logger.info("%s", event.sentence)
             return event.state or ""
@@ -134,21 +140,44 @@ class ApplicationWait:
             raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it can no longer reach {expected}")
         raise SparkApplicationError(event.sentence)
 
+    def _build_link_target(self, event: ApplicationEvent) -> LinkTarget | None:
+        if not event.uid:
+            return None
+        return LinkTarget(
+            namespace=event.namespace,
+            name=event.name,
+            uid=event.uid,
+            application_id=event.application_id or "",
+            driver_pod=event.driver_pod if event.had_driver else "",
+            own_ui=event.own_ui,
+            conn_id=self.kubernetes_conn_id or "",
+            start=read_time(event.created),
+            end=datetime.now(UTC) if event.kind is EventKind.ENDED else None,
+        )
+
+    def _show_links(self, target: LinkTarget) -> None:
+        self.sensor.link_target = target
+        push_links(LINKS, target, self.task_instance)
+
     def delete(self) -> None:
         """Delete the application if a task of the same DAG run submitted it. Log a problem instead of raising."""
         try:
             access = read_access(self.kubernetes_conn_id)
             with LoopThread() as loop:
-                loop.run(self.trigger.delete(access), timeout=_CANCEL_SECONDS)
+                loop.run(self.trigger.delete(access), timeout=CANCEL_SECONDS)
         except Exception as error:
             # The task fails because of the timeout; the log reports that the application may still run.
-            logger.warning("could not delete %s, which may still be running: %s", self.name, str(error) or _NO_ANSWER)
+            self._log_failure(error)
 
     def delete_if_killed(self) -> None:
         """Delete the application as `delete` does, if a user has stopped the task."""
         try:
             with LoopThread() as loop:
-                loop.run(self.trigger.delete_if_killed(), timeout=_CANCEL_SECONDS)
+                loop.run(self.trigger.delete_if_killed(), timeout=CANCEL_SECONDS)
         except Exception as error:
             # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
-            logger.warning("could not delete %s, which may still be running: %s", self.name, str(error) or _NO_ANSWER)
+            self._log_failure(error)
+
+    def _log_failure(self, error: Exception) -> None:
+        cause = describe_error(error, CANCEL_SECONDS)
+        logger.warning("could not delete %s, which may still be running: %s", self.name, cause)

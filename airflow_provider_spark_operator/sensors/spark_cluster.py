@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, Context, conf
+from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
+from airflow_provider_spark_operator.airflow_compat import conf
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
     check_existing_name,
     check_sensor_mode,
 )
+from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
 
 
@@ -25,9 +28,9 @@ class SparkClusterSensor(BaseSensorOperator):
 
     Args:
         name: Name of the cluster, which need not exist yet.
-        namespace: Namespace of the cluster. None for that of the connection.
-        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
-            default is `kubernetes_default`.
+        namespace: Namespace of the cluster. If None, the namespace of the connection is used.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait. `poke_interval` is the time
@@ -40,6 +43,7 @@ class SparkClusterSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
+    operator_extra_links: Sequence[BaseOperatorLink] = CLUSTER_LINKS
     ui_color = "#f6e3c5"
 
     def __init__(
@@ -59,30 +63,30 @@ class SparkClusterSensor(BaseSensorOperator):
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
         self.deferrable = deferrable
+        self.link_target: LinkTarget | None = None
+        self.resumed = False
 
-    def execute(self, context: Context) -> str:  # noqa: ARG002 - Airflow's signature
+    def execute(self, context: Context) -> str:
         """Wait for the cluster; see the class."""
-        wait = self._create_wait()
+        wait = self._create_wait(context)
         if self.deferrable:
+            self.resumed = True  # the trigger may store the links before Airflow asks this process for them
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
         access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
         with skip_failures(self):
             return wait.run(access)
 
-    def execute_complete(
-        self,
-        context: Context,  # noqa: ARG002 - Airflow's signature
-        event: Mapping[str, Any] | None = None,
-    ) -> str:
+    def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the name of the ready cluster. `resume_execution` turns an exception into a skip."""
-        return self._create_wait().resume(event or {})
+        return self._create_wait(context).resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral, and add the reason to a failure."""
-        with keep_reasons(self._create_wait().timeout_message):
+        self.resumed = True
+        with keep_reasons(self, self._create_wait(context).timeout_message):
             return super().resume_execution(next_method, next_kwargs, context)
 
-    def _create_wait(self) -> "ClusterWait":
+    def _create_wait(self, context: Context) -> "ClusterWait":
         from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
 
         return ClusterWait(
@@ -91,4 +95,6 @@ class SparkClusterSensor(BaseSensorOperator):
             kubernetes_conn_id=self.kubernetes_conn_id,
             poke_interval=self.poke_interval,
             timeout=self.timeout,
+            task_instance=context["ti"],
+            sensor=self,
         )

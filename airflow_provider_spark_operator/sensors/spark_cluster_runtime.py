@@ -2,20 +2,25 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowSensorTimeout
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
+from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.hooks.spark import read_access
+from airflow_provider_spark_operator.hooks.connection import read_access
+from airflow_provider_spark_operator.hooks.loop import LoopThread
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
+from airflow_provider_spark_operator.links.target import Linked, LinkTarget
+from airflow_provider_spark_operator.links.url import push_links
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
 
 logger = logging.getLogger(__name__)
@@ -27,10 +32,12 @@ class ClusterWait:
 
     Attributes:
         name: Name of the cluster.
-        namespace: Namespace of the cluster; None for that of the connection.
-        kubernetes_conn_id: The connection; None for the default cluster.
+        namespace: Namespace of the cluster. If None, the namespace of the connection is used.
+        kubernetes_conn_id: The connection. If None, the default cluster is used.
         poke_interval: Seconds between two reads while the cluster does not exist.
         timeout: Seconds to wait.
+        task_instance: The task instance that waits.
+        sensor: The sensor, which gets the target of its links.
     """
 
     name: str
@@ -38,6 +45,8 @@ class ClusterWait:
     kubernetes_conn_id: str | None
     poke_interval: float
     timeout: float
+    task_instance: RuntimeTaskInstanceProtocol
+    sensor: Linked
 
     @property
     def trigger(self) -> SparkClusterTrigger:
@@ -47,6 +56,8 @@ class ClusterWait:
             namespace=self.namespace,
             kubernetes_conn_id=self.kubernetes_conn_id,
             poke_interval=self.poke_interval,
+            stamp=asdict(stamp_of(self.task_instance)),
+            delete_on_kill=False,
         )
 
     @property
@@ -73,7 +84,7 @@ class ClusterWait:
         """
         with LoopThread() as loop:
             try:
-                event = loop.run(self.trigger.wait(access), timeout=self.timeout)
+                event = loop.run(self.trigger.wait(access, self._show_links), timeout=self.timeout)
             except TimeoutError as error:
                 raise AirflowSensorTimeout(self.timeout_message) from error
         return self.conclude(event)
@@ -103,3 +114,7 @@ class ClusterWait:
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(event.sentence)
         raise SparkApplicationError(event.sentence)
+
+    def _show_links(self, target: LinkTarget) -> None:
+        self.sensor.link_target = target
+        push_links(CLUSTER_LINKS, target, self.task_instance)

@@ -12,11 +12,11 @@ from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.hooks.loop import LoopThread
 from airflow_provider_spark_operator.testing.applications import Application, Script, succeed
 from airflow_provider_spark_operator.testing.lives import find_life
 from airflow_provider_spark_operator.testing.resources import ScriptedResources
-from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, SparkClusterScript, come_up
-from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster, SparkClusterScript, come_up
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.server import ApiServer
@@ -138,7 +138,7 @@ class ScriptedCluster:
 
         Args:
             script: The script.
-            name: Name of the application. None for the only application.
+            name: Name of the application. If None, the only application is meant.
         """
         document = self.application(name)
         self._loop.run(self._play(script, document), timeout=DEADLINE)
@@ -212,7 +212,7 @@ class ScriptedCluster:
     async def _act_on_clusters(self) -> None:
         async for event in self.store.subscribe(self.cluster_kind, None, None):
             if event.type == "ADDED":
-                await self.cluster_script(SparkCluster(self.resources, event.object))
+                await self.cluster_script(ScriptedSparkCluster(self.resources, event.object))
 
     async def _play(self, script: Script, document: JsonObject) -> None:
         await script(Application(self.resources, document))

@@ -29,9 +29,15 @@ class Log:
         self.ended = True
         self.grown.set()
 
-    async def read(self, *, follow: bool, timestamps: bool) -> AsyncIterator[bytes]:
-        """Yield the lines as a kubelet returns them; with `follow` until the log is complete."""
-        position = 0
+    async def read(self, *, follow: bool, timestamps: bool, tail_lines: int | None = None) -> AsyncIterator[bytes]:
+        """Yield the lines as a kubelet returns them; with `follow` until the log is complete.
+
+        Args:
+            follow: Whether to wait for further lines.
+            timestamps: Whether each line begins with its time.
+            tail_lines: Start this number of lines before the end. If None, at the beginning.
+        """
+        position = 0 if tail_lines is None else max(0, len(self.lines) - tail_lines)
         while True:
             while position < len(self.lines):
                 line = self.lines[position]

@@ -107,13 +107,13 @@ class RunSparkDag(Protocol):
         logical_date: "datetime | None" = None,
         conf: dict[str, Any] | None = None,
     ) -> "DagRun":
-        """Run a DAG of a file and return the DAG run."""
+        """Run one DAG of a file and return the DAG run."""
         ...
 
 
 @pytest.fixture
 def run_spark_dag(dags_folder: Path) -> RunSparkDag:
-    """A function that runs a DAG of a file, tasks and triggers in this process, and returns the DAG run.
+    """A function that runs one DAG of a file and returns the DAG run. Tasks and triggers run in this process.
 
     Airflow parses the file as it does in production: `with DAG(...)` with or without `as`, and `@dag`. The function
     copies the whole folder of the file into the DAG folder: the DAG finds the files next to it.
@@ -141,9 +141,9 @@ def run_spark_dag(dags_folder: Path) -> RunSparkDag:
 
 
 def _parse_dag(file: Path, folder: Path, dag_id: str | None) -> "DAG":
-    from airflow.dag_processing.dagbag import BundleDagBag
+    from airflow_provider_spark_operator.airflow_compat import load_dag_bag
 
-    bag = BundleDagBag(dag_folder=file, bundle_path=folder, bundle_name="dags-folder", safe_mode=False)
+    bag = load_dag_bag(file, folder)
     if bag.import_errors:
         raise ValueError(f"could not import {file.name}: {next(iter(bag.import_errors.values()))}")
     found = ", ".join(sorted(bag.dags)) or "none"

@@ -92,7 +92,8 @@ class ScriptedResources:
         *,
         follow: bool,
         timestamps: bool,
-        **options: Any,  # noqa: ARG002 - limits of the length; the logs of tests are short
+        tail_lines: int | None = None,
+        **options: Any,  # noqa: ARG002 - other limits of the length; the logs of tests are short
     ) -> AsyncIterator[bytes]:
         """Return the log of a container, as a kubelet does.
 
@@ -102,7 +103,7 @@ class ScriptedResources:
         log = self.logs.get((namespace, pod))
         if log is None:
             raise ApiStatusError(404, "NotFound", f'pods "{pod}" not found')
-        return log.read(follow=follow, timestamps=timestamps)
+        return log.read(follow=follow, timestamps=timestamps, tail_lines=tail_lines)
 
     def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
         """Delete the pod of that name if an earlier application of the same name owns it."""

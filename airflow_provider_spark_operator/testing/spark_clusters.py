@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.testing.pods import build_running_container
 from airflow_provider_spark_operator.testing.target import ScriptTarget
 
 
-class SparkCluster:
+class ScriptedSparkCluster:
     """One SparkCluster, with the actions of its operator and its pods for a script to call.
 
     Attributes:
@@ -65,22 +65,22 @@ class SparkCluster:
         self._cluster.create_pod(self.namespace, name, labels, owner, build_running_container(role))
 
 
-SparkClusterScript: TypeAlias = Callable[[SparkCluster], Awaitable[None]]
+SparkClusterScript: TypeAlias = Callable[[ScriptedSparkCluster], Awaitable[None]]
 
 
-async def come_up(cluster: SparkCluster) -> None:
+async def come_up(cluster: ScriptedSparkCluster) -> None:
     """Become ready: with a master and the initial number of workers. This is the default script."""
     cluster.enter("Submitted", "RunningHealthy")
     cluster.start_master()
     cluster.start_workers(cluster.workers)
 
 
-async def be_refused(cluster: SparkCluster) -> None:
+async def be_refused(cluster: ScriptedSparkCluster) -> None:
     """Fail, because the operator cannot create the resources."""
     cluster.enter("Submitted", "SchedulingFailure", "Failed", message="a quota is exceeded")
 
 
-async def stay_without_workers(cluster: SparkCluster) -> None:
+async def stay_without_workers(cluster: ScriptedSparkCluster) -> None:
     """Start a master, but no worker: the cluster never becomes ready."""
     cluster.enter("Submitted", "RunningHealthy")
     cluster.start_master()

@@ -4,12 +4,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from airflow.sdk import BaseOperator
-from airflow.sdk._shared.module_loading import import_string
-from airflow.sdk.exceptions import TaskDeferred
-from airflow.sdk.serde import deserialize, serialize
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.airflow_compat import TaskDeferred, deserialize, import_string, serialize
+from airflow_provider_spark_operator.hooks.loop import LoopThread
 
 _FIRING_SECONDS = 60.0
 

@@ -55,6 +55,9 @@ class ApplicationEvent:
         had_driver: False if no driver pod ever existed.
         driver_message: Termination message of the driver container after a success.
         out_of_memory: Which of `driver` and `executor` was out of memory.
+        created: When the resource was created, in RFC 3339; None if it is unknown.
+        driver_pod: Name of the driver pod of the last attempt; empty if it is unknown.
+        own_ui: URL of the Spark UI by the application's own ingress or HTTP route; empty if it has none.
     """
 
     kind: EventKind
@@ -73,6 +76,9 @@ class ApplicationEvent:
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
     retry_worthy: bool = True
     out_of_memory: tuple[str, ...] = ()
+    created: str | None = None
+    driver_pod: str = ""
+    own_ui: str = ""
     driver_message: str | None = None
     had_driver: bool = True
 

@@ -4,17 +4,26 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.airflow_compat import HAS_ON_KILL
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+from airflow_provider_spark_operator.triggers.triggerer import find_runner
 
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 """The version of the arguments that triggers store."""
+
+DEFERRAL_SLACK = timedelta(seconds=60)
+"""The time from the deadline that a trigger observes until Airflow's own timeout, for a task without a triggerer."""
+
+LAST_READ_SECONDS = 20.0
+"""The limit of the last read at the deadline, which must end within `DEFERRAL_SLACK`."""
 
 # A task without a reference may be garbage-collected while it runs.
 _tasks: set[asyncio.Task[None]] = set()
@@ -32,6 +41,8 @@ class Lifecycle:
         self._trigger = trigger
         self._later = dict(later)
         self._has_fired = False
+        self._was_cancelled = False
+        self._runner: asyncio.Task[object] | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the trigger's class and its arguments, as Airflow stores them."""
@@ -41,7 +52,13 @@ class Lifecycle:
 
     async def fire(self, event: Awaitable[ApplicationEvent]) -> TriggerEvent:
         """Await the event, and return it for Airflow. A kill after that deletes nothing."""
-        payload = (await event).to_payload()
+        if not HAS_ON_KILL:
+            self._runner = find_runner()
+        try:
+            payload = (await event).to_payload()
+        except asyncio.CancelledError:
+            self._was_cancelled = True
+            raise
         self._has_fired = True
         return TriggerEvent(payload)  # type: ignore[no-untyped-call]
 
@@ -68,6 +85,28 @@ class Lifecycle:
                     "deletion of %s continues in the triggerer; the log of the triggerer shows the outcome", subject
                 )
             raise
+
+    async def clean_up(self, on_kill: Callable[[], Awaitable[None]]) -> None:
+        """Call `on_kill` if the trigger was cancelled, before Airflow 3.3. Later versions call `on_kill` themselves.
+
+        A trigger is also cancelled if the triggerer shuts down, or after Airflow's own timeout. Then `on_kill` is not
+        called, as in Airflow 3.3.
+
+        Args:
+            on_kill: The method of the trigger.
+        """
+        if self._was_cancelled and not HAS_ON_KILL and not self._has_timed_out() and not self._is_shutting_down():
+            await on_kill()
+
+    def _has_timed_out(self) -> bool:
+        # The triggerer sets the attribute, which the class does not declare. The task deletes its application.
+        timeout: datetime | None = getattr(self._trigger, "timeout_after", None)
+        if timeout is None:
+            return False
+        return (timeout if timeout.tzinfo else timeout.replace(tzinfo=UTC)) < datetime.now(UTC)
+
+    def _is_shutting_down(self) -> bool:
+        return self._runner is not None and self._runner.done()
 
 
 @cache

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, L
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.triggers.links import ShowLinks
     from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch, StateWatch
 
 
@@ -24,10 +25,12 @@ class SparkApplicationTrigger(BaseTrigger):
         namespace: Namespace of the application.
         name: Name of the application.
         uid: uid of the application.
-        kubernetes_conn_id: Id of the connection to the cluster of the application. None for the default cluster.
+        kubernetes_conn_id: Id of the connection to the cluster of the application. If None, the default cluster is
+            used.
         api_version: apiVersion of the application.
-        stamp: The fields of the `TaskStamp` of the owner. Without it, a kill deletes nothing.
-        deadline: Time after which the wait ends, in ISO 8601 with the offset. None for no limit.
+        stamp: Identifies the try that owns the application. If None, the application is not deleted when a user stops
+            the task.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
         delete_on_kill: Delete the application if a user stops the task.
         driver_log: Add the log of the driver to the task log.
         connection_required: Whether the connection existed at the submission. If the connection was deleted since then,
@@ -91,6 +94,10 @@ class SparkApplicationTrigger(BaseTrigger):
         if self.delete_on_kill and self.stamp is not None:
             await self._lifecycle.kill(self._watch.delete_if_killed, str(self._watch.reference))
 
+    async def cleanup(self) -> None:
+        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        await self._lifecycle.clean_up(self.on_kill)
+
     @cached_property
     def _watch(self) -> "ApplicationWatch":
         from airflow_provider_spark_operator.triggers.spark_application_runtime import build_application_watch
@@ -114,12 +121,15 @@ class SparkApplicationStateTrigger(BaseTrigger):
     Args:
         name: Name of the application, which need not exist yet.
         expects: The expected states, for example ["RunningHealthy", "Succeeded"].
-        namespace: Namespace of the application. None for that of the connection.
-        kubernetes_conn_id: Id of the connection to the cluster of the application. None for the default cluster.
+        namespace: Namespace of the application. If None, the namespace of the connection is used.
+        kubernetes_conn_id: Id of the connection to the cluster of the application. If None, the default cluster is
+            used.
         api_version: apiVersion of the application.
         poke_interval: Seconds between two reads while the application does not exist. The default is 60.
-        stamp: The fields of the `TaskStamp` of the task that waits. Without it, a kill deletes nothing.
-        delete_on_kill: Delete the application if a user stops the task, and if the DAG run of the task submitted it.
+        stamp: Identifies the try of the task that waits. If None, the application is not deleted when a user stops the
+            task.
+        delete_on_kill: If a user stops the task, delete the application, but only if a task of the same DAG run
+            submitted it.
         version: Version of the format of these arguments.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -157,17 +167,22 @@ class SparkApplicationStateTrigger(BaseTrigger):
         """Wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
-    async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
+    async def wait(self, access: "ClusterAccess", show_links: "ShowLinks") -> ApplicationEvent:
         """Wait on a worker. Whatever happens to the application or to the API becomes an event.
 
         Args:
             access: The access to the cluster.
+            show_links: Called once with the target of the links of the task, when the application exists.
         """
-        return await self._watch.wait(access)
+        return await self._watch.wait(access, show_links)
 
     async def on_kill(self) -> None:
         """Delete the application if a user has stopped the task, and if its DAG run submitted the application."""
         await self._lifecycle.kill(self.delete_if_killed, f"SparkApplication {self.name}")
+
+    async def cleanup(self) -> None:
+        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        await self._lifecycle.clean_up(self.on_kill)
 
     async def delete_if_killed(self) -> None:
         """Delete the application under the conditions of `on_kill`, at once. Log a problem instead of raising."""

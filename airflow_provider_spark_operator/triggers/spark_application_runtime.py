@@ -9,14 +9,16 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException
 from asgiref.sync import sync_to_async
 
+from airflow_provider_spark_operator.airflow_compat import AirflowException
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.obstacles import Situation
+from airflow_provider_spark_operator.follow.obstacles import WaitSituation
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
@@ -31,20 +33,22 @@ from airflow_provider_spark_operator.follow.wait import (
     wait_for_state,
 )
 from airflow_provider_spark_operator.follow.watch import WatchHub
-from airflow_provider_spark_operator.hooks.spark import async_read_access
+from airflow_provider_spark_operator.hooks.connection import async_read_access
+from airflow_provider_spark_operator.hooks.task_log import TaskLog, read_driver_log_options
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, describe_error
 from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.links.link_target import build_link_target
+from airflow_provider_spark_operator.links.spark_application import LINKS
+from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
+from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
 from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
-from airflow_provider_spark_operator.triggers.task_log import TaskLog, read_driver_log_options
 
 logger = logging.getLogger(__name__)
-
-# Airflow's own timeout follows a minute after the deadline. The last read must end before.
-_LAST_READ_SECONDS = 20.0
 
 
 def build_application_watch(
@@ -98,10 +102,10 @@ class ApplicationWatch:
 
     Attributes:
         reference: The application, in the version that was stored.
-        kubernetes_conn_id: The connection; None for the default cluster.
+        kubernetes_conn_id: The connection. If None, the default cluster is used.
         connection_required: Whether the connection existed at the submission.
         stamp: The owner of the application; None if it is unknown.
-        deadline: ISO 8601 time after which to stop waiting; None for no limit.
+        deadline: ISO 8601 time after which to stop waiting. If None, there is no limit.
         driver_log: Whether the log of the driver is added to the log of the task.
         situation: The state of the application and what it waits for, as far as they are known.
     """
@@ -112,7 +116,7 @@ class ApplicationWatch:
     stamp: TaskStamp | None = None
     deadline: str | None = None
     driver_log: bool = True
-    situation: Situation = field(default_factory=Situation)
+    situation: WaitSituation = field(default_factory=WaitSituation)
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -171,12 +175,12 @@ class ApplicationWatch:
         ended = None
         try:
             async with (
-                asyncio.timeout(_LAST_READ_SECONDS),
+                asyncio.timeout(LAST_READ_SECONDS),
                 share_hub(access, waiting_for=str(self.reference)) as hub,
             ):
                 ended = await read_end(hub, await self._choose_reference(hub), narration)
         except (KubeError, ConfigurationError, TimeoutError) as error:
-            cause = str(error) or f"the Kubernetes API did not answer within {_LAST_READ_SECONDS:.0f} s"
+            cause = describe_error(error, LAST_READ_SECONDS)
             logger.warning("could not read %s again: %s", self.reference, cause)
         return describe_end(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
@@ -185,7 +189,7 @@ class ApplicationWatch:
         if self.stamp is None:
             return None
         try:
-            async with asyncio.timeout(_LAST_READ_SECONDS), share_hub(access) as hub:
+            async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access) as hub:
                 reference = await self._choose_reference(hub)
                 present = await hub.client.get(reference.resource, reference.name, reference.namespace)
         except (KubeError, ConfigurationError, TimeoutError):
@@ -214,8 +218,8 @@ class StateWatch:
     Attributes:
         name: The name of the application, which need not exist yet.
         expects: State words.
-        namespace: The namespace; None for that of the connection.
-        kubernetes_conn_id: The connection; None for the default cluster.
+        namespace: The namespace. If None, the namespace of the connection is used.
+        kubernetes_conn_id: The connection. If None, the default cluster is used.
         resource: The kind in the version that was stored.
         poke_interval: Seconds between two reads while the application does not exist.
         stamp: The task that waits; None if it is unknown.
@@ -232,22 +236,25 @@ class StateWatch:
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            return await self.wait(await async_read_access(self.kubernetes_conn_id))
+            show_links = build_link_storage(LINKS, self.stamp)
+            return await self.wait(await async_read_access(self.kubernetes_conn_id), show_links)
         except AirflowException as error:
             return self._build_event(EventKind.LOST, f"could not follow SparkApplication {self.name}: {error}")
 
-    async def wait(self, access: ClusterAccess) -> ApplicationEvent:
+    async def wait(self, access: ClusterAccess, show_links: ShowLinks) -> ApplicationEvent:
         """Wait for the state. Whatever happens to the application or to the API becomes an event.
 
         Args:
             access: The access to the cluster.
+            show_links: Called once, when the application exists.
         """
         try:
             async with share_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
                 namespace = self.namespace or hub.client.default_namespace
-                reference = await wait_for_appearance(
+                reference, document = await wait_for_appearance(
                     hub, self.resource, self.name, namespace, self.poke_interval, logger
                 )
+                await sync_to_async(show_links)(self._build_link_target(reference, document))
                 found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
                 return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
         except ApplicationDeleted as error:
@@ -288,6 +295,15 @@ class StateWatch:
 
         outcome = await retry(attempt, f"deletion of {subject}", logger.log)
         logger.info("the task stopped waiting for %s: %s", subject, outcome)
+
+    def _build_link_target(self, reference: ApplicationReference, document: JsonObject) -> LinkTarget:
+        return build_link_target(
+            document,
+            reference,
+            conn_id=self.kubernetes_conn_id,
+            spark_id=read_progress(document).application_id,
+            created=document["metadata"].get("creationTimestamp"),
+        )
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, L
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.triggers.links import ShowLinks
     from airflow_provider_spark_operator.triggers.spark_cluster_runtime import ClusterWatch
 
 
@@ -23,12 +24,13 @@ class SparkClusterTrigger(BaseTrigger):
 
     Args:
         name: Name of the SparkCluster.
-        namespace: Namespace of the SparkCluster. None for that of the connection.
-        uid: uid of the SparkCluster. None for any SparkCluster of the name, which need not exist yet.
-        kubernetes_conn_id: Id of the connection to the Kubernetes cluster. None for the default cluster.
+        namespace: Namespace of the SparkCluster. If None, the namespace of the connection is used.
+        uid: uid of the SparkCluster. If None, any SparkCluster of the name is meant, which need not exist yet.
+        kubernetes_conn_id: Id of the connection to the Kubernetes cluster. If None, the default cluster is used.
         api_version: apiVersion of the SparkCluster.
-        stamp: The fields of the `TaskStamp` of the owner. Without it, a kill deletes nothing.
-        deadline: Time after which the wait ends, in ISO 8601 with the offset. None for no limit.
+        stamp: Identifies the try that owns the SparkCluster. If None, the SparkCluster is not deleted when a user stops
+            the task.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
         delete_on_kill: Delete the SparkCluster if a user stops the task.
         connection_required: Whether the connection existed when the SparkCluster was created. If the connection was
             deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default
@@ -75,18 +77,24 @@ class SparkClusterTrigger(BaseTrigger):
         """Wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
-    async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
+    async def wait(self, access: "ClusterAccess", show_links: "ShowLinks | None" = None) -> ApplicationEvent:
         """Wait on a worker. Whatever happens to the cluster or to the API becomes an event.
 
         Args:
             access: The access to the Kubernetes cluster.
+            show_links: Called once with the target of the links of the task, when a cluster without a known `uid`
+                exists. If None, nothing is called.
         """
-        return await self._watch.wait(access)
+        return await self._watch.wait(access, show_links)
 
     async def on_kill(self) -> None:
         """Delete the cluster if a user has stopped the task, and if this try still owns the cluster."""
         if self.delete_on_kill and self.stamp is not None and self.uid is not None:
             await self._lifecycle.kill(self._watch.delete_if_killed, self._watch.subject)
+
+    async def cleanup(self) -> None:
+        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        await self._lifecycle.clean_up(self.on_kill)
 
     @cached_property
     def _watch(self) -> "ClusterWatch":

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException
+from asgiref.sync import sync_to_async
 
+from airflow_provider_spark_operator.airflow_compat import AirflowException
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, read_readiness, wait_until_ready
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
@@ -20,16 +21,18 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.follow.wait import compute_seconds_until, wait_for_appearance
 from airflow_provider_spark_operator.follow.watch import WatchHub
-from airflow_provider_spark_operator.hooks.spark import async_read_access
+from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, describe_error
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
+from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
 
 logger = logging.getLogger(__name__)
 
-_LAST_READ_SECONDS = 20.0
 _READY = "Ready"
 
 
@@ -55,22 +58,24 @@ class ClusterWatch:
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            return await self.wait(await self._read_access())
+            stamp = TaskStamp.from_arguments(self.stamp) if self.stamp else None
+            return await self.wait(await self._read_access(), build_link_storage(CLUSTER_LINKS, stamp))
         except AirflowException as error:
             return self._build_event(EventKind.LOST, f"could not follow {self.subject}: {error}")
 
-    async def wait(self, access: ClusterAccess) -> ApplicationEvent:
+    async def wait(self, access: ClusterAccess, show_links: ShowLinks | None = None) -> ApplicationEvent:
         """Wait for the cluster. Whatever happens to the cluster or to the API becomes an event.
 
         Args:
             access: The access to the Kubernetes cluster.
+            show_links: Called once when a cluster without a known uid exists. If None, nothing is called.
         """
         try:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
-                reference = await self._find_reference(hub)
+                reference = await self._find_reference(hub, show_links)
                 await wait_until_ready(hub, reference, logger)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
@@ -93,17 +98,22 @@ class ClusterWatch:
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
-    async def _find_reference(self, hub: WatchHub) -> ApplicationReference:
+    async def _find_reference(self, hub: WatchHub, show_links: ShowLinks | None = None) -> ApplicationReference:
         wanted, namespace = self._find_resource(), self.namespace or hub.client.default_namespace
         if self.uid is None:
-            return await wait_for_appearance(hub, wanted, self.name, namespace, self.poke_interval, logger)
+            reference, cluster = await wait_for_appearance(
+                hub, wanted, self.name, namespace, self.poke_interval, logger
+            )
+            if show_links is not None:
+                await sync_to_async(show_links)(build_cluster_target(cluster, self.kubernetes_conn_id))
+            return reference
         return ApplicationReference(namespace, self.name, self.uid, await hub.choose_version(wanted))
 
     async def _describe_timeout(self, access: ClusterAccess) -> ApplicationEvent:
         """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
         sentence = f"{self.subject} was not ready"
         try:
-            async with asyncio.timeout(_LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
+            async with asyncio.timeout(LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
                 resource, namespace = (
                     await hub.choose_version(self._find_resource()),
                     self.namespace or hub.client.default_namespace,
@@ -112,7 +122,7 @@ class ClusterWatch:
                 reference = await self._find_reference(hub)
                 sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
-            sentence += f" ({error or 'the API did not answer'})"
+            sentence += f" ({describe_error(error, LAST_READ_SECONDS)})"
         return self._build_event(EventKind.TIMED_OUT, sentence)
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:

@@ -23,10 +23,10 @@ class SparkApplicationStartTrigger(BaseTrigger):
     application. Airflow stores the arguments in its database in plain text.
 
     Args:
-        application: The document of the application. Templates in it, and in the next three arguments, are rendered.
+        application: The manifest of the application. Templates in it, and in the next three arguments, are rendered.
         name: Name of the application. Overrides `metadata.name`.
         namespace: Namespace of the application. Overrides `metadata.namespace`.
-        kubernetes_conn_id: Id of the connection to the cluster. None for the default cluster.
+        kubernetes_conn_id: Id of the connection to the cluster. If None, the default cluster is used.
         delete_on_kill: Delete the application if a user stops the task.
         driver_log: Add the log of the driver to the task log.
         if_exists: What to do if an application of another run of the task has the same name: "replace_ended" or "fail".

@@ -9,23 +9,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import IfExists, Submission, submit
-from airflow_provider_spark_operator.hooks.spark import async_read_access
+from airflow_provider_spark_operator.hooks.connection import async_read_access
+from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
 from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch
-from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,9 +35,9 @@ class SubmissionWatch:
 
     Args:
         application: The document, whose templates are rendered.
-        name: Overrides `metadata.name`; None leaves the document's own.
-        namespace: Overrides `metadata.namespace`; None leaves the document's own.
-        kubernetes_conn_id: The connection; None for the default cluster.
+        name: Overrides `metadata.name`, unless it is None.
+        namespace: Overrides `metadata.namespace`, unless it is None.
+        kubernetes_conn_id: The connection. If None, the default cluster is used.
         driver_log: Whether the log of the driver is added to the log of the task.
         if_exists: A value of `follow.replace.IfExists`.
         task_instance: The task instance.
@@ -71,9 +71,8 @@ class SubmissionWatch:
             # A request that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
             self._submitting = asyncio.create_task(self._submit(access))
             self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
-            submission = await asyncio.shield(self._submitting)
-        except InvalidResource as error:
-            return self._build_event(EventKind.REFUSED, f"the application is not valid: {error}")
+            with fail_if_invalid("application"):
+                submission = await asyncio.shield(self._submitting)
         except AirflowFailException as error:
             return self._build_event(EventKind.REFUSED, str(error))
         except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
@@ -92,8 +91,7 @@ class SubmissionWatch:
             submission = await submit(
                 hub.client, self._document, self._namespace, self._build_stamp(), if_exists=if_exists
             )
-        done = "adopted" if submission.adopted else "submitted"
-        logger.info("%s was %s (uid %s)", submission.reference, done, submission.reference.uid)
+        logger.info("%s", submission.sentence)
         return submission
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:

@@ -1,16 +1,19 @@
-"""The stamp of Airflow's task instance, and whether a user has stopped the task instance."""
+"""Whether a user has stopped a task instance of Airflow."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 
-from airflow.sdk import TaskInstanceState
 from airflow.sdk.execution_time import task_runner
-from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from pydantic import ValidationError
 
+from airflow_provider_spark_operator.airflow_compat import (
+    REPORTS_LATER_TRIES,
+    GetPreviousTI,
+    PreviousTIResult,
+    TaskInstanceState,
+)
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
 
@@ -45,35 +48,6 @@ LEFT_RUNNING = (
     "%s is left running: another triggerer or the next try of the task follows it. If you cleared the task and changed "
     "its namespace or connection, delete it yourself"
 )
-
-
-def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
-    """Return the stamp of a task instance in its current try."""
-    return TaskStamp(
-        dag_id=task_instance.dag_id,
-        task_id=task_instance.task_id,
-        run_id=task_instance.run_id,
-        map_index=-1 if task_instance.map_index is None else task_instance.map_index,
-        try_number=task_instance.try_number,
-        task_instance_id=str(task_instance.id),
-        max_tries=getattr(task_instance, "max_tries", None),  # in the triggerer, the task instance may have ids only
-        trace_parent=_read_trace_parent(task_instance),
-        logical_date=_read_logical_date(task_instance),
-    )
-
-
-def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
-    # The protocol does not contain the attribute, but Airflow's task instances do, on workers and in the triggerer.
-    carrier = getattr(task_instance, "context_carrier", None) or {}
-    value: str | None = carrier.get("traceparent")
-    return value
-
-
-def _read_logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
-    # The protocol does not contain the method. A run that was triggered without a logical date has none.
-    read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
-    date = read_context().get("logical_date")
-    return date.isoformat() if isinstance(date, datetime) else None
 
 
 def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
@@ -122,7 +96,7 @@ def _is_later_try_present(stamp: TaskStamp) -> bool | None:
 
     Airflow reports the number of a try only for the latest run before a logical date.
     """
-    if stamp.logical_date is None:
+    if stamp.logical_date is None or not REPORTS_LATER_TRIES:
         return None
     message = GetPreviousTI(
         dag_id=stamp.dag_id,
@@ -133,7 +107,7 @@ def _is_later_try_present(stamp: TaskStamp) -> bool | None:
     try:
         answer: object = task_runner.SUPERVISOR_COMMS.send(message)
     except ValidationError as error:
-        # The triggerer of Airflow 3.3 can send this request, but cannot decode the answer. The error contains it.
+        # The triggerer can send this request, but cannot decode the answer. The error contains it.
         answer = _decode(error.errors()[0].get("input"))
     found = answer.task_instance if isinstance(answer, PreviousTIResult) else None
     if found is None or found.run_id != stamp.run_id:

@@ -3,10 +3,11 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psutil
 import yaml
 
 from demo.airflow_environment import build_airflow_environment
@@ -26,14 +27,18 @@ class RealRun:
     Args:
         folder: The folder of the test, for the files of Airflow.
         environment: Environment variables of the Airflow processes.
+        components: The Airflow processes.
 
     Attributes:
+        processes: The Airflow processes, by name.
         states: The current states of the tasks, by task id.
     """
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], components: Components) -> None:
         self._folder = folder
         self._environment = environment
+        self._components = components
+        self.processes: dict[str, psutil.Process] = {}
         self.states: dict[str, str | None] = {}
         self._following: asyncio.Task[None] | None = None
 
@@ -55,7 +60,7 @@ class RealRun:
                 raise AssertionError(f"the run ended early: {self.states}")
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def ended(self) -> dict[str, str | None]:
+    async def wait_for_end(self) -> dict[str, str | None]:
         """Wait for the end of the run, and return the states of its tasks."""
         assert self._following is not None
         await self._following
@@ -75,10 +80,36 @@ class RealRun:
         folder.mkdir(exist_ok=True)
         (folder / "deferred.py").write_text(dag_file)
 
-    def clear(self) -> None:
-        """Read the DAG file again and clear all tasks."""
-        command = (sys.executable, "-m", "tests.airflow.clear", DAG_ID)
-        subprocess.run(command, env=self._environment, check=True, capture_output=True)
+    def clear(self, *task_ids: str) -> None:
+        """Read the DAG file again and clear tasks, all by default."""
+        self._act("clear", *task_ids)
+
+    def mark(self, task_id: str, state: str) -> None:
+        """Mark a task, for example as failed."""
+        self._act("mark", task_id, state)
+
+    def delete(self) -> None:
+        """Delete the run."""
+        self._act("delete")
+
+    def _act(self, action: str, *arguments: str) -> None:
+        command = (sys.executable, "-m", "tests.airflow.user", action, DAG_ID, *arguments)
+        done = subprocess.run(command, env=self._environment, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    async def start(self, name: str, kind: str) -> psutil.Process:
+        """Start a process of Airflow, and return it.
+
+        Args:
+            name: The name of its log.
+            kind: A key of `AIRFLOW_COMMANDS`.
+        """
+        command = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS[kind])
+        guard = psutil.Process((await self._components.start(name, command)).process.pid)
+        while not (children := guard.children()):  # noqa: ASYNC110 - a child of another process
+            await asyncio.sleep(_POLL_SECONDS)
+        self.processes[name] = children[0]
+        return children[0]
 
     def log(self, task_id: str) -> Path:
         """Return the log of the latest try of a task."""
@@ -86,18 +117,35 @@ class RealRun:
 
 
 @asynccontextmanager
-async def real_run(cluster: Cluster, folder: Path, dag_file: str) -> AsyncIterator[RealRun]:
-    """Run the DAG of the file once. All processes end with the block."""
+async def run_real_dag(
+    cluster: Cluster | None,
+    folder: Path,
+    dag_file: str,
+    connections: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[RealRun]:
+    """Run the DAG of the file once. All processes end with the block.
+
+    Args:
+        cluster: The cluster of the default connection. None if the DAG does not use that connection.
+        folder: The folder of the test.
+        dag_file: The content of the DAG file.
+        connections: More connections in the database, by id, as JSON.
+        settings: More environment variables of the Airflow processes.
+    """
     kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = build_airflow_environment(folder / "airflow", folder / "dags", kubeconfig)
-    run = RealRun(folder, environment)
-    run.write(dag_file)
+    kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig if cluster is not None else {}))
+    environment = build_airflow_environment(folder / "airflow", folder / "dags", kubeconfig) | dict(settings or {})
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:
+        run = RealRun(folder, environment, components)
+        run.write(dag_file)
         command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
         reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         await anext(reports)
-        for name, arguments in AIRFLOW_COMMANDS.items():
-            await components.start(name, (sys.executable, "-m", "airflow", *arguments))
+        for conn_id, document in (connections or {}).items():
+            add = (sys.executable, "-m", "airflow", "connections", "add", conn_id, "--conn-json", document)
+            await asyncio.to_thread(subprocess.run, add, env=environment, check=True, capture_output=True)
+        for name in AIRFLOW_COMMANDS:
+            await run.start(name, name)
         run.follow(reports)
         yield run

@@ -91,7 +91,7 @@ class RotatingCredentials:
 
 
 @asynccontextmanager
-async def rotating_credentials(
+async def rotate_credentials(
     client: KubeClient, namespace: str, template: Path, kubeconfig: Path
 ) -> AsyncIterator[RotatingCredentials]:
     """Yield credentials with all permissions, in `kubeconfig`, of service accounts of the namespace."""

@@ -7,7 +7,10 @@ from runpy import run_path
 from typing import Any, TypeAlias
 
 import pytest
+from airflow.models.asset import AssetEvent
 from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
+from sqlalchemy import select
 
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
@@ -50,6 +53,50 @@ def read_xcom(dag_run: DagRun, task_id: str, key: str) -> Any:
     task_instance = dag_run.get_task_instance(task_id)
     assert task_instance is not None
     return task_instance.xcom_pull(task_ids=task_id, key=key)
+
+
+ALIAS_DAG_FILE = """
+from airflow.sdk import DAG, AssetAlias
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("alias", schedule=None) as dag:
+    SparkApplicationOperator(
+        task_id="write", py_file="local:///opt/job.py", spark_version="4.3.0", kubernetes_conn_id="spark",
+        outlets=[AssetAlias("reports")], deferrable={deferrable},
+    )
+"""
+
+
+@pytest.mark.parametrize("deferrable", [False, True])
+def test_alias_in_outlets_has_an_event(cluster: Cluster, run_dag: RunDag, deferrable: bool) -> None:
+    dag_run = run_dag(ALIAS_DAG_FILE.format(deferrable=deferrable), "alias")
+    with create_session() as session:
+        event = session.scalars(select(AssetEvent).where(AssetEvent.source_run_id == dag_run.run_id)).one()
+        assert [alias.name for alias in event.source_aliases] == ["reports"]
+        assert event.asset.uri == "spark-application://alias/write"
+        assert event.extra["spark_application_uid"] == cluster.application()["metadata"]["uid"]
+
+
+MAPPED_DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("mapped", schedule=None) as dag:
+    SparkApplicationOperator.partial(
+        task_id="report", py_file="local:///opt/job.py", spark_version="4.3.0", kubernetes_conn_id="spark",
+        start_from_trigger=True,
+    ).expand(arguments=[["one"], ["two"]])
+"""
+
+
+@pytest.mark.needs_airflow("3.3")
+def test_mapped_task_that_starts_from_trigger_warns_and_defers(
+    cluster: Cluster, run_dag: RunDag, caplog: pytest.LogCaptureFixture
+) -> None:
+    dag_run = run_dag(MAPPED_DAG_FILE, "mapped")
+    assert [task.state for task in dag_run.get_task_instances()] == ["success"] * 2
+    assert sorted(one["spec"]["driverArgs"] for one in cluster.applications()) == [["one"], ["two"]]
+    assert "start_from_trigger has no effect on a mapped task" in caplog.text
 
 
 DAG_FILE = """

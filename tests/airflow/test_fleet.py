@@ -38,7 +38,7 @@ from demo.airflow_environment import build_airflow_environment
 from demo.processes import Component, Components
 from demo.run import AIRFLOW_COMMANDS, read_task_states
 from tests.airflow.database import database
-from tests.airflow.rotation import RotatingCredentials, rotating_credentials
+from tests.airflow.rotation import RotatingCredentials, rotate_credentials
 from tests.airflow.worker_processes import kill_if_running_task, kill_tree
 
 KUBECONFIG = os.environ.get("SIM_KUBECONFIG", "")
@@ -160,7 +160,7 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     environment |= IMPATIENCE
     async with (
         database() as store,
-        rotating_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,
+        rotate_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,
     ):
         environment |= store.settings if store else {}
         async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
@@ -173,10 +173,12 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     wrong = {name: state for name, state in states.items() if state != ("failed" if "bad" in name else "success")}
     assert wrong == {}
     found = (await client.list(SPARK_APPLICATIONS, namespace)).items
-    assert len({_owner(item) for item in found}) == TASKS
+    assert len({_get_owner(item) for item in found}) == TASKS
     # If a worker is killed after it has recorded the end and before it reports to Airflow, its task runs a second
     # application: the two facts are in two databases.
-    again = [earlier for earlier, later in pairwise(sorted(found, key=_age)) if _owner(earlier) == _owner(later)]
+    again = [
+        earlier for earlier, later in pairwise(sorted(found, key=_age)) if _get_owner(earlier) == _get_owner(later)
+    ]
     assert all(ANNOTATION_RESULT_TAKEN_BY in item["metadata"]["annotations"] for item in again)
     assert len(again) <= fleet.killed_workers
     assert fleet.killed_workers > 0
@@ -196,10 +198,10 @@ def _count_logs(folder: Path, words: str) -> int:
 
 
 def _age(application: Mapping[str, Any]) -> tuple[str, str]:
-    return _owner(application), application["metadata"]["creationTimestamp"]
+    return _get_owner(application), application["metadata"]["creationTimestamp"]
 
 
-def _owner(application: Mapping[str, Any]) -> str:
+def _get_owner(application: Mapping[str, Any]) -> str:
     return str(application["metadata"]["labels"]["airflow.spark-operator/task"])
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG, BaseOperator
-from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout, AirflowSkipException
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from local_kubernetes.api.kinds import Kind
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, first_event, reload, run
+from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run, run_to_first_event
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ async def start_trigger(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
     with call_when_logged("RunningHealthy", ready.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
 
@@ -102,7 +102,7 @@ def test_operator_in_a_new_process_can_be_killed(cluster: Cluster, fate: Callabl
             EventKind.LOST, trigger.namespace, trigger.name, trigger.uid, sentence="the API is gone"
         )
         with pytest.raises(SparkApplicationError):
-            another.resume_execution("execute_complete", {"event": lost.to_payload()}, context_of(first))
+            another.resume_execution("execute_complete", {"event": lost.to_payload()}, build_context(first))
         another.on_kill()
     assert cluster.applications() == []
 
@@ -176,7 +176,7 @@ async def test_task_waits_for_pending_application(cluster: Cluster) -> None:
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
     waiting = asyncio.Event()
     with call_when_logged("Submitted", waiting.set):
-        task = asyncio.create_task(first_event(reload(deferred.trigger)))
+        task = asyncio.create_task(run_to_first_event(reload(deferred.trigger)))
         await asyncio.wait_for(waiting.wait(), 60)
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
@@ -193,7 +193,7 @@ async def test_marked_deferred_task_deletes_its_application(cluster: Cluster, fa
 
 def resume_after_timeout(task: BaseOperator, task_instance: TaskInstance) -> Any:
     """Resume the task as Airflow does after a deferral that timed out."""
-    return task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
+    return task.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(task_instance))
 
 
 def create_sensor(**parameters: Any) -> SparkApplicationSensor:
@@ -228,7 +228,7 @@ def test_timed_out_sensor_deletes_application_of_its_run(cluster: Cluster, defer
     if deferrable:
         defer(task, waiting)
     with pytest.raises(AirflowSkipException if soft_fail else AirflowSensorTimeout):
-        resume_after_timeout(task, waiting) if deferrable else task.execute(context_of(waiting))
+        resume_after_timeout(task, waiting) if deferrable else task.execute(build_context(waiting))
     assert cluster.applications() == []
 
 
@@ -259,7 +259,7 @@ def test_drained_worker_leaves_application_to_next_try(cluster: Cluster, fate: C
     previous = signal.signal(signal.SIGTERM, drain)
     try:
         with call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(Drained):
-            task.execute(context_of(first))
+            task.execute(build_context(first))
     finally:
         signal.signal(signal.SIGTERM, previous)
     uid = cluster.application()["metadata"]["uid"]
@@ -294,7 +294,7 @@ def test_application_file_is_found_and_rendered(cluster: Cluster, tmp_path: Path
     with DAG("files", schedule=None, template_searchpath=str(tmp_path)) as dag:
         task = operator(False, application="app.yaml")
     task.render_template_fields({"ds": "2026-01-02"}, dag.get_template_env())
-    task.execute(context_of(TaskInstance()))
+    task.execute(build_context(TaskInstance()))
     assert cluster.application()["spec"]["pyFiles"] == "local:///2026-01-02.py"
 
 
@@ -413,7 +413,7 @@ def test_deferral_timeout_of_airflow_deletes_the_application(cluster: Cluster) -
     defer(operator(execution_timeout=timedelta(hours=1)), task_instance)
     with pytest.raises(SparkApplicationTimedOut):
         operator(execution_timeout=timedelta(hours=1)).resume_execution(
-            "__fail__", {"error": "Trigger timeout"}, context_of(task_instance)
+            "__fail__", {"error": "Trigger timeout"}, build_context(task_instance)
         )
     assert cluster.applications() == []
 
@@ -425,4 +425,4 @@ def test_deleted_application_ends_its_task(cluster: Cluster) -> None:
     with call_when_logged("RunningHealthy", lambda: cluster.delete("pi")):
         event = fire(reload(deferred.trigger))
     with pytest.raises(SparkApplicationDeleted):
-        operator().resume_execution("execute_complete", {"event": event}, context_of(TaskInstance()))
+        operator().resume_execution("execute_complete", {"event": event}, build_context(TaskInstance()))

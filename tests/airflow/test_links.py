@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, cast
@@ -94,7 +93,7 @@ def test_links_of_task_on_worker_are_shown_while_application_runs(
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline and seen[-1:] != [SHOWN]:
             seen.append(await asyncio.to_thread(read_links, "links_while_running"))
-            await asyncio.sleep(timedelta(milliseconds=50).total_seconds())
+            await asyncio.sleep(0.05)
         application.succeed()
 
     cluster.script = run_until_linked
@@ -107,3 +106,47 @@ def test_worker_that_does_not_know_the_application_keeps_the_links(
 ) -> None:
     assert run_dag("links_kept", "Forgetful").state == "success"
     assert read_links("links_kept") == SHOWN
+
+
+SENSOR_DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+
+with DAG("{dag_id}", schedule=None) as dag:
+    SparkApplicationSensor(task_id="pi", name="pi", kubernetes_conn_id="spark", deferrable={deferrable})
+"""
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_links_of_sensor_are_shown_while_application_runs(
+    cluster: Cluster, dags_folder: Path, configured: None, monkeypatch: pytest.MonkeyPatch, deferrable: bool
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod=my-driver")
+    seen: list[tuple[str, ...]] = []
+    dag_id = f"links_of_sensor_{deferrable}"
+
+    async def run_until_linked(application: Application) -> None:
+        application.start()
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline and seen[-1:] != [SHOWN]:
+            seen.append(await asyncio.to_thread(read_links_if_known, dag_id))
+            await asyncio.sleep(0.05)
+        application.succeed()
+
+    cluster.script = run_until_linked
+    cluster.create("pi")
+    path = dags_folder / f"{dag_id}.py"
+    path.write_text(SENSOR_DAG_FILE.format(dag_id=dag_id, deferrable=deferrable))
+    assert run_path(str(path))["dag"].test().state == "success"
+    assert seen[-1] == SHOWN
+    assert read_links(dag_id) == SHOWN
+
+
+def read_links_if_known(dag_id: str) -> tuple[str, ...]:
+    """Return the links, or nothing before the task instance exists."""
+    from sqlalchemy.exc import NoResultFound
+
+    try:
+        return read_links(dag_id)
+    except NoResultFound:
+        return ()

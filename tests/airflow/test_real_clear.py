@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application
-from tests.airflow.real_run import DEADLINE_SECONDS, real_run
+from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -40,7 +40,7 @@ class Applications:
         cluster.script = self.start
 
     async def start(self, application: Application) -> None:
-        for task, number in Counter(map(task_of, self.cluster._applications())).items():
+        for task, number in Counter(map(get_task, self.cluster._applications())).items():
             self.at_once[task] = max(self.at_once[task], number)
         application.start(executors=1)
         self.started[application.name, application.uid] = application
@@ -53,24 +53,24 @@ class Applications:
     def run(self, script: str) -> bool:
         """Whether every task has one application, at work, and with that script."""
         present = self.cluster.applications()
-        return sorted(map(task_of, present)) == sorted(WAITING) and all(
-            one["spec"]["pyFiles"] == f"local:///opt/{script}.py" and state_of(one) == "RunningHealthy"
+        return sorted(map(get_task, present)) == sorted(WAITING) and all(
+            one["spec"]["pyFiles"] == f"local:///opt/{script}.py" and get_state(one) == "RunningHealthy"
             for one in present
         )
 
 
-def task_of(application: dict[str, Any]) -> str:
+def get_task(application: dict[str, Any]) -> str:
     return str(application["metadata"]["annotations"][ANNOTATION_TASK_ID])
 
 
-def state_of(application: dict[str, Any]) -> str | None:
+def get_state(application: dict[str, Any]) -> str | None:
     current: dict[str, str] = application.get("status", {}).get("currentState", {})
     return current.get("currentStateSummary")
 
 
 async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
-    async with real_run(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
+    async with run_real_dag(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
         await run.until(lambda: run.states == WAITING and applications.run("broken"))
         await run.until(lambda: run.has_noted_deferrals(2))
         run.write(DAG_FILE.replace("SCRIPT", "fixed"))
@@ -78,10 +78,10 @@ async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cl
         await run.until(lambda: run.states == WAITING and applications.run("fixed"))
         await run.until(lambda: run.has_noted_deferrals(5))  # the cleared worker has one, too
         await asyncio.to_thread(applications.end)
-        assert await run.ended() == dict.fromkeys(WAITING, "success")
+        assert await run.wait_for_end() == dict.fromkeys(WAITING, "success")
 
     assert applications.at_once == dict.fromkeys(WAITING, 1)
-    left = {task_of(one): one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] for one in cluster.applications()}
+    left = {get_task(one): one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] for one in cluster.applications()}
     assert left == dict.fromkeys(WAITING, "2")
 
 
@@ -101,8 +101,8 @@ with DAG("deferred", schedule=None):
 
 def read_tries(cluster: Cluster) -> list[tuple[str, str]]:
     """Return the try of each running application."""
-    present = [one for one in cluster.applications() if state_of(one)]
-    return sorted((task_of(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)
+    present = [one for one in cluster.applications() if get_state(one)]
+    return sorted((get_task(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)
 
 
 async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: Cluster, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: 
     deferred = dict.fromkeys(("moved", "started", "broken"), "deferred")
     before = MOVED_FILE.replace("NAMESPACE", "jobs").replace("FILE", "local:///opt/job.py")
     after = MOVED_FILE.replace("NAMESPACE", "default").replace("FILE", "missing.py")
-    async with real_run(cluster, tmp_path, before) as run:
+    async with run_real_dag(cluster, tmp_path, before) as run:
         await run.until(
             lambda: run.states == deferred and read_tries(cluster) == [(task, "1") for task in sorted(deferred)]
         )
@@ -120,9 +120,9 @@ async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: 
         await run.until(lambda: run.states == deferred | {"broken": "failed"})
         await run.until(lambda: read_tries(cluster) == [("moved", "2"), ("started", "2")])
         # The scheduler may still defer "started" with the old namespace: it reads a changed DAG after some seconds.
-        assert {one["metadata"]["namespace"] for one in cluster.applications() if task_of(one) == "moved"} == {
+        assert {one["metadata"]["namespace"] for one in cluster.applications() if get_task(one) == "moved"} == {
             "default"
         }
         await run.until(lambda: run.has_noted_deferrals(4))  # the failed try of "broken" has one, too
         await asyncio.to_thread(applications.end)
-        assert await run.ended() == {"moved": "success", "started": "success", "broken": "failed"}
+        assert await run.wait_for_end() == {"moved": "success", "started": "success", "broken": "failed"}

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import read_failure
-from tests.airflow.real_run import DEADLINE_SECONDS, real_run
+from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.cluster import NAMESPACE, Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -72,11 +72,11 @@ def remove_finalizers(document: dict[str, Any]) -> dict[str, Any]:
 
 async def test_deleted_application_is_submitted_again_only_with_the_policy(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
-    async with real_run(cluster, tmp_path, DAG_FILE) as run:
+    async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
         await run.until(lambda: list(run.states.values()) == ["deferred"] * 4 and len(applications.running) == 4)
         await run.until(lambda: run.has_noted_deferrals(3))
         await asyncio.to_thread(cluster.do, applications.delete)
-        states = await run.ended()
+        states = await run.wait_for_end()
         logs = [read_failure(run.log(task)) for task in ("plain", "policy", "started")]
 
     assert states == {"plain": "failed", "policy": "failed", "started": "failed", "asked": "success"}

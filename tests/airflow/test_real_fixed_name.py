@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.dag_run import RUN_ID
 from demo.task_log import read_failure
-from tests.airflow.real_run import DAG_ID, DEADLINE_SECONDS, real_run
+from tests.airflow.real_run import DAG_ID, DEADLINE_SECONDS, run_real_dag
 from tests.cluster import Cluster, run_on
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -54,13 +54,13 @@ async def test_fixed_name_is_reused_after_end_of_earlier_application(cluster: Cl
         uids = current_uids()
         return all(uids.get(task, earlier[task]) != earlier[task] for task in ("replaced", "started"))
 
-    async with real_run(cluster, tmp_path, DAG_FILE) as run:
+    async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
         await run.until(are_replaced)
         await run.until(lambda: (run.states["replaced"], run.states["started"]) == ("deferred", "deferred"))
         await run.until(lambda: run.has_noted_deferrals(1))
         for task in ("replaced", "started"):
             await asyncio.to_thread(cluster.play, succeed, task)
-        states = await run.ended()
+        states = await run.wait_for_end()
         refused, busy = read_failure(run.log("refused")), read_failure(run.log("busy"))
 
     assert states == {"replaced": "success", "started": "success", "refused": "failed", "busy": "failed"}

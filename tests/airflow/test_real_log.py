@@ -39,14 +39,14 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 """
 
 
-def messages(home: Path, task: str) -> list[str]:
+def list_messages(home: Path, task: str) -> list[str]:
     """What triggerers have logged for the task, one after another."""
     logs = sorted(find_log(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
 async def wait_until_logged(home: Path, task: str, message: str) -> None:
-    while message not in messages(home, task):  # noqa: ASYNC110 - a file of another process
+    while message not in list_messages(home, task):  # noqa: ASYNC110 - a file of another process
         await asyncio.sleep(0.2)
 
 
@@ -99,7 +99,7 @@ async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp
             states = report
 
     assert states == {"kept": "success", "released": "success"}
-    assert set(messages(home, "kept")) >= {f"driver | {line}" for line in LINES}
-    assert not any(GAP.match(message) for message in messages(home, "kept"))
-    assert set(messages(home, "released")) >= {f"driver | {line}" for line in LINES[:BEFORE]}
-    assert any(GAP.match(message) for message in messages(home, "released"))
+    assert set(list_messages(home, "kept")) >= {f"driver | {line}" for line in LINES}
+    assert not any(GAP.match(message) for message in list_messages(home, "kept"))
+    assert set(list_messages(home, "released")) >= {f"driver | {line}" for line in LINES[:BEFORE]}
+    assert any(GAP.match(message) for message in list_messages(home, "released"))

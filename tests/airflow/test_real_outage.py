@@ -122,7 +122,7 @@ async def _run_on(application: Any) -> None:
     application.start(executors=2)
 
 
-async def _until(holds: Callable[[], bool]) -> None:
+async def _wait_until(holds: Callable[[], bool]) -> None:
     while not holds():  # noqa: ASYNC110 - files of other processes
         await asyncio.sleep(0.2)
 
@@ -138,21 +138,21 @@ async def test_tasks_end_after_address_authority_and_token_change(cluster: Clust
         return lambda: all(words in scene.logged(name) for name in names)
 
     async def plot() -> None:
-        await _until(all_logged("RunningHealthy", *early))
+        await _wait_until(all_logged("RunningHealthy", *early))
         await asyncio.to_thread(shut_down, cluster)
         # Every waiting task says so, not the first one alone.
-        await _until(all_logged("the Kubernetes API is not available", *early))
+        await _wait_until(all_logged("the Kubernetes API is not available", *early))
         await scene.mark_failed("killed-then")
-        await _until(lambda: scene.states.get("killed-then") == "failed")
+        await _wait_until(lambda: scene.states.get("killed-then") == "failed")
         with relocate(cluster, identity=identity) as kubeconfig:
             scene.configure(kubeconfig)
-            await _until(lambda: "killed-then" not in _names(cluster))
+            await _wait_until(lambda: "killed-then" not in _list_names(cluster))
             scene.open_gate()
-            await _until(all_logged("RunningHealthy", "late"))
+            await _wait_until(all_logged("RunningHealthy", "late"))
             await scene.mark_failed("killed-later")
-            await _until(lambda: "killed-later" not in _names(cluster))
+            await _wait_until(lambda: "killed-later" not in _list_names(cluster))
             await asyncio.to_thread(scene.end, "early", "late")
-            await _until(lambda: {scene.states.get(name) for name in ("early", "late")} == {"success"})
+            await _wait_until(lambda: {scene.states.get(name) for name in ("early", "late")} == {"success"})
 
     states = await scene.run(plot)
 
@@ -163,7 +163,7 @@ async def test_tasks_end_after_address_authority_and_token_change(cluster: Clust
         "gate": "success",
         "late": "success",
     }
-    assert _names(cluster) == {"early", "late"}
+    assert _list_names(cluster) == {"early", "late"}
 
 
 async def test_rotated_token_does_not_end_the_wait_in_triggerer_or_on_worker(cluster: Cluster, tmp_path: Path) -> None:
@@ -174,17 +174,17 @@ async def test_rotated_token_does_not_end_the_wait_in_triggerer_or_on_worker(clu
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
 
     async def plot() -> None:
-        await _until(lambda: all("RunningHealthy" in scene.logged(name) for name in tasks))
+        await _wait_until(lambda: all("RunningHealthy" in scene.logged(name) for name in tasks))
         await asyncio.to_thread(shut_down, cluster)
         with relocate(cluster, port) as kubeconfig:
             rejected = "renew the token of user 'test' in kubeconfig"
-            await _until(lambda: all(rejected in scene.logged(name) for name in tasks))
+            await _wait_until(lambda: all(rejected in scene.logged(name) for name in tasks))
             scene.configure(kubeconfig)
             await asyncio.to_thread(scene.end, *tasks)
-            await _until(lambda: {scene.states.get(name) for name in tasks} == {"success"})
+            await _wait_until(lambda: {scene.states.get(name) for name in tasks} == {"success"})
 
     assert await scene.run(plot) == dict.fromkeys(tasks, "success")
 
 
-def _names(cluster: Any) -> set[str]:
+def _list_names(cluster: Any) -> set[str]:
     return {one["metadata"]["name"] for one in cluster.applications()}

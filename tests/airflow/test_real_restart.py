@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, read_task_states
-from tests.airflow.test_real_log import IMPATIENCE, kill, messages
+from tests.airflow.test_real_log import IMPATIENCE, kill, list_messages
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
 from tests.cluster import Cluster
 
@@ -42,7 +42,7 @@ async def succeed(application: Application) -> None:
 
 async def wait_until_all_logged(home: Path, words: str) -> None:
     """Wait until triggerers have logged the words for every task."""
-    while not all(any(words in message for message in messages(home, task)) for task in TASKS):  # noqa: ASYNC110 - files of another process
+    while not all(any(words in message for message in list_messages(home, task)) for task in TASKS):  # noqa: ASYNC110 - files of another process
         await asyncio.sleep(0.2)
 
 

@@ -62,7 +62,7 @@ async def test_real_triggerer_resumes_operators_and_sensor(cluster: Cluster, tmp
     assert states == {"good": "success", "bad": "failed", "seen": "success"}
     assert "exit code 3" in read_failure(find_log(tmp_path / "airflow", "deferred", "bad"))
     triggers = list((tmp_path / "airflow" / "logs").rglob("attempt=*.log.trigger.*.log"))
-    assert {_task_of(path) for path in triggers} == {"good", "bad", "seen"}
+    assert {_get_task(path) for path in triggers} == {"good", "bad", "seen"}
 
 
 async def _read_final_states(
@@ -85,5 +85,5 @@ async def _read_final_states(
         return states
 
 
-def _task_of(path: Path) -> str:
+def _get_task(path: Path) -> str:
     return path.parent.name.removeprefix("task_id=")

@@ -32,7 +32,7 @@ TASK = "airflow worker -- 01a20398-9c7a-703b-8ae6-b66bca3c3813"
 
 
 @contextmanager
-def worker(title: str, task: str) -> Iterator[tuple[psutil.Process, list[psutil.Process]]]:
+def start_worker(title: str, task: str) -> Iterator[tuple[psutil.Process, list[psutil.Process]]]:
     command = [sys.executable, "-c", WORKER, title, task]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
         children: list[psutil.Process] = []
@@ -50,7 +50,7 @@ def worker(title: str, task: str) -> Iterator[tuple[psutil.Process, list[psutil.
 
 
 def test_kill_if_running_task_kills_worker_and_its_task() -> None:
-    with worker("airflow worker -- LocalExecutor: 01a2", TASK) as (process, tasks):
+    with start_worker("airflow worker -- LocalExecutor: 01a2", TASK) as (process, tasks):
         assert kill_if_running_task(process)
         gone, alive = psutil.wait_procs(tasks, timeout=10)
         assert len(gone) == 1
@@ -67,13 +67,13 @@ def test_kill_if_running_task_kills_worker_and_its_task() -> None:
     ],
 )
 def test_kill_if_running_task_spares_processes_airflow_cannot_recover(title: str, task: str) -> None:
-    with worker(title, task) as (process, _):
+    with start_worker(title, task) as (process, _):
         assert not kill_if_running_task(process)
         assert process.status() != psutil.STATUS_STOPPED
 
 
 def test_kill_if_running_task_ignores_process_that_has_ended() -> None:
-    with worker("airflow worker -- LocalExecutor: 01a2", "") as (process, _):
+    with start_worker("airflow worker -- LocalExecutor: 01a2", "") as (process, _):
         process.kill()
         process.wait()
         assert not kill_if_running_task(process)

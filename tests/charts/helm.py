@@ -95,7 +95,7 @@ class HelmFailed(Exception):
     """Helm has failed; str() is its output."""
 
 
-def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None) -> str:
+def run_helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None) -> str:
     """Run Helm; return its output.
 
     Raises:
@@ -115,7 +115,7 @@ def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None
 def render_chart(values: Json) -> list[Json]:
     """Render the chart with values; return its objects."""
     words = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", KUBERNETES)
-    return [document for document in yaml.safe_load_all(helm(*words, values=values)) if document]
+    return [document for document in yaml.safe_load_all(run_helm(*words, values=values)) if document]
 
 
 def select_kind(documents: list[Json], kind: str) -> list[Json]:

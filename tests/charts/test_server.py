@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
-from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, render_chart, select_kind
+from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
 from tests.charts.test_chart import list_permissions
 from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller, state_of
 from tests.reconcile.test_clusters import build_cluster as spark_cluster
@@ -122,12 +122,12 @@ async def definitions(client: KubeClient) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def installed(cluster: Cluster, definitions: None) -> Iterator[Json]:
+def chart_values(cluster: Cluster, definitions: None) -> Iterator[Json]:
     """Install the chart as a release that watches the namespace `jobs`; yield its values."""
     values: Json = {"watch": {"namespaces": ["jobs"]}, "webhook": {"enabled": True}, "rbac": {"ingresses": True}}
-    helm("install", RELEASE, str(CHART), "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig, values=values)
+    run_helm("install", RELEASE, str(CHART), "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig, values=values)
     yield values
-    helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
+    run_helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
 
 
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
@@ -177,7 +177,7 @@ async def run_chart_controller(cluster: Cluster, used: set[tuple[str, str, str]]
 
 
 async def test_permissions_are_sufficient_and_all_are_used(
-    cluster: Cluster, client: KubeClient, installed: Json
+    cluster: Cluster, client: KubeClient, chart_values: Json
 ) -> None:
     used: set[tuple[str, str, str]] = set()
     stage = Stage(client, "jobs")
@@ -192,7 +192,7 @@ async def test_permissions_are_sufficient_and_all_are_used(
             await run_applications(stage)
         await run_clusters(stage)
         await stage.wait_for_deleted_children()
-    documents = render_chart(installed)
+    documents = render_chart(chart_values)
     assert used == list_permissions(documents, RELEASE) | list_permissions(documents, f"{RELEASE}-lease")
 
 
@@ -207,8 +207,10 @@ async def run_applications(stage: Stage) -> None:
     await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
     await stage.delete()
     await stage.wait_until(lambda seen: seen is None)
-    await stage.client.create(SERVICES, service("taken"), stage.namespace)
-    await stage.submit(build_application(configMapSpecs=maps, driverServiceIngressList=[route("free"), route("taken")]))
+    await stage.client.create(SERVICES, build_service("taken"), stage.namespace)
+    await stage.submit(
+        build_application(configMapSpecs=maps, driverServiceIngressList=[build_route("free"), build_route("taken")])
+    )
     await stage.wait_until(lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED)
     await stage.delete()
     await stage.wait_until(lambda seen: seen is None)
@@ -221,13 +223,13 @@ def read_attempt(document: Json) -> int:
     return int((summary.get("attemptInfo") or {}).get("id", -1))
 
 
-def service(name: str) -> Json:
+def build_service(name: str) -> Json:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}}
 
 
-def route(name: str) -> Json:
+def build_route(name: str) -> Json:
     """Build a service of a driver and its ingress."""
-    spec = service(name)["spec"]
+    spec = build_service(name)["spec"]
     return {"serviceMetadata": {"name": name}, "serviceSpec": spec, "ingressMetadata": {"name": name}}
 
 
@@ -255,9 +257,9 @@ async def read_cluster_state(stage: Stage, name: str) -> object:
     return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
 
 
-async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient, installed: Json) -> None:
+async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient, chart_values: Json) -> None:
     await wait_until_served(client)
-    (hook,) = select_kind(render_chart(installed), "ValidatingWebhookConfiguration")
+    (hook,) = select_kind(render_chart(chart_values), "ValidatingWebhookConfiguration")
     path = f"{build_path(hook)}/{hook['metadata']['name']}"
     old = build_application("old")
     del old["spec"]["mainClass"]
@@ -280,7 +282,7 @@ async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.create(first, {**old, "apiVersion": first.api_version, "metadata": {"name": "new"}}, "jobs")
         unscalable = spark_cluster(minimum=0)  # the rules of the CRD do not check the metrics of the autoscaler
-        with pytest.raises(Invalid, match="minWorkers: is 0, less than maxWorkers"):
+        with pytest.raises(Invalid, match="minWorkers: is 0 and maxWorkers is"):
             await client.create(SPARK_CLUSTERS, unscalable, "jobs")
         await client.create(SPARK_APPLICATIONS, build_application("good"), "jobs")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
@@ -325,13 +327,15 @@ async def test_upgrade_updates_crds_and_keeps_existing_resources(
 ) -> None:
     place = ("--namespace", NAMESPACE)
     values: Json = {"watch": {"namespaces": ["jobs"]}, "workers": 7}
-    helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values=values)
+    run_helm(
+        "install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values=values
+    )
     await wait_until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
     assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
 
-    helm("upgrade", RELEASE, str(CHART), *place, "--reset-then-reuse-values", kubeconfig=cluster.kubeconfig)
+    run_helm("upgrade", RELEASE, str(CHART), *place, "--reset-then-reuse-values", kubeconfig=cluster.kubeconfig)
 
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     kept = await client.get(SPARK_APPLICATIONS, "pi", "jobs")
@@ -339,11 +343,11 @@ async def test_upgrade_updates_crds_and_keeps_existing_resources(
     deployment = cluster.ask("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}")
     assert "--workers=7" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
-    helm("rollback", RELEASE, *place, kubeconfig=cluster.kubeconfig)
+    run_helm("rollback", RELEASE, *place, kubeconfig=cluster.kubeconfig)
     assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
 
-    helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
+    run_helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
 
 
@@ -351,7 +355,7 @@ async def test_upgrade_succeeds_after_crds_were_applied_with_force(
     cluster: Cluster, client: KubeClient, definitions: None, tmp_path: Path
 ) -> None:
     place = ("--namespace", NAMESPACE)
-    helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
+    run_helm("install", RELEASE, str(build_previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
     await wait_until_served(client)
     name = SPARK_APPLICATIONS.qualified_name
     (document,) = [item for item in build_custom_resource_definitions() if item["metadata"]["name"] == name]
@@ -363,11 +367,11 @@ async def test_upgrade_succeeds_after_crds_were_applied_with_force(
     assert has_reasons(applied)
     assert applied["metadata"]["annotations"]["meta.helm.sh/release-name"] == RELEASE
 
-    helm("upgrade", RELEASE, str(CHART), *place, kubeconfig=cluster.kubeconfig)
+    run_helm("upgrade", RELEASE, str(CHART), *place, kubeconfig=cluster.kubeconfig)
 
     upgraded = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None)
     assert upgraded["spec"] == applied["spec"]
-    helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
+    run_helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
 
 
 async def test_release_can_take_over_existing_crds(cluster: Cluster, client: KubeClient, definitions: None) -> None:
@@ -377,9 +381,9 @@ async def test_release_can_take_over_existing_crds(cluster: Cluster, client: Kub
     created = await client.create(SPARK_APPLICATIONS, build_application(), "jobs")
 
     words = ("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--take-ownership")
-    helm(*words, kubeconfig=cluster.kubeconfig, values={})
+    run_helm(*words, kubeconfig=cluster.kubeconfig, values={})
 
     name = SPARK_APPLICATIONS.qualified_name
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["spec"] == created["spec"]
-    helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
+    run_helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)

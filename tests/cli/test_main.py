@@ -276,7 +276,7 @@ def test_invalid_settings_name_the_file_and_the_key(tmp_path: Path, capsys: pyte
         ),
         pytest.param(
             f"{APPLICATION}---{APPLICATION}",
-            "contains 2 documents; it must contain one application",
+            "contains 2 manifests; it must contain one SparkApplication",
             id="two applications",
         ),
     ],

@@ -10,13 +10,13 @@ from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.reconcile.managers import Identity
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, play_drivers, serve_api
 from tests.reconcile.test_claims import APACHE, TAKE_OVER, run_rival
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
-OURS = Identity(Settings().operator_name)
+OURS = ControllerIdentity(Settings().operator_name)
 
 
 @pytest.mark.parametrize(

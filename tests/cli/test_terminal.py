@@ -2,10 +2,10 @@ import pytest
 
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.pods import Container, list_containers
+from airflow_provider_spark_operator.core.pods import ContainerStatus, list_containers
 
 
-def build_waiting_container(reason: str) -> Container:
+def build_waiting_container(reason: str) -> ContainerStatus:
     """Build a container that waits with a reason."""
     state = {"waiting": {"reason": reason, "message": "refused"}}
     (container,) = list_containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})

@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.core.observation import (
     Unconfirmed,
 )
 from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
-from tests.builders import NOW, application, seconds, status_at
+from tests.builders import NOW, build_application_model, build_status_at, seconds
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -143,7 +143,7 @@ def decide_once(
 
 def build_application_in_state(state: ApplicationState, **modifiers: Any) -> SparkApplication:
     """Build an application that has reached `state` through legal moves."""
-    return application(status=status_at(state), **modifiers)
+    return build_application_model(status=build_status_at(state), **modifiers)
 
 
 def get_entered_state(decision: Decision) -> ApplicationState | None:

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
-from tests.builders import NOW, driver_pod
+from tests.builders import NOW, build_driver_pod
 from tests.core.harness import JsonObject, TooManyPasses, reconcile
 
 GRACE_SECONDS = 30
@@ -75,7 +75,7 @@ class Scene:
     def set_driver(self, story: str, **modifiers: Any) -> None:
         """Replace the current driver with a pod in the situation `story`. A deletion in progress continues."""
         before = self.pods[self.attempt]["metadata"]
-        pod = driver_pod(story, **modifiers)
+        pod = build_driver_pod(story, **modifiers)
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if key in before:
                 pod["metadata"][key] = before[key]
@@ -164,7 +164,7 @@ class Scene:
             return Refused(refusal, reasons.SPEC_UNBUILDABLE)
         if attempt_id not in self.pods:
             self.created.append(attempt_id)
-            self.pods[attempt_id] = driver_pod("pending")
+            self.pods[attempt_id] = build_driver_pod("pending")
         return Created()
 
     def add_finalizer(self, application: SparkApplication) -> None:

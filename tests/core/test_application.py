@@ -20,15 +20,15 @@ from airflow_provider_spark_operator.core.transitions import move_to_next_attemp
 from tests.builders import (
     DRIVER,
     NOW,
-    application,
-    application_document,
-    container,
-    driver_pod,
-    executors,
-    pod,
+    build_application_document,
+    build_application_model,
+    build_container,
+    build_driver_pod,
+    build_executors,
+    build_pod,
+    build_status,
+    build_status_at,
     seconds,
-    status_at,
-    status_in,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
@@ -55,15 +55,15 @@ def test_every_state_has_rules() -> None:
 # --- initializing ---
 
 
-@pytest.mark.parametrize("status", [None, status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
+@pytest.mark.parametrize("status", [None, build_status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
 def test_submitted_application_creates_attempt(status: ApplicationStatus | None) -> None:
-    decision = decide_once(application(status=status))
+    decision = decide_once(build_application_model(status=status))
     assert (decision.reason, decision.actions) == (reasons.ATTEMPT_DUE, (CreateAttempt(0),))
     assert decision.requeue_after == timedelta(0)
 
 
 def test_successful_creation_enters_driver_requested() -> None:
-    decision = decide_once(application(), create_outcome=Created())
+    decision = decide_once(build_application_model(), create_outcome=Created())
     assert get_entered_state(decision) is S.DRIVER_REQUESTED
     assert decision.reason == reasons.DRIVER_REQUESTED
     assert decision.status is not None
@@ -73,14 +73,14 @@ def test_successful_creation_enters_driver_requested() -> None:
 
 
 def test_refused_creation_enters_scheduling_failure_with_message() -> None:
-    decision = decide_once(application(), create_outcome=Refused("quota exceeded"))
+    decision = decide_once(build_application_model(), create_outcome=Refused("quota exceeded"))
     assert get_entered_state(decision) is S.SCHEDULING_FAILURE
     assert decision.status is not None
     assert decision.status.current_state.message == "quota exceeded"
 
 
 def test_client_mode_fails_without_restart() -> None:
-    scene = Scene(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).run()
+    scene = Scene(build_application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).run()
     assert scene.states == ["Submitted", "Failed", "ResourceReleased"]
     assert scene.application.status is not None
     failed = scene.application.status.state_transition_history["1"]
@@ -102,20 +102,20 @@ def test_client_mode_fails_without_restart() -> None:
     ids=["no service", "no service name", "no route name", "no parent", "empty route"],
 )
 def test_incomplete_route_fails_with_field_in_message(route: dict[str, Any], field: str) -> None:
-    decision = decide_once(application(driverHttpRouteList=[ROUTE, route]))
+    decision = decide_once(build_application_model(driverHttpRouteList=[ROUTE, route]))
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.SPEC_UNSUPPORTED
     assert decision.message.startswith(f"spec.driverHttpRouteList[1].{field}: is required")
 
 
 def test_complete_route_creates_attempt() -> None:
-    assert decide_once(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
+    assert decide_once(build_application_model(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
 @pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
 def test_restart_waits_at_most_its_backoff(after: int, left: int | None) -> None:
-    status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
-    decision = decide_once(application(status=status), after=after)
+    status = move_to_next_attempt(build_status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
+    decision = decide_once(build_application_model(status=status), after=after)
     if left is None:
         assert decision.actions == (CreateAttempt(1),)
     else:
@@ -127,7 +127,7 @@ def test_restart_waits_at_most_its_backoff(after: int, left: int | None) -> None
 
 
 def test_immediately_ready_driver_records_started_and_ready() -> None:
-    decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
+    decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Present(build_driver_pod("ready")))
     assert decision.status is not None
     assert list_states(decision.status) == [
         S.SUBMITTED,
@@ -154,7 +154,9 @@ def test_immediately_ready_driver_records_started_and_ready() -> None:
 def test_application_state_follows_driver(
     state: ApplicationState, story: str, expected: ApplicationState | None
 ) -> None:
-    assert get_entered_state(decide_once(build_application_in_state(state), Present(driver_pod(story)))) is expected
+    assert (
+        get_entered_state(decide_once(build_application_in_state(state), Present(build_driver_pod(story)))) is expected
+    )
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
@@ -173,23 +175,23 @@ def test_terminated_driver_adds_one_transition_in_every_state(
 ) -> None:
     resource = build_application_in_state(state)
     assert resource.status is not None
-    decision = decide_once(resource, Present(driver_pod(story, **modifiers)))
+    decision = decide_once(resource, Present(build_driver_pod(story, **modifiers)))
     assert decision.status is not None
     assert get_entered_state(decision) is expected
     assert len(decision.status.state_transition_history) == len(resource.status.state_transition_history) + 1
 
 
 def test_failure_records_driver_status() -> None:
-    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
+    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(build_driver_pod("killed")))
     assert decision.status is not None
-    assert decision.status.current_state.last_observed_driver_status == driver_pod("killed")["status"]
+    assert decision.status.current_state.last_observed_driver_status == build_driver_pod("killed")["status"]
 
 
 def test_only_configured_driver_container_determines_state() -> None:
     resource = build_application_in_state(
         S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER}
     )
-    seen = pod("Running", container(), container("side", exit_code=1))
+    seen = build_pod("Running", build_container(), build_container("side", exit_code=1))
     assert get_entered_state(decide_once(resource, Present(seen))) is None
     assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
 
@@ -229,7 +231,7 @@ def test_starting_state_times_out_after_limit(
     state: ApplicationState, story: str, name: str, expected: ApplicationState
 ) -> None:
     resource = build_application_in_state(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
-    driver = Present(driver_pod(story))
+    driver = Present(build_driver_pod(story))
     waiting = decide_once(resource, driver, after=89)
     assert get_entered_state(waiting) is None
     assert waiting.requeue_after == seconds(1) + timedelta.resolution
@@ -245,17 +247,17 @@ def test_starting_state_times_out_after_limit(
 def test_state_without_timeout_requeues_at_reconcile_interval() -> None:
     decision = decide_once(
         build_application_in_state(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}),
-        Present(driver_pod("pending")),
+        Present(build_driver_pod("pending")),
     )
     assert decision.requeue_after == Settings().reconcile_interval
 
 
 def test_running_state_follows_executor_count() -> None:
     instances = {"initExecutors": 1, "minExecutors": 2, "maxExecutors": 3}
-    scene = Scene(application_document(instances=instances)).run()
+    scene = Scene(build_application_document(instances=instances)).run()
     scene.set_driver("ready")
     for number in (0, 1, 3, 2, 1, 3):
-        scene.executors = executors(number, pending=1)
+        scene.executors = build_executors(number, pending=1)
         scene.run()
     assert scene.states[3:] == [
         "DriverReady",
@@ -269,9 +271,9 @@ def test_running_state_follows_executor_count() -> None:
 
 
 def test_too_few_executors_time_out() -> None:
-    scene = Scene(application_document(instances={"initExecutors": 2})).run()
+    scene = Scene(build_application_document(instances={"initExecutors": 2})).run()
     scene.set_driver("ready")
-    scene.executors = executors(1)
+    scene.executors = build_executors(1)
     scene.run().advance(400)
     assert scene.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
 
@@ -280,7 +282,7 @@ def test_too_few_executors_time_out() -> None:
 
 
 def test_successful_application_enters_expected_states() -> None:
-    scene = Scene(application_document(finalizer=False)).run()
+    scene = Scene(build_application_document(finalizer=False)).run()
     scene.set_driver("pulling")
     scene.run()
     scene.set_driver("started")
@@ -305,7 +307,7 @@ def test_successful_application_enters_expected_states() -> None:
 @pytest.mark.parametrize("trim", [True, False])
 def test_every_state_has_reason_and_message(trim: bool) -> None:
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
-    scene = Scene(application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
+    scene = Scene(build_application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
     for story in ("ready", "failed", "ready", "succeeded"):
         scene.set_driver(story)
         scene.run()
@@ -323,7 +325,7 @@ def test_every_state_has_reason_and_message(trim: bool) -> None:
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
-@pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
+@pytest.mark.parametrize("driver", [Absent(), *(Present(build_driver_pod(story)) for story in ("ready", "succeeded"))])
 def test_state_change_requeues_immediately(state: ApplicationState, driver: Absent | Present) -> None:
     for deleted in (False, True):
         decision = decide_once(build_application_in_state(state, deleted=deleted), driver, create_outcome=Created())
@@ -333,14 +335,14 @@ def test_state_change_requeues_immediately(state: ApplicationState, driver: Abse
 def test_terminated_driver_takes_precedence_over_executor_count() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
     assert (
-        get_entered_state(decide_once(resource, Present(driver_pod("ready"))))
+        get_entered_state(decide_once(resource, Present(build_driver_pod("ready"))))
         is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
     )
-    assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+    assert get_entered_state(decide_once(resource, Present(build_driver_pod("succeeded")))) is S.SUCCEEDED
 
 
 def test_driver_that_succeeded_unobserved_enters_succeeded() -> None:
-    scene = Scene(application_document()).run()
+    scene = Scene(build_application_document()).run()
     scene.set_driver("succeeded")
     scene.run()
     assert scene.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
@@ -348,12 +350,12 @@ def test_driver_that_succeeded_unobserved_enters_succeeded() -> None:
 
 def test_same_observation_returns_same_decision() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY)
-    first, second = (decide_once(resource, Present(driver_pod("failed"))) for _ in range(2))
+    first, second = (decide_once(resource, Present(build_driver_pod("failed"))) for _ in range(2))
     assert first == second
 
 
 def test_lost_status_write_keeps_state_and_driver() -> None:
-    scene = Scene(application_document())
+    scene = Scene(build_application_document())
     scene.lose_writes = True
     for _ in range(3):
         scene.run()
@@ -365,7 +367,7 @@ def test_lost_status_write_keeps_state_and_driver() -> None:
 
 @pytest.mark.parametrize("state", sorted(STOPPING - {S.SCHEDULING_FAILURE}))
 def test_stopped_application_of_another_operator_is_released(state: ApplicationState) -> None:
-    twice = status_in(S.DRIVER_REQUESTED, S.FAILED)
+    twice = build_status(S.DRIVER_REQUESTED, S.FAILED)
     record = twice.current_state.model_copy(update={"current_state_summary": state, "message": None})
     status = twice.model_copy(
         update={
@@ -373,4 +375,4 @@ def test_stopped_application_of_another_operator_is_released(state: ApplicationS
             "state_transition_history": {**twice.state_transition_history, "3": record},
         }
     )
-    assert get_entered_state(decide_once(application(status=status), Absent())) is S.RESOURCE_RELEASED
+    assert get_entered_state(decide_once(build_application_model(status=status), Absent())) is S.RESOURCE_RELEASED

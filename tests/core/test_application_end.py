@@ -24,11 +24,11 @@ from airflow_provider_spark_operator.core.states import (
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests.builders import (
     NOW,
-    application,
-    application_document,
-    driver_pod,
+    build_application_document,
+    build_application_model,
+    build_driver_pod,
+    build_status_at,
     seconds,
-    status_at,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
@@ -65,7 +65,11 @@ def test_stopped_application_follows_restart_and_retain_policies(
 @pytest.mark.parametrize("policy", ["Always", "Never"])
 def test_stopped_application_waits_until_driver_is_deleted(policy: str) -> None:
     resource = build_application_in_state(S.FAILED, restart={"restartPolicy": policy})
-    for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
+    for driver in (
+        Unconfirmed(),
+        Present(build_driver_pod("failed")),
+        Present(build_driver_pod("failed", deletion=NOW)),
+    ):
         decision = decide_once(resource, driver)
         assert decision.status is None
         assert decision.requeue_after
@@ -73,14 +77,14 @@ def test_stopped_application_waits_until_driver_is_deleted(policy: str) -> None:
 
 def test_retained_driver_is_not_deleted() -> None:
     resource = build_application_in_state(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
-    decision = decide_once(resource, Present(driver_pod("failed")))
+    decision = decide_once(resource, Present(build_driver_pod("failed")))
     assert decision.actions == ()
     assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
 
 
 def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:
     scene = Scene(
-        application_document(
+        build_application_document(
             tolerations={"resourceRetainPolicy": "Always"},
             restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 0},
         )
@@ -94,7 +98,7 @@ def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:
 
 
 def test_reached_restart_limit_is_reported() -> None:
-    scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
+    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
     scene.set_driver("succeeded")
     scene.run()
     assert scene.states[-2:] == ["Succeeded", "ResourceReleased"]
@@ -104,7 +108,7 @@ def test_reached_restart_limit_is_reported() -> None:
 
 
 def test_scheduling_failure_deletes_attempt_resources() -> None:
-    scene = Scene(application_document())
+    scene = Scene(build_application_document())
     scene.refusal = "no such image"
     scene.run()
     assert scene.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
@@ -112,14 +116,14 @@ def test_scheduling_failure_deletes_attempt_resources() -> None:
 
 
 def test_restart_after_scheduling_failure_deletes_attempt_resources() -> None:
-    scene = Scene(application_document(restart={"restartPolicy": "Always"}))
+    scene = Scene(build_application_document(restart={"restartPolicy": "Always"}))
     scene.refusal = "no such image"
     scene.run()
     assert (scene.state, scene.cleaned) == ("ScheduledToRestart", [0])
 
 
 def test_scheduling_failure_waits_until_driver_is_deleted() -> None:
-    decision = decide_once(build_application_in_state(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
+    decision = decide_once(build_application_in_state(S.SCHEDULING_FAILURE), Present(build_driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
 
@@ -128,7 +132,9 @@ def test_scheduling_failure_waits_until_driver_is_deleted() -> None:
 
 
 def test_retained_driver_is_deleted_after_time_to_live() -> None:
-    scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
+    scene = Scene(
+        build_application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000})
+    )
     scene.run()
     scene.set_driver("succeeded")
     scene.run().advance(60)
@@ -139,7 +145,7 @@ def test_retained_driver_is_deleted_after_time_to_live() -> None:
 
 
 def test_driver_without_retain_duration_is_kept_until_application_deletion() -> None:
-    scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always"})).run()
+    scene = Scene(build_application_document(tolerations={"resourceRetainPolicy": "Always"})).run()
     scene.set_driver("failed")
     scene.run()
     assert scene.wake is None
@@ -155,8 +161,8 @@ def test_application_is_deleted_after_time_to_live() -> None:
 
 
 def test_time_to_live_starts_when_application_stops() -> None:
-    status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
-    resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
+    status = move(build_status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
+    resource = build_application_model(status=status, tolerations={"ttlAfterStopMillis": 60_000})
     assert decide_once(resource, after=101).actions == (DeleteApplication(),)
 
 
@@ -189,8 +195,8 @@ def test_released_application_gets_no_finalizer() -> None:
     ("driver", "actions"),
     [
         pytest.param(Unconfirmed(), (ConfirmAbsence(),), id="driver not in cache"),
-        pytest.param(Present(driver_pod("ready")), (DeleteDriver(0),), id="running driver"),
-        pytest.param(Present(driver_pod("ready", deletion=NOW)), (), id="terminating driver"),
+        pytest.param(Present(build_driver_pod("ready")), (DeleteDriver(0),), id="running driver"),
+        pytest.param(Present(build_driver_pod("ready", deletion=NOW)), (), id="terminating driver"),
         pytest.param(Absent(), (), id="no driver"),
     ],
 )
@@ -219,11 +225,11 @@ def test_deleted_application_without_finalizer_is_ignored() -> None:
 
 @pytest.mark.parametrize("state", [S.SUBMITTED, S.SCHEDULED_TO_RESTART, S.SCHEDULING_FAILURE])
 def test_deletion_cleans_up_interrupted_creation(state: ApplicationState) -> None:
-    status = status_at(S.SUBMITTED) if state in INITIALIZING else status_at(state)
+    status = build_status_at(S.SUBMITTED) if state in INITIALIZING else build_status_at(state)
     if state is S.SCHEDULED_TO_RESTART:
-        status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
+        status = move_to_next_attempt(build_status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     number = status.current_attempt_summary.attempt_info.id
-    decision = decide_once(application(status=status, deleted=True), Absent())
+    decision = decide_once(build_application_model(status=status, deleted=True), Absent())
     assert decision.actions == (DeleteAttemptResources(number),)
     assert get_entered_state(decision) is S.RESOURCE_RELEASED
 
@@ -238,26 +244,28 @@ def test_deletion_cleans_up_interrupted_creation(state: ApplicationState) -> Non
 )
 def test_driver_is_force_deleted_after_grace_period(after: int, actions: tuple[Action, ...]) -> None:
     # The deletion began at NOW: deletionTimestamp is the end of the pod's own grace period of 30 s.
-    driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
-    long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
-    resource = application(status=long_ago, deleted=True, timeouts={"forceTerminationGracePeriodMillis": 330_000})
+    driver = Present(build_driver_pod("ready", deletion=NOW + seconds(30)))
+    long_ago = build_status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
+    resource = build_application_model(
+        status=long_ago, deleted=True, timeouts={"forceTerminationGracePeriodMillis": 330_000}
+    )
     assert decide_once(resource, driver, after=after).actions == actions
 
 
 def test_terminating_driver_requeues_at_end_of_grace_period() -> None:
     # An event reports when the pod is removed, so only the end of the grace period needs a timer.
-    driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
+    driver = Present(build_driver_pod("ready", deletion=NOW + seconds(30)))
     resource = build_application_in_state(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
     assert decide_once(resource, driver, after=100).requeue_after == seconds(230)
 
 
 def test_long_running_driver_is_deleted_gracefully() -> None:
-    long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
-    decision = decide_once(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
+    long_ago = build_status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
+    decision = decide_once(build_application_model(status=long_ago, deleted=True), Present(build_driver_pod("ready")))
     assert decision.actions == (DeleteDriver(0, force=False),)
 
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
 def test_driver_deletion_requeues_after_period_of_at_least_one_second(millis: int, again: float) -> None:
     resource = build_application_in_state(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
-    assert decide_once(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)
+    assert decide_once(resource, Present(build_driver_pod("ready"))).requeue_after == seconds(again)

@@ -28,7 +28,15 @@ from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPP
 from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
-from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
+from tests.builders import (
+    DRIVER,
+    NOW,
+    build_application_document,
+    build_application_model,
+    build_blocked_executor,
+    build_executors,
+    build_status_at,
+)
 from tests.core.scene import GRACE_SECONDS, Scene
 
 CONFIRMATION_TIME = timedelta(seconds=62)  # the grace period of a driver that is not in the cache, plus 2 s
@@ -142,7 +150,7 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
-        document = application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
+        document = build_application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
         self.scene = Scene(document, Settings(trim_state_transition_history=trim), builds=True)
         self.limits_changed = self.scene.now
         self.clock_went_back = False
@@ -176,9 +184,9 @@ class ApplicationMachine(RuleBasedStateMachine):
     @precondition(has_application)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
     def set_executors(self, ready: int, held_up: bool) -> None:
-        self.scene.executors = executors(ready)
+        self.scene.executors = build_executors(ready)
         if held_up:
-            self.scene.executors.append(held_up_executor("exec-9", created=self.scene.now))
+            self.scene.executors.append(build_blocked_executor("exec-9", created=self.scene.now))
 
     @precondition(has_application)
     @rule(tolerations=tolerations())
@@ -200,6 +208,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule()
     def delete_application(self) -> None:
         self.scene.delete()
+        self.limits_changed = self.scene.now
 
     @rule(refusal=st.sampled_from([None, "quota exceeded"]))
     def set_creation_refusal(self, refusal: str | None) -> None:
@@ -219,8 +228,8 @@ class ApplicationMachine(RuleBasedStateMachine):
     def advance_time(self, seconds: int) -> None:
         """Check that no state exceeds its limit, unless the clock was set back or the application is suspended.
 
-        A limit that was shortened below the age of the state applies from the time of the change. The deletion of the
-        driver then has its own time limit.
+        A limit that was shortened below the age of the state applies from the time of the change, for example by the
+        deletion of the application. The deletion of the driver then has its own time limit.
         """
         self.scene.run().advance(seconds)
         if self.scene.document is None or self.clock_went_back:
@@ -359,7 +368,7 @@ def test_decide_accepts_any_observation(
     deleted: bool,
     tolerations: dict[str, Any],
 ) -> None:
-    resource = application(status=status_at(state), deleted=deleted, tolerations=tolerations)
+    resource = build_application_model(status=build_status_at(state), deleted=deleted, tolerations=tolerations)
     observed = Observed(driver, seen, outcome)
     decision = decide(resource, observed, Settings(), NOW + timedelta(seconds=seconds))
     if decision.status is not None:
@@ -380,7 +389,9 @@ def test_progress_and_verdict_accept_any_document(document: dict[str, Any]) -> N
 )
 def test_application_with_restart_limit_terminates(policy: str, limit: int, endings: list[str]) -> None:
     scene = Scene(
-        application_document(restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1})
+        build_application_document(
+            restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1}
+        )
     )
     for ending in endings:
         scene.refusal = "refused" if ending == "refuse" else None
@@ -396,7 +407,7 @@ def test_application_with_restart_limit_terminates(policy: str, limit: int, endi
 
 
 def test_stuck_driver_is_force_deleted() -> None:
-    scene = Scene(application_document()).run()
+    scene = Scene(build_application_document()).run()
     scene.set_driver("ready")
     scene.run()
     scene.stuck = True

@@ -28,7 +28,16 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from tests.builders import NOW, application, application_document, driver_pod, executors, seconds, status_at, status_in
+from tests.builders import (
+    NOW,
+    build_application_document,
+    build_application_model,
+    build_driver_pod,
+    build_executors,
+    build_status,
+    build_status_at,
+    seconds,
+)
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -61,12 +70,14 @@ def build_tolerations_with_durations(millis: int) -> dict[str, Any]:
 @pytest.mark.parametrize("millis", EXTREME_MILLIS)
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 @pytest.mark.parametrize(
-    "driver", [Present(driver_pod("ready")), Absent(), Unconfirmed()], ids=lambda d: type(d).__name__
+    "driver", [Present(build_driver_pod("ready")), Absent(), Unconfirmed()], ids=lambda d: type(d).__name__
 )
 def test_extreme_duration_returns_decision_in_every_state(
     millis: int, state: ApplicationState, driver: Absent | Present | Unconfirmed
 ) -> None:
-    resource = application(status=status_at(state), tolerations=build_tolerations_with_durations(millis))
+    resource = build_application_model(
+        status=build_status_at(state), tolerations=build_tolerations_with_durations(millis)
+    )
     decision = decide(resource, Observed(driver), Settings(), NOW + timedelta(days=400))
     assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
 
@@ -74,15 +85,21 @@ def test_extreme_duration_returns_decision_in_every_state(
 @pytest.mark.parametrize("state", [S.DRIVER_REQUESTED, S.DRIVER_STARTED])
 @pytest.mark.parametrize("millis", EXTREME_MILLIS)
 def test_extreme_timeout_never_expires(state: ApplicationState, millis: int) -> None:
-    resource = application(status=status_at(state), tolerations=build_tolerations_with_durations(millis))
-    decision = decide(resource, Observed(Present(driver_pod("unready"))), Settings(), NOW + timedelta(days=36_000))
+    resource = build_application_model(
+        status=build_status_at(state), tolerations=build_tolerations_with_durations(millis)
+    )
+    decision = decide(
+        resource, Observed(Present(build_driver_pod("unready"))), Settings(), NOW + timedelta(days=36_000)
+    )
     assert decision.reason == reasons.NOTHING_DUE
 
 
 def test_too_long_durations_are_reported_with_their_paths() -> None:
     paths = [
         problem.path
-        for problem in validate_application(application_document(tolerations=build_tolerations_with_durations(10**18)))
+        for problem in validate_application(
+            build_application_document(tolerations=build_tolerations_with_durations(10**18))
+        )
     ]
     prefix = "spec.applicationTolerations"
     parts = {part: f"{prefix}.{part}" if part else prefix for part in DURATIONS}
@@ -92,11 +109,11 @@ def test_too_long_durations_are_reported_with_their_paths() -> None:
 
 @pytest.mark.parametrize("millis", [LONGEST_MILLIS, 0])
 def test_maximum_and_disabled_durations_are_accepted(millis: int) -> None:
-    assert validate_application(application_document(tolerations=build_tolerations_with_durations(millis))) == []
+    assert validate_application(build_application_document(tolerations=build_tolerations_with_durations(millis))) == []
 
 
 def test_message_about_long_duration_contains_maximum() -> None:
-    (problem,) = validate_application(application_document(tolerations={"ttlAfterStopMillis": 10**18}))
+    (problem,) = validate_application(build_application_document(tolerations={"ttlAfterStopMillis": 10**18}))
     assert str(problem) == (
         "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than 100 years: "
         "use at most 3153600000000 milliseconds"
@@ -104,7 +121,7 @@ def test_message_about_long_duration_contains_maximum() -> None:
 
 
 def test_client_mode_is_reported_by_validation() -> None:
-    (problem,) = validate_application(application_document(deploymentMode="ClientMode"))
+    (problem,) = validate_application(build_application_document(deploymentMode="ClientMode"))
     assert str(problem) == "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode"
 
 
@@ -119,7 +136,7 @@ def test_client_mode_is_reported_by_validation() -> None:
     ],
 )
 def test_invalid_executor_numbers_are_reported(config: dict[str, int], path: str) -> None:
-    (problem,) = validate_application(application_document(instances=config))
+    (problem,) = validate_application(build_application_document(instances=config))
     assert problem.path == f"spec.applicationTolerations.instanceConfig.{path}"
 
 
@@ -131,8 +148,8 @@ def test_invalid_executor_numbers_keep_application_running(
     init: int, least: int, most: int, state: ApplicationState
 ) -> None:
     instances = {"initExecutors": init, "minExecutors": least, "maxExecutors": most}
-    resource = application(status=status_at(state), instances=instances)
-    observed = Observed(Present(driver_pod("ready")), executors(4))
+    resource = build_application_model(status=build_status_at(state), instances=instances)
+    observed = Observed(Present(build_driver_pod("ready")), build_executors(4))
     decision = decide(resource, observed, Settings(), NOW)
     after = decision.status.current_state.current_state_summary if decision.status else state
     assert after in RUNNING | STARTING
@@ -150,7 +167,7 @@ def test_invalid_executor_numbers_keep_application_running(
     ],
 )
 def test_unknown_enum_value_is_reported_with_supported_values(path: str, known: str) -> None:
-    document = application_document()
+    document = build_application_document()
     *parents, last = path.split("/")
     inner = document["spec"]
     for name in parents:
@@ -163,20 +180,24 @@ def test_unknown_enum_value_is_reported_with_supported_values(path: str, known: 
 
 @pytest.mark.parametrize("name", ["x" * 64, "1st.app.v2", "a.b", "x" * 253])
 def test_name_unsuitable_for_child_resources_is_reported(name: str) -> None:
-    assert [problem.path for problem in validate_application(application_document(name=name))] == ["metadata.name"]
+    assert [problem.path for problem in validate_application(build_application_document(name=name))] == [
+        "metadata.name"
+    ]
     with pytest.raises(DriverBuildError, match=r"^metadata\.name"):
-        build_attempt(application(name=name, conf={"spark.kubernetes.container.image": "spark"}), 0, "operator")
+        build_attempt(
+            build_application_model(name=name, conf={"spark.kubernetes.container.image": "spark"}), 0, "operator"
+        )
 
 
 @pytest.mark.parametrize("identifier", ["x" * 53, "My.App"])
 def test_app_id_unsuitable_for_child_resources_is_reported(identifier: str) -> None:
-    (problem,) = validate_application(application_document(conf={"spark.app.id": identifier}))
+    (problem,) = validate_application(build_application_document(conf={"spark.app.id": identifier}))
     assert problem.path == "spec.sparkConf['spark.app.id']"
     assert repr(identifier) in problem.message
 
 
 def test_valid_app_id_is_accepted() -> None:
-    assert validate_application(application_document(conf={"spark.app.id": "mine"})) == []
+    assert validate_application(build_application_document(conf={"spark.app.id": "mine"})) == []
 
 
 # --- status written by another controller ---
@@ -184,7 +205,7 @@ def test_valid_app_id_is_accepted() -> None:
 
 def build_document_with_status(**status: Any) -> dict[str, Any]:
     """Return a running application whose status fields are replaced by `status`."""
-    return application_document(status={**status_at(S.RUNNING_HEALTHY).to_document(), **status})
+    return build_application_document(status={**build_status_at(S.RUNNING_HEALTHY).to_document(), **status})
 
 
 @pytest.mark.parametrize(
@@ -208,9 +229,9 @@ def build_document_with_status(**status: Any) -> dict[str, Any]:
 def test_status_of_another_controller_is_continued(status: dict[str, Any], story: str) -> None:
     scene = Scene(
         build_document_with_status(**status)
-        | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]}
+        | {"spec": build_application_document(restart={"restartPolicy": "Always"})["spec"]}
     )
-    scene.pods[scene.attempt] = driver_pod(story)
+    scene.pods[scene.attempt] = build_driver_pod(story)
     scene.run()
     assert scene.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
     assert scene.application.status is not None
@@ -220,7 +241,7 @@ def test_status_of_another_controller_is_continued(status: dict[str, Any], story
 def test_non_numeric_history_keys_are_preserved() -> None:
     document = build_document_with_status()
     document["status"]["stateTransitionHistory"]["first"] = document["status"]["stateTransitionHistory"]["0"]
-    decision = decide(parse_application(document), Observed(Present(driver_pod("failed"))), Settings(), NOW)
+    decision = decide(parse_application(document), Observed(Present(build_driver_pod("failed"))), Settings(), NOW)
     assert decision.status is not None
     assert list(decision.status.state_transition_history)[-1] == "5"
     assert "first" in decision.status.state_transition_history
@@ -254,7 +275,7 @@ def test_unreadable_history_record_is_preserved(record: dict[str, Any], path: tu
         part = part.setdefault(name, {})
     part.setdefault("stateTransitionHistory", {})["3"] = record
     scene = Scene(deepcopy(document))
-    scene.pods[scene.attempt] = driver_pod("failed")
+    scene.pods[scene.attempt] = build_driver_pod("failed")
     scene.run()
     assert scene.state == "ResourceReleased"
     kept = scene.document
@@ -266,11 +287,11 @@ def test_unreadable_history_record_is_preserved(record: dict[str, Any], path: tu
 
 
 def test_restart_after_unknown_state_waits_for_backoff() -> None:
-    status = status_in(attempt=AttemptInfo(id=1)).to_document()
+    status = build_status(attempt=AttemptInfo(id=1)).to_document()
     status["currentState"]["currentStateSummary"] = "ScheduledToRestart"
     ended = {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat()}
     status["previousAttemptSummary"] = {"stateTransitionHistory": {"0": status["currentState"], "1": ended}}
-    resource = parse_application(application_document(status=status, restart={"restartBackoffMillis": 5000}))
+    resource = parse_application(build_application_document(status=status, restart={"restartBackoffMillis": 5000}))
     decision = decide(resource, Observed(), Settings(), NOW + seconds(1))
     assert (decision.reason, decision.requeue_after) == (reasons.RESTART_BACKOFF, seconds(4))
 
@@ -284,9 +305,9 @@ def test_invalid_counter_is_reported(counter: float | str) -> None:
 
 def test_counters_stop_at_int64_maximum() -> None:
     info = AttemptInfo(**dict.fromkeys(AttemptInfo.model_fields, INT64_MAX))
-    status = status_in(S.SCHEDULING_FAILURE, attempt=info)
+    status = build_status(S.SCHEDULING_FAILURE, attempt=info)
     restart = {"restartPolicy": "Always", "maxRestartAttempts": INT64_MAX}
-    decision = decide(application(status=status, restart=restart), Observed(Absent()), Settings(), NOW)
+    decision = decide(build_application_model(status=status, restart=restart), Observed(Absent()), Settings(), NOW)
     assert decision.status is not None
     assert decision.status.current_attempt_summary.attempt_info == info
 
@@ -299,10 +320,12 @@ EXTREMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:
 @pytest.mark.parametrize("time", EXTREMES)
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 def test_decide_accepts_extreme_times(time: str, state: ApplicationState) -> None:
-    document = application_document(status=status_at(state).to_document(), tolerations={"ttlAfterStopMillis": 5})
+    document = build_application_document(
+        status=build_status_at(state).to_document(), tolerations={"ttlAfterStopMillis": 5}
+    )
     document["metadata"] |= {"creationTimestamp": time}
     document["status"]["currentState"]["lastTransitionTime"] = time
-    pod = driver_pod("ready")
+    pod = build_driver_pod("ready")
     pod["metadata"] |= {"deletionTimestamp": time, "deletionGracePeriodSeconds": 30}
     for resource in (document, {**document, "metadata": {**document["metadata"], "deletionTimestamp": time}}):
         decision = decide(parse_application(resource), Observed(Present(pod)), Settings(), NOW)
@@ -314,17 +337,17 @@ def test_decide_accepts_extreme_times(time: str, state: ApplicationState) -> Non
 
 @pytest.mark.parametrize("state", sorted(STARTING))
 def test_clock_set_back_causes_no_timeout(state: ApplicationState) -> None:
-    resource = application(
-        status=status_at(state), timeouts={"driverStartTimeoutMillis": 1}, instances={"initExecutors": 1}
+    resource = build_application_model(
+        status=build_status_at(state), timeouts={"driverStartTimeoutMillis": 1}, instances={"initExecutors": 1}
     )
-    decision = decide(resource, Observed(Present(driver_pod("unready"))), Settings(), NOW - seconds(3600))
+    decision = decide(resource, Observed(Present(build_driver_pod("unready"))), Settings(), NOW - seconds(3600))
     assert decision.status is None
     assert decision.requeue_after is not None
 
 
 def test_clock_set_back_causes_no_endless_requeues() -> None:
     scene = Scene(
-        application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
+        build_application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
     )
     scene.run()
     scene.set_driver("failed")
@@ -359,7 +382,9 @@ ATTEMPTS = st.fixed_dictionaries(
             "previousAttemptSummary": ATTEMPTS,
         },
     ),
-    driver=st.sampled_from([Present(driver_pod("ready")), Present(driver_pod("failed")), Absent(), Unconfirmed()]),
+    driver=st.sampled_from(
+        [Present(build_driver_pod("ready")), Present(build_driver_pod("failed")), Absent(), Unconfirmed()]
+    ),
     suspend=st.booleans(),
     policy=st.sampled_from(["Always", "Never"]),
     trim=st.booleans(),
@@ -367,7 +392,7 @@ ATTEMPTS = st.fixed_dictionaries(
 def test_decide_accepts_any_status(
     status: dict[str, Any], driver: DriverObservation, suspend: bool, policy: str, trim: bool
 ) -> None:
-    document = application_document(status=deepcopy(status), suspend=suspend, restart={"restartPolicy": policy})
+    document = build_application_document(status=deepcopy(status), suspend=suspend, restart={"restartPolicy": policy})
     resource = parse_application(document)
     for deletion in (None, NOW.isoformat()):
         resource.metadata["deletionTimestamp"] = deletion

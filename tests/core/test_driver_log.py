@@ -5,7 +5,7 @@ from airflow_provider_spark_operator.core.dialects.progress import get_log_lines
 from airflow_provider_spark_operator.core.driver_log import LONGEST, append_lines, redact, split_lines
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, replace_message
-from tests.builders import NOW, application_document, status_in
+from tests.builders import NOW, build_application_document, build_status
 
 SENTENCE = "The driver ended with exit code 1."
 
@@ -44,10 +44,10 @@ def test_values_of_secret_names_are_redacted(line: str, shown: str) -> None:
 
 
 def test_progress_separates_message_from_log_lines() -> None:
-    failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
+    failed = move(build_status(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
     failed = replace_message(failed, append_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")
-    seen = read_progress(application_document(status=released.to_document()))
+    seen = read_progress(build_application_document(status=released.to_document()))
     assert get_log_lines(seen) == ("ValueError: 7",)
     assert seen.history[-2].message == SENTENCE
-    assert get_log_lines(read_progress(application_document())) == ()
+    assert get_log_lines(read_progress(build_application_document())) == ()

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.driver.numbers import format_double, p
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.properties import parse_properties
-from tests.builders import application
+from tests.builders import build_application_model
 
 K = "spark.kubernetes."
 EXCLUDED = f"{K}driver.pod.excludedFeatureSteps"
@@ -28,7 +28,7 @@ GROUP_JSON = f"{K}scheduler.volcano.podGroupTemplateJson"
 
 
 def build_from_resource(conf: dict[str, str], **spec: Any) -> Any:
-    return build_attempt(application(conf={f"{K}container.image": "spark", **conf}, **spec), 0, "operator")
+    return build_attempt(build_application_model(conf={f"{K}container.image": "spark", **conf}, **spec), 0, "operator")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
-from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
+from tests.builders import NOW, build_application_document, build_container, build_driver_pod, build_pod, seconds
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
@@ -27,14 +27,14 @@ def build_lost_driver(
     *, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason: str | None = None
 ) -> Present:
     """Return a driver whose node does not respond."""
-    seen = pod(phase, container(), ready=False, reason=reason)
+    seen = build_pod(phase, build_container(), ready=False, reason=reason)
     seen["status"]["conditions"][0]["lastTransitionTime"] = since
     return Present(seen)
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_externally_deleted_stuck_driver_enters_failed_in_every_state(state: ApplicationState) -> None:
-    deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
+    deleted = Present(build_driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
     decision = decide_once(build_application_in_state(state, timeouts=UNLIMITED), deleted, after=300)
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_INTERRUPTED
@@ -59,12 +59,12 @@ def test_externally_deleted_stuck_driver_enters_failed_in_every_state(state: App
 )
 def test_externally_deleted_driver_gets_longer_grace_period(grace: int, own: int, after: int, over: bool) -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
-    deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
+    deleted = Present(build_driver_pod("ready", deletion=NOW + seconds(own), grace=own))
     assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is over
 
 
 def test_driver_that_succeeds_during_deletion_enters_succeeded() -> None:
-    deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
+    deleted = Present(build_driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), deleted, after=10_000)
     assert (get_entered_state(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
 
@@ -98,7 +98,7 @@ def test_unready_driver_is_not_treated_as_lost(seen: Present) -> None:
 
 
 def test_restart_waits_for_force_deletion_of_lost_driver() -> None:
-    scene = Scene(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).run()
+    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).run()
     scene.set_driver("ready")
     scene.run()
     scene.stuck = True
@@ -115,7 +115,7 @@ def test_lost_driver_is_first_deleted_gracefully() -> None:
 
 
 def test_lost_driver_is_reported_as_infrastructure_failure() -> None:
-    scene = Scene(application_document()).run()
+    scene = Scene(build_application_document()).run()
     scene.set_driver("ready", conditions=[TAINTED])
     scene.run()
     scene.stuck = True
@@ -144,4 +144,4 @@ def test_lost_driver_is_reported_as_infrastructure_failure() -> None:
 def test_disruption_message_contains_condition_reason_and_message(
     conditions: list[dict[str, str]], words: str | None
 ) -> None:
-    assert pods.describe_disruption(driver_pod(conditions=conditions)["status"]) == words
+    assert pods.describe_disruption(build_driver_pod(conditions=conditions)["status"]) == words

@@ -2,7 +2,12 @@ import string
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import build_application_id, can_label, compute_task_identity
+from airflow_provider_spark_operator.core.names import (
+    build_application_id,
+    build_master_pod_name,
+    can_label,
+    compute_task_identity,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,7 @@ def test_task_identity_is_a_hexadecimal_label_value_that_depends_on_all_parts() 
 @pytest.mark.parametrize(("length", "expected"), [(63, True), (64, False)])
 def test_name_of_more_than_63_characters_cannot_be_a_label(length: int, expected: bool) -> None:
     assert can_label("n" * length) is expected
+
+
+def test_master_pod_is_the_first_of_its_stateful_set() -> None:
+    assert build_master_pod_name("shared") == "shared-master-0"

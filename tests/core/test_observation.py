@@ -5,57 +5,70 @@ import pytest
 
 from airflow_provider_spark_operator.core import observation, pods, reasons
 from airflow_provider_spark_operator.core.states import ApplicationState
-from tests.builders import DRIVER, NOW, container, driver_pod, pod, seconds
+from tests.builders import DRIVER, NOW, build_container, build_driver_pod, build_pod, seconds
 
 S = ApplicationState
 SIDECAR = {"initContainers": [{"name": "proxy", "restartPolicy": "Always"}]}
 
 DRIVER_ENDS = [
-    pytest.param(driver_pod("pending"), None, None, id="pending"),
-    pytest.param(driver_pod("ready"), None, None, id="running"),
+    pytest.param(build_driver_pod("pending"), None, None, id="pending"),
+    pytest.param(build_driver_pod("ready"), None, None, id="running"),
     pytest.param({}, None, None, id="no status"),
-    pytest.param(driver_pod("succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="phase Succeeded"),
-    pytest.param(pod("Succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="Succeeded without containers"),
-    pytest.param(driver_pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase Failed"),
-    pytest.param(pod("Failed"), S.FAILED, reasons.DRIVER_FAILED, id="Failed without containers"),
-    pytest.param(pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase in lower case"),
-    pytest.param(driver_pod("killed", reason="Evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted"),
+    pytest.param(build_driver_pod("succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="phase Succeeded"),
+    pytest.param(build_pod("Succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, id="Succeeded without containers"),
+    pytest.param(build_driver_pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase Failed"),
+    pytest.param(build_pod("Failed"), S.FAILED, reasons.DRIVER_FAILED, id="Failed without containers"),
+    pytest.param(build_pod("failed"), S.FAILED, reasons.DRIVER_FAILED, id="phase in lower case"),
+    pytest.param(build_driver_pod("killed", reason="Evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted"),
     pytest.param(
-        pod("Failed", reason="evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted, no containers"
+        build_pod("Failed", reason="evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, id="evicted, no containers"
     ),
     pytest.param(
-        pod("Pending", container(waiting="PodInitializing"), init=[container("prepare", exit_code=2)]),
+        build_pod(
+            "Pending", build_container(waiting="PodInitializing"), init=[build_container("prepare", exit_code=2)]
+        ),
         S.FAILED,
         reasons.INIT_CONTAINER_FAILED,
         id="init container failed",
     ),
     pytest.param(
-        pod("Running", container(), init=[container("prepare", exit_code=0)]), None, None, id="init container completed"
+        build_pod("Running", build_container(), init=[build_container("prepare", exit_code=0)]),
+        None,
+        None,
+        id="init container completed",
     ),
     pytest.param(
-        pod("Running", container(), init=[container("proxy", exit_code=137)], spec=SIDECAR),
+        build_pod("Running", build_container(), init=[build_container("proxy", exit_code=137)], spec=SIDECAR),
         None,
         None,
         id="native sidecar killed",
     ),
     pytest.param(
-        pod("Running", container(exit_code=3)), S.FAILED, reasons.DRIVER_FAILED, id="container failed, phase Running"
+        build_pod("Running", build_container(exit_code=3)),
+        S.FAILED,
+        reasons.DRIVER_FAILED,
+        id="container failed, phase Running",
     ),
     pytest.param(
-        pod("Running", container(exit_code=0)),
+        build_pod("Running", build_container(exit_code=0)),
         S.SUCCEEDED,
         reasons.DRIVER_SUCCEEDED,
         id="container succeeded, phase Running",
     ),
-    pytest.param(pod("Running", container(restarts=1)), S.FAILED, reasons.DRIVER_RESTARTED, id="container restarted"),
     pytest.param(
-        pod("Running", container(), container("side", exit_code=1)),
+        build_pod("Running", build_container(restarts=1)), S.FAILED, reasons.DRIVER_RESTARTED, id="container restarted"
+    ),
+    pytest.param(
+        build_pod("Running", build_container(), build_container("side", exit_code=1)),
         S.FAILED,
         reasons.DRIVER_FAILED,
         id="sidecar failed",
     ),
     pytest.param(
-        pod("Running", container(), container("side", exit_code=0)), None, None, id="sidecar completed, Spark running"
+        build_pod("Running", build_container(), build_container("side", exit_code=0)),
+        None,
+        None,
+        id="sidecar completed, Spark running",
     ),
 ]
 
@@ -71,33 +84,55 @@ def test_driver_end_depends_on_pod_phase_and_containers(
 ENTRY = {"containers": [{"name": "side"}, {"name": "mine", "args": ["driver", "--class", "Main"]}]}
 TWICE = {"containers": [{"name": "side", "args": ["driver"]}, {"name": DRIVER, "args": ["driver"]}]}
 UNCONFIGURED = [
-    pytest.param(pod("Running", container(exit_code=0), container("side")), S.SUCCEEDED, id="default container name"),
     pytest.param(
-        pod("Running", container("mine", exit_code=0), container("side"), spec=ENTRY), S.SUCCEEDED, id="driver argument"
+        build_pod("Running", build_container(exit_code=0), build_container("side")),
+        S.SUCCEEDED,
+        id="default container name",
     ),
     pytest.param(
-        pod("Running", container("mine"), container(exit_code=0), spec=ENTRY),
+        build_pod("Running", build_container("mine", exit_code=0), build_container("side"), spec=ENTRY),
+        S.SUCCEEDED,
+        id="driver argument",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("mine"), build_container(exit_code=0), spec=ENTRY),
         None,
         id="argument takes precedence over name",
     ),
     pytest.param(
-        pod("Running", container(exit_code=0), container("side"), spec=TWICE),
+        build_pod("Running", build_container(exit_code=0), build_container("side"), spec=TWICE),
         S.SUCCEEDED,
         id="name decides between two arguments",
     ),
-    pytest.param(pod("Running", container("side", exit_code=0), spec=ENTRY), None, id="Spark container without status"),
-    pytest.param(pod("Running", container("a", exit_code=0), container("b")), None, id="Spark container unknown"),
     pytest.param(
-        pod("Running", container("a", exit_code=0), container("b", exit_code=0)),
+        build_pod("Running", build_container("side", exit_code=0), spec=ENTRY),
+        None,
+        id="Spark container without status",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("a", exit_code=0), build_container("b")),
+        None,
+        id="Spark container unknown",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("a", exit_code=0), build_container("b", exit_code=0)),
         S.SUCCEEDED,
         id="all containers completed",
     ),
-    pytest.param(pod("Running", container(exit_code=0), container("side", exit_code=1)), S.FAILED, id="sidecar failed"),
     pytest.param(
-        pod("Running", container(exit_code=0), container("side", restarts=1)), S.SUCCEEDED, id="sidecar restarted"
+        build_pod("Running", build_container(exit_code=0), build_container("side", exit_code=1)),
+        S.FAILED,
+        id="sidecar failed",
     ),
     pytest.param(
-        pod("Running", container(exit_code=0), spec={"containers": [None, {"args": "driver"}, {"args": []}]}),
+        build_pod("Running", build_container(exit_code=0), build_container("side", restarts=1)),
+        S.SUCCEEDED,
+        id="sidecar restarted",
+    ),
+    pytest.param(
+        build_pod(
+            "Running", build_container(exit_code=0), spec={"containers": [None, {"args": "driver"}, {"args": []}]}
+        ),
         S.SUCCEEDED,
         id="malformed spec",
     ),
@@ -113,18 +148,26 @@ def test_success_is_that_of_spark_container_if_none_is_configured(
 
 
 CONFIGURED = [
-    pytest.param(pod("Running", container(), container("side", exit_code=1)), None, id="sidecar failed"),
-    pytest.param(pod("Running", container(exit_code=0), container("side")), S.SUCCEEDED, id="Spark completed"),
     pytest.param(
-        pod("Running", container(DRIVER.upper(), exit_code=1), container("side")), S.FAILED, id="name in upper case"
+        build_pod("Running", build_container(), build_container("side", exit_code=1)), None, id="sidecar failed"
     ),
     pytest.param(
-        pod("Running", container(), container("a", exit_code=1), container("z", exit_code=1)),
+        build_pod("Running", build_container(exit_code=0), build_container("side")), S.SUCCEEDED, id="Spark completed"
+    ),
+    pytest.param(
+        build_pod("Running", build_container(DRIVER.upper(), exit_code=1), build_container("side")),
+        S.FAILED,
+        id="name in upper case",
+    ),
+    pytest.param(
+        build_pod("Running", build_container(), build_container("a", exit_code=1), build_container("z", exit_code=1)),
         None,
         id="two sidecars failed",
     ),
-    pytest.param(pod("Running", container("side", exit_code=1)), None, id="container missing"),
-    pytest.param(pod("Failed", container("side", exit_code=1)), S.FAILED, id="container missing, pod failed"),
+    pytest.param(build_pod("Running", build_container("side", exit_code=1)), None, id="container missing"),
+    pytest.param(
+        build_pod("Failed", build_container("side", exit_code=1)), S.FAILED, id="container missing, pod failed"
+    ),
 ]
 
 
@@ -135,7 +178,9 @@ def test_only_configured_container_determines_driver_end(seen: dict[str, Any], s
 
 
 def test_failure_message_describes_configured_container() -> None:
-    end = observation.find_driver_end(pod("Failed", container("side", exit_code=2), container(exit_code=3)), DRIVER)
+    end = observation.find_driver_end(
+        build_pod("Failed", build_container("side", exit_code=2), build_container(exit_code=3)), DRIVER
+    )
     assert end is not None
     assert end.message == f"Container {DRIVER} of the driver ended with exit code 3."
 
@@ -148,14 +193,14 @@ def test_main_container_is_read_from_configuration() -> None:
 @pytest.mark.parametrize(
     ("seen", "started", "ready"),
     [
-        pytest.param(driver_pod("pending"), False, False, id="pending"),
-        pytest.param(driver_pod("unready"), False, False, id="running, not ready"),
-        pytest.param(driver_pod("started"), True, False, id="container ready, pod not ready"),
-        pytest.param(driver_pod("ready"), True, True, id="all ready"),
-        pytest.param(pod("RUNNING", container(), ready=True), True, True, id="phase in upper case"),
-        pytest.param(pod("Pending", ready=True), False, False, id="ready but not running"),
-        pytest.param(pod("Running", ready=True), True, True, id="ready without containers"),
-        pytest.param(pod("Unknown", ready=True), False, False, id="ready, phase Unknown"),
+        pytest.param(build_driver_pod("pending"), False, False, id="pending"),
+        pytest.param(build_driver_pod("unready"), False, False, id="running, not ready"),
+        pytest.param(build_driver_pod("started"), True, False, id="container ready, pod not ready"),
+        pytest.param(build_driver_pod("ready"), True, True, id="all ready"),
+        pytest.param(build_pod("RUNNING", build_container(), ready=True), True, True, id="phase in upper case"),
+        pytest.param(build_pod("Pending", ready=True), False, False, id="ready but not running"),
+        pytest.param(build_pod("Running", ready=True), True, True, id="ready without containers"),
+        pytest.param(build_pod("Unknown", ready=True), False, False, id="ready, phase Unknown"),
     ],
 )
 def test_driver_has_started_if_container_is_ready_and_is_ready_if_pod_is(
@@ -166,20 +211,20 @@ def test_driver_has_started_if_container_is_ready_and_is_ready_if_pod_is(
 
 
 def test_driver_has_started_only_if_configured_container_is_ready() -> None:
-    seen = pod("Running", container(ready=False), container("side"))
+    seen = build_pod("Running", build_container(ready=False), build_container("side"))
     assert observation.has_started(seen, None) is True
     assert observation.has_started(seen, DRIVER) is False
 
 
 def test_failure_message_contains_container_exit_code_and_reason() -> None:
-    end = observation.find_driver_end(driver_pod("killed"), None)
+    end = observation.find_driver_end(build_driver_pod("killed"), None)
     assert end is not None
     assert end.message == f"Container {DRIVER} of the driver ended with exit code 137 (OOMKilled)."
-    assert end.driver_status == driver_pod("killed")["status"]
+    assert end.driver_status == build_driver_pod("killed")["status"]
 
 
 def test_eviction_message_contains_message_of_kubelet() -> None:
-    end = observation.find_driver_end(driver_pod("killed", reason="Evicted", message="low on memory"), None)
+    end = observation.find_driver_end(build_driver_pod("killed", reason="Evicted", message="low on memory"), None)
     assert end is not None
     assert end.message == "The driver pod was evicted from its node: low on memory."
 
@@ -190,7 +235,7 @@ def test_eviction_message_contains_message_of_kubelet() -> None:
     ids=["grace period", "forced", "no grace period", "boolean", "too large"],
 )
 def test_deletion_starts_one_grace_period_before_its_timestamp(grace: int | None, began: datetime) -> None:
-    assert pods.find_deletion_start(driver_pod(deletion=NOW, grace=grace)) == began
+    assert pods.find_deletion_start(build_driver_pod(deletion=NOW, grace=grace)) == began
 
 
 @pytest.mark.parametrize(
@@ -222,13 +267,13 @@ def test_malformed_pod_has_no_end_and_no_start(seen: dict[str, Any]) -> None:
     ("seen", "message"),
     [
         pytest.param(
-            pod("Failed", reason="DeadlineExceeded", message="It took too long."),
+            build_pod("Failed", reason="DeadlineExceeded", message="It took too long."),
             "The driver pod failed: DeadlineExceeded: It took too long.",
             id="message of the pod",
         ),
-        pytest.param(pod("Failed"), "The driver pod failed.", id="no message"),
+        pytest.param(build_pod("Failed"), "The driver pod failed.", id="no message"),
         pytest.param(
-            pod("Running", container(exit_code=3, message="no such class")),
+            build_pod("Running", build_container(exit_code=3, message="no such class")),
             f"Container {DRIVER} of the driver ended with exit code 3: no such class.",
             id="message of the container",
         ),
@@ -241,4 +286,4 @@ def test_failure_message_contains_reason_and_message_of_pod_or_container(seen: d
 
 
 def test_driver_has_started_if_its_only_container_has_another_name() -> None:
-    assert observation.has_started(pod("Running", container("another"), ready=False), DRIVER) is True
+    assert observation.has_started(build_pod("Running", build_container("another"), ready=False), DRIVER) is True

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests import builders
 
-APPLICATION = builders.application()
+APPLICATION = builders.build_application_model()
 
 
 def build_pod(
@@ -31,7 +31,7 @@ def build_pod(
     created: str = "2026-01-01T12:00:00Z",
     **modifiers: Any,
 ) -> JsonObject:
-    document = builders.driver_pod(name=name, **modifiers)
+    document = builders.build_driver_pod(name=name, **modifiers)
     document["metadata"] |= {
         "labels": {
             "spark-role": role,
@@ -91,15 +91,17 @@ def test_driver_missing_from_cache_is_unconfirmed() -> None:
 def test_deleted_driver_is_absent_only_if_its_attempt_has_stopped(
     state: ApplicationState, selector: str, expected: object
 ) -> None:
-    application = builders.application(status=builders.status_at(state, attempt=AttemptInfo(id=int(selector[-1]))))
+    application = builders.build_application_model(
+        status=builders.build_status_at(state, attempt=AttemptInfo(id=int(selector[-1])))
+    )
     deleted = build_pod("pi-0-driver", created="2026-01-01T11:00:00Z")
     assert observe(application, [], [deleted]).driver == expected
 
 
 @pytest.mark.parametrize("key", ["spark.app.id", "spark.kubernetes.driver.pod.name"])
 def test_deleted_driver_with_user_defined_name_is_unconfirmed(key: str) -> None:
-    status = builders.status_at(ApplicationState.FAILED, attempt=AttemptInfo(id=1))
-    application = builders.application(status=status, conf={key: "mine"})
+    status = builders.build_status_at(ApplicationState.FAILED, attempt=AttemptInfo(id=1))
+    application = builders.build_application_model(status=status, conf={key: "mine"})
     deleted = build_pod("mine", selector="mine" if key == "spark.app.id" else "pi-0", created="2026-01-01T11:00:00Z")
     assert observe(application, [], [deleted]).driver == Unconfirmed()
 
@@ -126,8 +128,8 @@ def test_executor_without_owner_is_found_by_label() -> None:
 
 
 def test_driver_is_found_for_attempt_in_status() -> None:
-    status = builders.status_at(ApplicationState.DRIVER_REQUESTED, attempt=AttemptInfo(id=3))
-    restarted = builders.application(status=status)
+    status = builders.build_status_at(ApplicationState.DRIVER_REQUESTED, attempt=AttemptInfo(id=3))
+    restarted = builders.build_application_model(status=status)
     pods = [build_pod("pi-2-driver", selector="pi-2"), build_pod("pi-3-driver", selector="pi-3")]
     observed = observe(restarted, pods)
     assert isinstance(observed.driver, Present)
@@ -139,10 +141,10 @@ BEGAN = builders.NOW + timedelta(milliseconds=1500)
 
 def build_second_attempt(conf: dict[str, str]) -> SparkApplication:
     """Build an application whose second attempt started 1.5 s after its first one."""
-    first = builders.status_in(ApplicationState.DRIVER_REQUESTED, ApplicationState.FAILED)
+    first = builders.build_status(ApplicationState.DRIVER_REQUESTED, ApplicationState.FAILED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), BEGAN, "", trim=True)
     status = move(second, ApplicationState.DRIVER_REQUESTED, BEGAN, "")
-    return builders.application(status=status, conf=conf)
+    return builders.build_application_model(status=status, conf=conf)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_driver_with_null_label_is_found() -> None:
     ],
 )
 def test_names_of_children_are_fixed_if_the_spec_sets_one(modifiers: dict[str, Any], fixed: bool) -> None:
-    assert has_fixed_child_names(builders.application(**modifiers)) is fixed
+    assert has_fixed_child_names(builders.build_application_model(**modifiers)) is fixed
 
 
 def test_circular_driver_name_matches_no_driver() -> None:

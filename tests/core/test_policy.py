@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.models.status import AttemptInfo, Atte
 from airflow_provider_spark_operator.core.states import STOPPING, ApplicationState
 from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
-from tests.builders import NOW, application, seconds, status_at, status_in
+from tests.builders import NOW, build_application_model, build_status, build_status_at, seconds
 
 S = ApplicationState
 
@@ -136,12 +136,12 @@ RESTARTED = {
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
 @pytest.mark.parametrize("word", RESTARTED)
 def test_restart_depends_on_policy_and_end_state(word: str, ended_in: ApplicationState) -> None:
-    spec = application(restart={"restartPolicy": word}).spec
+    spec = build_application_model(restart={"restartPolicy": word}).spec
     assert policy.wants_restart(spec, ended_in) is (ended_in in RESTARTED[word])
 
 
 def test_application_in_client_mode_is_never_restarted() -> None:
-    spec = application(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
+    spec = build_application_model(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
     assert policy.wants_restart(spec, S.FAILED) is False
 
 
@@ -159,7 +159,7 @@ def test_restart_counters_are_incremented_by_end_of_attempt(
     ended_in: ApplicationState, expected: tuple[int, ...]
 ) -> None:
     counted = AttemptInfo(id=7, restart_counter=2, failure_restart_counter=1, scheduling_failure_restart_counter=1)
-    following = policy.count_next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
+    following = policy.count_next_attempt(RestartConfig(), build_status_at(ended_in, attempt=counted))
     assert tuple(following.model_dump().values()) == expected
 
 
@@ -174,7 +174,7 @@ def test_restart_counters_are_incremented_by_end_of_attempt(
 )
 def test_long_attempt_resets_restart_counters(reset: int, lasted: float, expected: tuple[int, int, int]) -> None:
     info = AttemptInfo(id=5, restart_counter=5, failure_restart_counter=3)
-    status = status_in(S.DRIVER_REQUESTED, attempt=info)
+    status = build_status(S.DRIVER_REQUESTED, attempt=info)
     status = move(status, S.FAILED, NOW + seconds(lasted), "")
     following = policy.count_next_attempt(RestartConfig(restart_counter_reset_millis=reset), status)
     assert (
@@ -185,7 +185,7 @@ def test_long_attempt_resets_restart_counters(reset: int, lasted: float, expecte
 
 
 def test_duration_of_attempt_starts_at_its_driver_request() -> None:
-    first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
+    first = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
     assert policy.measure_attempt(first) == seconds(100)
@@ -194,14 +194,14 @@ def test_duration_of_attempt_starts_at_its_driver_request() -> None:
 
 def test_duration_starts_at_first_entry_if_start_is_trimmed() -> None:
     status = move(
-        move(status_in(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
+        move(build_status(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
     )
     history = {key: record for key, record in status.state_transition_history.items() if key in "123"}
     assert policy.measure_attempt(status.model_copy(update={"state_transition_history": history})) == seconds(9)
 
 
 def test_attempt_without_history_has_zero_duration() -> None:
-    status = status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
+    status = build_status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
     assert policy.measure_attempt(status) == seconds(0)
 
 
@@ -273,22 +273,22 @@ BACKOFFS = {
 def test_backoff_depends_on_end_of_previous_attempt(
     ended_in: ApplicationState, given: dict[str, Any], expected: int, trim: bool
 ) -> None:
-    status = move_to_next_attempt(status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
+    status = move_to_next_attempt(build_status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
     assert policy.get_backoff(RestartConfig(**given), status) == seconds(expected)
 
 
 def test_backoff_is_zero_without_previous_attempt() -> None:
-    assert policy.get_backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
+    assert policy.get_backoff(RestartConfig(), build_status_at(S.SUBMITTED)) == seconds(0)
 
 
 def test_backoff_is_general_if_end_of_previous_attempt_is_unknown() -> None:
-    status = status_at(S.SUBMITTED, previous=AttemptSummary())
+    status = build_status_at(S.SUBMITTED, previous=AttemptSummary())
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
     assert policy.get_backoff(config, status) == seconds(1)
 
 
 def test_last_stop_belongs_to_current_attempt() -> None:
-    first = status_at(S.FAILED)
+    first = build_status_at(S.FAILED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     stop = policy.find_last_stop(first)
     assert stop is not None
@@ -320,7 +320,7 @@ def test_time_to_live_of_zero_expires_immediately() -> None:
 
 
 def test_third_attempt_is_measured_from_its_own_start() -> None:
-    status = status_in(S.DRIVER_REQUESTED, S.FAILED)
+    status = build_status(S.DRIVER_REQUESTED, S.FAILED)
     for number in (1, 2):
         after = NOW + seconds(100 * number)
         status = move_to_next_attempt(status, AttemptInfo(id=number), after, "", trim=False)
@@ -337,7 +337,7 @@ def test_limit_of_other_failures_ignores_scheduling_failures() -> None:
 
 
 def test_end_of_previous_attempt_is_read_from_untrimmed_history() -> None:
-    ended = status_at(S.FAILED)
+    ended = build_status_at(S.FAILED)
     again = move_to_next_attempt(ended, AttemptInfo(id=1), NOW, "", trim=False)
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
     assert policy.get_backoff(config, again) == seconds(2)

@@ -12,11 +12,11 @@ from airflow_provider_spark_operator.core.states import (
 from airflow_provider_spark_operator.core.transitions import replace_reason
 from tests.builders import (
     NOW,
-    application,
-    application_document,
-    driver_pod,
+    build_application_document,
+    build_application_model,
+    build_driver_pod,
+    build_status_at,
     seconds,
-    status_at,
 )
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
@@ -25,20 +25,23 @@ S = ApplicationState
 
 
 def test_suspended_application_does_not_start_until_resumed() -> None:
-    scene = Scene(application_document(suspend=True)).run()
+    scene = Scene(build_application_document(suspend=True)).run()
     assert (scene.states, scene.created, scene.wake) == (["Submitted"], [], None)
     scene.edit(suspend=False)
     assert scene.run().states == ["Submitted", "DriverRequested"]
 
 
 def test_application_created_suspended_has_no_status_until_start() -> None:
-    assert get_entered_state(decide_once(application(suspend=True))) is None
-    assert get_entered_state(decide_once(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
+    assert get_entered_state(decide_once(build_application_model(suspend=True))) is None
+    assert (
+        get_entered_state(decide_once(build_application_model(suspend=False), create_outcome=Created()))
+        is S.DRIVER_REQUESTED
+    )
 
 
 @pytest.mark.parametrize("trim", [True, False])
 def test_suspended_running_application_resumes_in_new_attempt(trim: bool) -> None:
-    scene = Scene(application_document(), Settings(trim_state_transition_history=trim)).run()
+    scene = Scene(build_application_document(), Settings(trim_state_transition_history=trim)).run()
     scene.set_driver("ready")
     scene.run()
     scene.edit(suspend=True)
@@ -58,7 +61,7 @@ def test_suspended_running_application_resumes_in_new_attempt(trim: bool) -> Non
 
 
 def test_application_resumed_while_driver_terminates_is_restarted() -> None:
-    scene = Scene(application_document()).run()
+    scene = Scene(build_application_document()).run()
     scene.set_driver("ready")
     scene.run()
     scene.edit(suspend=True)
@@ -73,31 +76,33 @@ def test_application_resumed_while_driver_terminates_is_restarted() -> None:
 
 
 def test_application_resumed_before_driver_deletion_continues() -> None:
-    status = replace_reason(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
-    decision = decide_once(application(status=status), Present(driver_pod("ready")))
+    status = replace_reason(build_status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
+    decision = decide_once(build_application_model(status=status), Present(build_driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
     assert decision.status is not None
     assert decision.status.state_transition_history == status.state_transition_history
-    again = decide_once(application(status=decision.status), Present(driver_pod("ready")))
+    again = decide_once(build_application_model(status=decision.status), Present(build_driver_pod("ready")))
     assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
 
 
 def test_suspension_is_recorded_before_driver_is_deleted() -> None:
-    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
+    decision = decide_once(
+        build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(build_driver_pod("ready"))
+    )
     assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
     assert decision.status is not None
-    marked = application(status=decision.status, suspend=True)
-    assert decide_once(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
+    marked = build_application_model(status=decision.status, suspend=True)
+    assert decide_once(marked, Present(build_driver_pod("ready"))).actions == (DeleteDriver(0),)
 
 
 def test_driver_result_before_suspension_is_recorded() -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, suspend=True)
-    assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+    assert get_entered_state(decide_once(resource, Present(build_driver_pod("succeeded")))) is S.SUCCEEDED
 
 
 def test_driver_deleted_during_suspension_is_not_a_failure() -> None:
     decision = decide_once(
-        build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW))
+        build_application_in_state(S.RUNNING_HEALTHY, suspend=True), Present(build_driver_pod("failed", deletion=NOW))
     )
     assert (get_entered_state(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
 
@@ -106,7 +111,7 @@ def test_driver_deleted_during_suspension_is_not_a_failure() -> None:
     ("finished", "state"), [(-1, S.SUCCEEDED), (0, S.SCHEDULED_TO_RESTART), (None, S.SCHEDULED_TO_RESTART)]
 )
 def test_driver_that_succeeded_before_deletion_is_not_restarted(finished: int | None, state: ApplicationState) -> None:
-    scene = Scene(application_document()).run()
+    scene = Scene(build_application_document()).run()
     scene.stuck = True
     scene.set_driver("ready")
     scene.run()
@@ -123,5 +128,5 @@ def test_driver_that_succeeded_before_deletion_is_not_restarted(finished: int | 
 
 
 def test_suspended_application_with_unsupported_spec_does_not_fail() -> None:
-    decision = decide_once(application(suspend=True, deploymentMode="ClientMode"), Absent())
+    decision = decide_once(build_application_model(suspend=True, deploymentMode="ClientMode"), Absent())
     assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.core.scenario import ApplicationTrace, Scenario, list_scenarios, read_scenario
-from tests.differences import traced_differences
+from tests.differences import list_traced_differences
 
 _ABSENT = "absent"
 # The recorded gaps include delays of the Apache operator, but these are much shorter than the specified waits.
@@ -27,7 +27,7 @@ def test_scenario_equals_recording_except_for_documented_differences(name: str) 
         for path in sorted(theirs.keys() | ours.keys())
         if theirs.get(path, _ABSENT) != ours.get(path, _ABSENT) and not _is_of_another_run(script, path, ours)
     }
-    assert found == traced_differences(name)
+    assert found == list_traced_differences(name)
 
 
 def _list_timed_scenarios() -> list[str]:

@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.core.transitions import (
     replace_reason,
     sort_records,
 )
-from tests.builders import NOW, seconds, status_at, status_in
+from tests.builders import NOW, build_status, build_status_at, seconds
 
 S = ApplicationState
 LATER = NOW + timedelta(seconds=5)
@@ -87,7 +87,7 @@ def test_first_key_of_empty_history_is_zero() -> None:
 
 
 def test_history_is_sorted_by_numeric_key() -> None:
-    status = status_in(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
+    status = build_status(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
     first, second, third = sort_records(status.state_transition_history)
     shuffled = {"10": third, "9": second, "junk": first}
     assert sort_records(shuffled) == [first, second, third]
@@ -95,7 +95,7 @@ def test_history_is_sorted_by_numeric_key() -> None:
 
 
 def test_trimmed_history_moves_to_previous_attempt() -> None:
-    ended = status_at(S.FAILED)
+    ended = build_status_at(S.FAILED)
     status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=True)
     assert status.previous_attempt_summary is not None
     assert status.previous_attempt_summary.state_transition_history == ended.state_transition_history
@@ -106,7 +106,7 @@ def test_trimmed_history_moves_to_previous_attempt() -> None:
 
 
 def test_untrimmed_history_continues_in_next_attempt() -> None:
-    ended = status_at(S.FAILED)
+    ended = build_status_at(S.FAILED)
     status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=False)
     assert len(status.state_transition_history) == len(ended.state_transition_history) + 1
     assert status.previous_attempt_summary == ended.current_attempt_summary
@@ -114,11 +114,11 @@ def test_untrimmed_history_continues_in_next_attempt() -> None:
 
 def test_next_attempt_of_released_application_raises() -> None:
     with pytest.raises(IllegalMove):
-        move_to_next_attempt(status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
+        move_to_next_attempt(build_status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
 
 
 def test_replaced_reason_keeps_transition_time_and_history() -> None:
-    status = status_at(S.RUNNING_HEALTHY, message="It runs.")
+    status = build_status_at(S.RUNNING_HEALTHY, message="It runs.")
     remarked = replace_reason(status, "Suspended", "It is being stopped.")
     expected = status.current_state.model_copy(update={"reason": "Suspended", "message": "It is being stopped."})
     assert remarked.current_state == expected
@@ -152,7 +152,7 @@ def test_invalid_history_keys_are_sorted_first_and_not_counted() -> None:
     ],
 )
 def test_outcome_is_set_only_in_terminal_state(states: tuple[ApplicationState, ...], outcome: str | None) -> None:
-    status = status_at(S.DRIVER_REQUESTED)
+    status = build_status_at(S.DRIVER_REQUESTED)
     for state in states:
         status = move(status, state, LATER, "")
     assert status.outcome == outcome

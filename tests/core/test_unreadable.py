@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.states import INITIALIZING, Applicatio
 from airflow_provider_spark_operator.core.transitions import sort_records
 from airflow_provider_spark_operator.core.unreadable import refuse_application, refuse_cluster
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
-from tests.builders import NOW, application_document, seconds, status_at
+from tests.builders import NOW, build_application_document, build_status_at, seconds
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 S = ApplicationState
@@ -19,7 +19,7 @@ LATER = NOW + seconds(5)
 
 
 def build_unreadable_application(**modifiers: Any) -> dict[str, Any]:
-    return application_document(jars=7, restart={"restartPolicy": "Always"}, **modifiers)
+    return build_application_document(jars=7, restart={"restartPolicy": "Always"}, **modifiers)
 
 
 def refuse(document: dict[str, Any]) -> ApplicationStatus:
@@ -59,7 +59,7 @@ def test_application_without_creation_time_is_submitted_now() -> None:
 
 @pytest.mark.parametrize("state", S)
 def test_unreadable_application_is_refused_only_before_start(state: ApplicationState) -> None:
-    document = build_unreadable_application(status=status_at(state).to_document())
+    document = build_unreadable_application(status=build_status_at(state).to_document())
     assert (refuse_application(document, SENTENCE, LATER) is not None) is (state in INITIALIZING)
 
 

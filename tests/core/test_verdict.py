@@ -13,13 +13,13 @@ from airflow_provider_spark_operator.core.transitions import move, move_to_next_
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, judge_progress
 from tests.builders import (
     NOW,
-    application,
-    application_document,
-    container,
-    driver_pod,
-    pod,
-    status_at,
-    status_in,
+    build_application_document,
+    build_application_model,
+    build_container,
+    build_driver_pod,
+    build_pod,
+    build_status,
+    build_status_at,
 )
 from tests.core.scene import Scene
 
@@ -28,7 +28,7 @@ APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.I
 
 
 def judge_status(status: ApplicationStatus) -> Verdict:
-    return judge_progress(read_progress(application_document(status=status.to_document())))
+    return judge_progress(read_progress(build_application_document(status=status.to_document())))
 
 
 def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
@@ -38,14 +38,14 @@ def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any]
         S.DRIVER_READY_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED),
         S.EXECUTORS_START_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED, S.DRIVER_READY),
     }.get(stop, (S.DRIVER_REQUESTED,))
-    status = move(status_in(*origin), stop, NOW, message, driver["status"] if driver else None)
+    status = move(build_status(*origin), stop, NOW, message, driver["status"] if driver else None)
     return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
 def test_outcome_is_waiting_until_terminal_state(state: ApplicationState) -> None:
     sentence = f"The application is in progress: {state}."
-    assert judge_status(status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+    assert judge_status(build_status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
 
 
 def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
@@ -55,13 +55,13 @@ def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
 
 
 def test_released_application_without_result_is_cancelled() -> None:
-    cancelled = judge_status(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
-    sentence = "The application was cancelled: its resources were released before it finished."
+    cancelled = judge_status(build_status(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
+    sentence = "The application was cancelled: its resources were deleted before any attempt had a result."
     assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 
 def test_cancelled_attempt_ignores_result_of_previous_attempt() -> None:
-    first = status_in(S.DRIVER_REQUESTED, S.SUCCEEDED)
+    first = build_status(S.DRIVER_REQUESTED, S.SUCCEEDED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     assert judge_status(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
 
@@ -73,7 +73,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("failed"),
+        build_driver_pod("failed"),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 1 (Error)",
@@ -82,7 +82,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("killed"),
+        build_driver_pod("killed"),
         APPLICATION,
         reasons.OUT_OF_MEMORY,
         "container spark-kubernetes-driver of the driver ended with exit code 137 (OOMKilled); "
@@ -92,7 +92,9 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Pending", container(waiting="PodInitializing"), init=[container("prepare", exit_code=2)]),
+        build_pod(
+            "Pending", build_container(waiting="PodInitializing"), init=[build_container("prepare", exit_code=2)]
+        ),
         APPLICATION,
         reasons.INIT_CONTAINER_FAILED,
         "container prepare of the driver ended with exit code 2",
@@ -101,7 +103,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", reason="DeadlineExceeded", message="too long"),
+        build_pod("Failed", reason="DeadlineExceeded", message="too long"),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "the driver pod failed (DeadlineExceeded: too long)",
@@ -110,7 +112,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "Container x was restarted.",
-        pod("Running", container(restarts=1)),
+        build_pod("Running", build_container(restarts=1)),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container x was restarted",
@@ -119,7 +121,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("killed", reason="NodeShutdown", message="the node shuts down"),
+        build_driver_pod("killed", reason="NodeShutdown", message="the node shuts down"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
         "the driver pod was disrupted (NodeShutdown: the node shuts down); retry",
@@ -128,7 +130,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("failed", conditions=[DISRUPTED]),
+        build_driver_pod("failed", conditions=[DISRUPTED]),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
         "the driver pod was disrupted; retry",
@@ -137,7 +139,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", container(exit_code=128, reason="StartError", message="exec: java: not found")),
+        build_pod("Failed", build_container(exit_code=128, reason="StartError", message="exec: java: not found")),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be started: exec: java: not found; "
@@ -147,7 +149,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", container(exit_code=127, reason="ContainerCannotRun")),
+        build_pod("Failed", build_container(exit_code=127, reason="ContainerCannotRun")),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun; "
@@ -157,7 +159,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", container(exit_code=137, reason="Error")),
+        build_pod("Failed", build_container(exit_code=137, reason="Error")),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 137 (Error, killed by SIGKILL)",
@@ -166,7 +168,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", container("proxy", exit_code=2), container(exit_code=3)),
+        build_pod("Failed", build_container("proxy", exit_code=2), build_container(exit_code=3)),
         APPLICATION,
         reasons.DRIVER_FAILED,
         "container spark-kubernetes-driver of the driver ended with exit code 3",
@@ -175,7 +177,7 @@ FAILURES = [
     pytest.param(
         S.FAILED,
         "",
-        pod("Failed", container(exit_code=3), container("proxy", exit_code=137, reason="OOMKilled")),
+        build_pod("Failed", build_container(exit_code=3), build_container("proxy", exit_code=137, reason="OOMKilled")),
         APPLICATION,
         reasons.OUT_OF_MEMORY,
         "container proxy of the driver ended with exit code 137 (OOMKilled); "
@@ -203,11 +205,11 @@ FAILURES = [
     pytest.param(
         S.DRIVER_EVICTED,
         "",
-        driver_pod("killed", reason="Evicted", message="low on memory"),
+        build_driver_pod("killed", reason="Evicted", message="low on memory"),
         INFRASTRUCTURE,
         reasons.DRIVER_EVICTED,
         "the driver pod was evicted from its node: low on memory; "
-        "raise the driver's requests to its actual use, for memory with spark.driver.memoryOverhead",
+        "raise the requests of the driver to its actual usage; for memory, raise spark.driver.memoryOverhead",
         id="evicted",
     ),
     pytest.param(
@@ -231,7 +233,7 @@ FAILURES = [
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
         "",
-        pod("Pending", conditions=[UNSCHEDULABLE]),
+        build_pod("Pending", conditions=[UNSCHEDULABLE]),
         SCHEDULING,
         reasons.UNSCHEDULABLE,
         "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient cpu; "
@@ -241,7 +243,7 @@ FAILURES = [
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
         "",
-        pod("Pending", container(waiting="ImagePullBackOff", message="pull spark:9")),
+        build_pod("Pending", build_container(waiting="ImagePullBackOff", message="pull spark:9")),
         INFRASTRUCTURE,
         reasons.IMAGE_UNAVAILABLE,
         "the image of the driver's container spark-kubernetes-driver could not be pulled: "
@@ -252,7 +254,7 @@ FAILURES = [
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
         "",
-        pod("Pending", container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
+        build_pod("Pending", build_container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
@@ -262,7 +264,7 @@ FAILURES = [
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
         "",
-        driver_pod("pulling"),
+        build_driver_pod("pulling"),
         INFRASTRUCTURE,
         reasons.DRIVER_START_TIMED_OUT,
         "the driver did not start in time; check the driver pod's events, or raise driverStartTimeoutMillis",
@@ -271,7 +273,7 @@ FAILURES = [
     pytest.param(
         S.DRIVER_READY_TIMED_OUT,
         "",
-        driver_pod("unready"),
+        build_driver_pod("unready"),
         INFRASTRUCTURE,
         reasons.DRIVER_READY_TIMED_OUT,
         "the driver started but was not ready in time; "
@@ -281,7 +283,7 @@ FAILURES = [
     pytest.param(
         S.EXECUTORS_START_TIMED_OUT,
         "",
-        driver_pod("ready"),
+        build_driver_pod("ready"),
         INFRASTRUCTURE,
         reasons.EXECUTORS_START_TIMED_OUT,
         "too few executors were ready in time; "
@@ -303,20 +305,22 @@ def test_failure_has_kind_cause_and_advice(
 
 UNEXPLAINED = [
     pytest.param(
-        S.DRIVER_EVICTED, driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
+        S.DRIVER_EVICTED, build_driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
     ),
     pytest.param(
         S.DRIVER_START_TIMED_OUT,
-        pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
+        build_pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
         "could not be scheduled: no reason given; reduce",
         id="unschedulable",
     ),
     pytest.param(
-        S.FAILED, pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod with reason"
+        S.FAILED, build_pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod with reason"
     ),
-    pytest.param(S.FAILED, pod("Failed", message="too long"), "pod failed (too long).", id="pod with message"),
-    pytest.param(S.FAILED, pod("Failed"), "Failed: the driver failed.", id="pod without reason and message"),
-    pytest.param(S.FAILED, pod("Failed", container(exit_code=3)), "ended with exit code 3.", id="container"),
+    pytest.param(S.FAILED, build_pod("Failed", message="too long"), "pod failed (too long).", id="pod with message"),
+    pytest.param(S.FAILED, build_pod("Failed"), "Failed: the driver failed.", id="pod without reason and message"),
+    pytest.param(
+        S.FAILED, build_pod("Failed", build_container(exit_code=3)), "ended with exit code 3.", id="container"
+    ),
 ]
 
 
@@ -328,12 +332,12 @@ def test_failure_without_message_is_a_complete_sentence(
 
 
 def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
-    assert judge_stop(S.FAILED, "", driver_pod("killed")).retry_worthy is False
-    assert judge_stop(S.FAILED, "", driver_pod("failed")).retry_worthy is True
+    assert judge_stop(S.FAILED, "", build_driver_pod("killed")).retry_worthy is False
+    assert judge_stop(S.FAILED, "", build_driver_pod("failed")).retry_worthy is True
 
 
 def test_unsupported_spec_is_not_worth_a_retry() -> None:
-    scene = Scene(application_document(deploymentMode="ClientMode")).run()
+    scene = Scene(build_application_document(deploymentMode="ClientMode")).run()
     assert scene.document is not None
     refused = judge_progress(read_progress(scene.document))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
@@ -354,7 +358,7 @@ def test_unsupported_spec_is_recognized_by_apache_message() -> None:
 
 def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
     status = move(
-        status_in(S.DRIVER_REQUESTED),
+        build_status(S.DRIVER_REQUESTED),
         S.FAILED,
         NOW,
         "client mode is what the pod was called",
@@ -367,7 +371,9 @@ def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
     ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
 )
 def test_retry_after_refused_driver_depends_on_reason(reason: str, retry_worthy: bool) -> None:
-    decision = decide(application(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW)
+    decision = decide(
+        build_application_model(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW
+    )
     assert decision.status is not None
     refused = judge_status(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reason, SCHEDULING, retry_worthy)
@@ -375,8 +381,11 @@ def test_retry_after_refused_driver_depends_on_reason(reason: str, retry_worthy:
 
 
 def test_image_that_cannot_be_pulled_is_named() -> None:
-    waiting = {**container(waiting="ImagePullBackOff", message="Back-off pulling"), "image": "registry.example/spark:9"}
-    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
+    waiting = {
+        **build_container(waiting="ImagePullBackOff", message="Back-off pulling"),
+        "image": "registry.example/spark:9",
+    }
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", waiting))
     assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
     assert "spark.kubernetes.container.image" in failed.sentence
 
@@ -384,11 +393,11 @@ def test_image_that_cannot_be_pulled_is_named() -> None:
 def test_executor_timeout_quotes_obstacle() -> None:
     message = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
     status = move(
-        status_at(S.RUNNING_HEALTHY),
+        build_status_at(S.RUNNING_HEALTHY),
         S.EXECUTORS_START_TIMED_OUT,
         NOW,
         message,
-        driver_pod("ready")["status"],
+        build_driver_pod("ready")["status"],
         reason=reasons.EXECUTORS_START_TIMED_OUT,
     )
     failed = judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
@@ -397,7 +406,7 @@ def test_executor_timeout_quotes_obstacle() -> None:
 
 
 def test_failure_of_later_attempt_names_attempt() -> None:
-    scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
+    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
     for _ in range(2):
         scene.set_driver("failed")
         scene.run().advance(31)

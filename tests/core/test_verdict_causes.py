@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind
-from tests.builders import NOW, container, driver_pod, held_up_executor, pod, seconds
+from tests.builders import NOW, build_blocked_executor, build_container, build_driver_pod, build_pod, seconds
 from tests.core.harness import build_application_in_state, decide_once
 from tests.core.test_verdict import judge_status, judge_stop
 
@@ -18,31 +18,32 @@ SPARKS_MEMORY = "raise spark.driver.memory or spark.driver.memoryOverhead"
 
 
 def build_oom_container(name: str = "spark-kubernetes-driver") -> dict[str, Any]:
-    return container(name, exit_code=137, reason="OOMKilled")
+    return build_container(name, exit_code=137, reason="OOMKilled")
 
 
 def build_restarted_container(last: dict[str, Any], name: str = "spark-kubernetes-driver") -> dict[str, Any]:
     """Build a running container that was restarted after the termination of `last`."""
-    return {**container(name, restarts=1), "lastState": last["state"]}
+    return {**build_container(name, restarts=1), "lastState": last["state"]}
 
 
 @pytest.mark.parametrize(
     ("seen", "advice"),
     [
-        pytest.param(pod("Failed", build_oom_container()), SPARKS_MEMORY, id="Spark container"),
-        pytest.param(pod("Failed", build_oom_container("main")), SPARKS_MEMORY, id="only container"),
+        pytest.param(build_pod("Failed", build_oom_container()), SPARKS_MEMORY, id="Spark container"),
+        pytest.param(build_pod("Failed", build_oom_container("main")), SPARKS_MEMORY, id="only container"),
         pytest.param(
-            pod("Failed", container(), build_oom_container("proxy")),
+            build_pod("Failed", build_container(), build_oom_container("proxy")),
             "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
             id="sidecar",
         ),
         pytest.param(
-            pod("Failed", container("a"), build_oom_container("b")),
-            f"{SPARKS_MEMORY} if it runs Spark, else the memory limit of b in spec.driverSpec.podTemplateSpec",
+            build_pod("Failed", build_container("a"), build_oom_container("b")),
+            f"{SPARKS_MEMORY} if container b runs Spark, "
+            "otherwise raise the memory limit of b in spec.driverSpec.podTemplateSpec",
             id="one of two unknown containers",
         ),
         pytest.param(
-            pod("Failed", container("main"), init=[build_oom_container("prepare")]),
+            build_pod("Failed", build_container("main"), init=[build_oom_container("prepare")]),
             "raise the memory limit of prepare in spec.driverSpec.podTemplateSpec",
             id="init container",
         ),
@@ -55,26 +56,28 @@ def test_out_of_memory_failure_names_setting_of_container(seen: dict[str, Any], 
 
 
 def test_restarted_container_is_judged_by_last_termination() -> None:
-    seen = pod("Running", build_restarted_container(build_oom_container()))
+    seen = build_pod("Running", build_restarted_container(build_oom_container()))
     failed = judge_stop(S.FAILED, "Container x was restarted.", seen)
     assert failed.reason == reasons.OUT_OF_MEMORY
     assert failed.sentence.endswith(f"ended with exit code 137 (OOMKilled); {SPARKS_MEMORY}.")
 
 
 def test_current_termination_takes_precedence_over_last() -> None:
-    seen = pod("Failed", {**build_restarted_container(build_oom_container()), "state": container(exit_code=3)["state"]})
+    seen = build_pod(
+        "Failed", {**build_restarted_container(build_oom_container()), "state": build_container(exit_code=3)["state"]}
+    )
     assert "exit code 3" in judge_stop(S.FAILED, "", seen).sentence
 
 
 def test_container_restarted_after_success_is_reported_as_restarted() -> None:
-    seen = pod("Running", build_restarted_container(container(exit_code=0)))
+    seen = build_pod("Running", build_restarted_container(build_container(exit_code=0)))
     assert judge_stop(S.FAILED, "Container x was restarted.", seen).sentence == "Failed: container x was restarted."
 
 
 def test_state_message_contains_last_termination_of_restarted_container() -> None:
     decision = decide_once(
         build_application_in_state(S.RUNNING_HEALTHY),
-        Present(pod("Running", build_restarted_container(build_oom_container()))),
+        Present(build_pod("Running", build_restarted_container(build_oom_container()))),
     )
     assert decision.message == (
         "Container spark-kubernetes-driver of the driver was restarted after it had ended with exit code 137 "
@@ -84,17 +87,17 @@ def test_state_message_contains_last_termination_of_restarted_container() -> Non
 
 def build_disrupted_pod(reason: str, message: str = "") -> dict[str, Any]:
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
-    return driver_pod("failed", conditions=[condition])
+    return build_driver_pod("failed", conditions=[condition])
 
 
 @pytest.mark.parametrize(
     ("reason", "advice"),
     [
         ("PreemptionByScheduler", "give the driver a higher priority"),
-        ("DeletionByTaintManager", "its node was lost or is being drained"),
-        ("EvictionByEvictionAPI", "it was evicted through the API"),
-        ("DeletionByPodGC", "its node no longer exists"),
-        ("TerminationByKubelet", "its node shut down"),
+        ("DeletionByTaintManager", "the node of the driver was lost or is being drained"),
+        ("EvictionByEvictionAPI", "the driver was evicted through the API"),
+        ("DeletionByPodGC", "the node of the driver no longer exists"),
+        ("TerminationByKubelet", "the node of the driver shut down"),
         ("SomethingNew", "retry"),
     ],
 )
@@ -117,12 +120,12 @@ def test_disrupted_driver_has_reason_and_advice(reason: str, advice: str) -> Non
             id="disrupted by control plane",
         ),
         pytest.param(
-            driver_pod("failed", reason="Terminated", message="imminent node shutdown"),
+            build_driver_pod("failed", reason="Terminated", message="imminent node shutdown"),
             "The driver pod was disrupted while it ran. Container",
             id="terminated by node",
         ),
         pytest.param(
-            driver_pod("failed", deletion=NOW), "The driver pod was deleted while it ran. Container", id="deleted"
+            build_driver_pod("failed", deletion=NOW), "The driver pod was deleted while it ran. Container", id="deleted"
         ),
     ],
 )
@@ -133,7 +136,7 @@ def test_state_message_of_interrupted_driver_names_interruption(seen: dict[str, 
 
 
 def test_driver_rejected_by_node_is_unschedulable() -> None:
-    seen = pod("Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu")
+    seen = build_pod("Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu")
     failed = judge_stop(S.FAILED, "", seen)
     assert (failed.failure_kind, failed.reason) == (FailureKind.SCHEDULING, reasons.UNSCHEDULABLE)
     assert failed.retry_worthy
@@ -150,7 +153,7 @@ def test_driver_with_scheduling_gates_advises_to_remove_gates() -> None:
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
     }
-    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[gated]))
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", conditions=[gated]))
     assert failed.sentence.endswith(
         "Scheduling is blocked due to non-empty scheduling gates; "
         "the controller that set the scheduling gates, such as a queue, must remove them."
@@ -173,9 +176,9 @@ def test_spec_refused_by_apache_operator_is_recognized_by_message(message: str) 
 
 def test_executor_timeout_quotes_scheduler_message() -> None:
     full = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
-    waiting = [pod("Pending", name="exec-1", conditions=[full]), pod("Pending", name="exec-2")]
+    waiting = [build_pod("Pending", name="exec-1", conditions=[full]), build_pod("Pending", name="exec-2")]
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
-    decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=tuple(waiting))
+    decision = decide_once(resource, Present(build_driver_pod("ready")), after=301, executors=tuple(waiting))
     assert decision.status is not None
     assert decision.message.endswith(
         ": executor pod exec-1 waits for a node: 0/3 nodes are available: 3 Insufficient cpu."
@@ -185,15 +188,15 @@ def test_executor_timeout_quotes_scheduler_message() -> None:
 
 
 def test_executor_timeout_names_oldest_blocked_executor() -> None:
-    stuck = tuple(held_up_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
+    stuck = tuple(build_blocked_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
-    decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=stuck)
+    decision = decide_once(resource, Present(build_driver_pod("ready")), after=301, executors=stuck)
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in decision.message
 
 
 def test_unschedulable_driver_advises_smaller_requests_or_more_nodes() -> None:
     full = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
-    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", conditions=[full]))
     assert failed.sentence.endswith(
         "0/3 nodes are available; reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit."
     )
@@ -209,8 +212,8 @@ def test_unschedulable_driver_advises_smaller_requests_or_more_nodes() -> None:
 )
 def test_executor_timeout_without_known_obstacle_names_only_the_limit(condition: dict[str, str]) -> None:
     resource = build_application_in_state(S.DRIVER_READY, instances={"initExecutors": 2})
-    waiting = (pod("Pending", name="exec-1", conditions=[condition]),)
-    decision = decide_once(resource, Present(driver_pod("ready")), after=301, executors=waiting)
+    waiting = (build_pod("Pending", name="exec-1", conditions=[condition]),)
+    decision = decide_once(resource, Present(build_driver_pod("ready")), after=301, executors=waiting)
     assert decision.message.endswith("executorStartTimeoutMillis).")
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from docs import list_differences
 from tests.core.scenario import list_scenarios
-from tests.differences import differences
+from tests.differences import read_differences
 
 REPOSITORY = Path(__file__).parents[2]
-ENTRIES = [pytest.param(entry, id=entry["id"]) for entry in differences()]
-NAMED = sorted({test for entry in differences() for test in entry.get("tests", ())})
+ENTRIES = [pytest.param(entry, id=entry["id"]) for entry in read_differences()]
+NAMED = sorted({test for entry in read_differences() for test in entry.get("tests", ())})
 
 
 def test_page_is_up_to_date() -> None:
@@ -21,7 +21,7 @@ def test_page_is_up_to_date() -> None:
 
 
 def test_entry_ids_are_unique() -> None:
-    names = [entry["id"] for entry in differences()]
+    names = [entry["id"] for entry in read_differences()]
     assert len(names) == len(set(names))
 
 
@@ -42,5 +42,5 @@ def test_named_test_exists(name: str) -> None:
 
 
 def test_named_scenario_is_recorded() -> None:
-    named = {trace["scenario"] for entry in differences() for trace in entry.get("traces", ())}
+    named = {trace["scenario"] for entry in read_differences() for trace in entry.get("traces", ())}
     assert {name for name in named - {"*"} if "cluster" not in name} <= set(list_scenarios())

@@ -15,8 +15,8 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
-from airflow_provider_spark_operator.provider import get_provider_info
-from local_kubernetes.cli import build_parser as local_kubernetes_parser
+from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
+from local_kubernetes.command import build_parser as local_kubernetes_parser
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -30,8 +30,8 @@ def _blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
-# test_code_blocks runs the tests on the page about tests, and test_tutorial runs the files of the tutorial.
-ELSEWHERE = ("docs/guides/test-dags.md", "docs/get-started/tutorial.md")
+# test_code_blocks runs the tests on the page about tests. test_tutorial and test_hook run the other pages.
+ELSEWHERE = ("docs/guides/test-dags.md", "docs/get-started/tutorial.md", "docs/guides/hook.md")
 PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE)]
 
 
@@ -111,6 +111,12 @@ def test_page_of_events_lists_each_reason_once() -> None:
     rows = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
     listed = [reason for row in rows for reason in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(value for name, value in vars(reasons).items() if name.isupper())
+
+
+def test_page_of_connections_lists_each_field_once() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "connection.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(build_connection_fields())
 
 
 def test_page_of_configuration_lists_each_option_with_its_default() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "airflow_provider_spark_operator"
+LOCAL_KUBERNETES = REPOSITORY / "packages" / "local-kubernetes" / "local_kubernetes"
 PAGE = (REPOSITORY / "docs" / "troubleshooting.md").read_text()
 ROWS = re.findall(r"^\| (`[^|]+`) \|", PAGE, re.MULTILINE)
 MESSAGES = [message for row in ROWS for message in re.findall(r"`([^`]+)`", row)]
@@ -20,13 +21,12 @@ FRAMES = (
     "Airflow did not report the state of the task",
     "could not submit the …: …",
     "the application was not submitted",
-    "was not reported to",
 )
 
 
 def _source() -> str:
-    """Return the source of the package, with string pieces joined and the path of each problem before its message."""
-    text = "\n".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
+    """Return the source of both packages, with string pieces joined and the path of each problem before its message."""
+    text = "\n".join(path.read_text() for root in (PACKAGE, LOCAL_KUBERNETES) for path in sorted(root.rglob("*.py")))
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return re.sub(r'Problem\(\s*(?:"(\w+)"|\w+),\s*f?"', r'"\1: ', text)
 

@@ -40,7 +40,7 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     try:
         for document in yaml.safe_load_all((MANIFESTS / "workload.yaml").read_text()):
-            await client.create(kind_of(document), document, name)
+            await client.create(get_kind(document), document, name)
         yield name
     finally:
         await client.delete(NAMESPACES, name, None)
@@ -96,7 +96,7 @@ def write_kubeconfig(path: Path, token: str) -> None:
     path.write_text(yaml.safe_dump(kubeconfig))
 
 
-def kind_of(document: dict[str, Any]) -> ResourceType:
+def get_kind(document: dict[str, Any]) -> ResourceType:
     group, _, version = document["apiVersion"].rpartition("/")
     return ResourceType(group, version, f"{document['kind'].lower()}s", document["kind"])
 

@@ -39,7 +39,7 @@ class Stage:
         return self.root / os.path.normpath(os.path.join(self.folder, name)).lstrip("/")  # noqa: PTH118 (of the image)
 
 
-def instructions(text: str) -> Iterator[tuple[str, str]]:
+def read_instructions(text: str) -> Iterator[tuple[str, str]]:
     """Yield the instructions of a Dockerfile with their arguments. Join continued lines, and fill in ARG defaults."""
     defaults: dict[str, str] = {}
     joined = re.sub(r"\\\n\s*", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
@@ -61,7 +61,7 @@ def build(text: str, folder: Path) -> Stage:
     base, stages = folder / "base", {}
     _debootstrap(base)
     stage = None
-    for number, (word, rest) in enumerate(instructions(text)):
+    for number, (word, rest) in enumerate(read_instructions(text)):
         if word == "FROM":
             name = rest.partition(" AS ")[2] or "last"
             stage = stages[name] = Stage(folder / name)

@@ -43,7 +43,7 @@ CONF = {
 }
 
 
-def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
+def build_application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
     """Build a SparkApplication that fits on a small node."""
     return {
         "apiVersion": "spark.apache.org/v1",
@@ -104,10 +104,10 @@ async def delete_all(client: KubeClient, kind: ResourceType, namespace: str) -> 
     async def all_are_deleted() -> bool:
         return not (await client.list(kind, namespace)).items
 
-    await eventually(all_are_deleted)
+    await wait_until(all_are_deleted)
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
+async def wait_until(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(DEADLINE):
         while not await holds():  # noqa: ASYNC110  the cluster sets no event here
             await asyncio.sleep(0.5)

@@ -16,10 +16,10 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
 )
 from airflow_provider_spark_operator.reconcile.lease import read_tenure
-from tests.charts.helm import CHART, RELEASE, helm, needs_helm
+from tests.charts.helm import CHART, RELEASE, needs_helm, run_helm
 from tests.e2e.conftest import wait_until_deleted
-from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, eventually
-from tests.e2e.test_lifecycle import TERMINATED, WORK, script, wait_for_application
+from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, wait_until
+from tests.e2e.test_lifecycle import TERMINATED, WORK, build_script, wait_for_application
 
 CONTROLLER = os.environ.get("E2E_CONTROLLER_IMAGE", "")
 
@@ -53,7 +53,7 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
     }
     words = ("--namespace", operators)
     try:
-        helm(
+        run_helm(
             *("install", RELEASE, str(CHART), *words, "--wait", "--timeout", "180s"),
             kubeconfig=Path(str(KUBECONFIG)),
             values=values,
@@ -61,31 +61,31 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
         yield operators, jobs
         await delete_all(client, SPARK_APPLICATIONS, jobs)
     finally:
-        helm("uninstall", RELEASE, *words, "--ignore-not-found", kubeconfig=Path(str(KUBECONFIG)))
+        run_helm("uninstall", RELEASE, *words, "--ignore-not-found", kubeconfig=Path(str(KUBECONFIG)))
         for namespace in (operators, jobs):
             await client.delete(NAMESPACES, namespace, None)
         for namespace in (operators, jobs):
             await wait_until_deleted(client, namespace)
 
 
-async def leader(client: KubeClient, namespace: str) -> str:
+async def get_leader(client: KubeClient, namespace: str) -> str:
     """Return the name of the leading pod; empty if no pod leads."""
     lease = await client.get(LEASES, RELEASE, namespace)
     return read_tenure(lease).holder.rpartition("_")[0]
 
 
 async def delete_the_leader(client: KubeClient, namespace: str) -> None:
-    await client.delete(PODS, await leader(client, namespace), namespace)
+    await client.delete(PODS, await get_leader(client, namespace), namespace)
 
 
 async def kill_the_leader(client: KubeClient, namespace: str) -> None:
     # Without a grace period, the pod cannot release the Lease.
-    await client.delete(PODS, await leader(client, namespace), namespace, grace_seconds=0)
+    await client.delete(PODS, await get_leader(client, namespace), namespace, grace_seconds=0)
 
 
 async def upgrade(client: KubeClient, namespace: str) -> None:
     words = ("upgrade", RELEASE, str(CHART), "--namespace", namespace, "--reset-then-reuse-values")
-    helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"podAnnotations": {"release": "next"}})
+    run_helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"podAnnotations": {"release": "next"}})
 
 
 @pytest.mark.parametrize("disturb", [delete_the_leader, kill_the_leader, upgrade])
@@ -93,16 +93,16 @@ async def test_other_replica_continues_a_running_application(
     client: KubeClient, release: tuple[str, str], disturb: Callable[[KubeClient, str], Awaitable[None]]
 ) -> None:
     operators, jobs = release
-    await client.create(SPARK_APPLICATIONS, script("pi", WORK), jobs)
+    await client.create(SPARK_APPLICATIONS, build_script("pi", WORK), jobs)
     await wait_for_application(client, jobs, "pi", "RunningHealthy")
-    first = await leader(client, operators)
+    first = await get_leader(client, operators)
 
     await disturb(client, operators)
 
-    async def another_leads() -> bool:
-        return await leader(client, operators) not in ("", first)
+    async def is_led_by_another() -> bool:
+        return await get_leader(client, operators) not in ("", first)
 
-    await eventually(another_leads)
+    await wait_until(is_led_by_another)
     seen = await wait_for_application(client, jobs, "pi", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
     assert [state for state, _ in seen].count("DriverRequested") == 1
@@ -110,7 +110,7 @@ async def test_other_replica_continues_a_running_application(
 
 async def test_api_server_reaches_the_webhook(client: KubeClient, release: tuple[str, str]) -> None:
     _, jobs = release
-    invalid = script("invalid", WORK, jars="local:///a.jar")
+    invalid = build_script("invalid", WORK, jars="local:///a.jar")
     messages: list[str] = []
 
     async def is_refused() -> bool:
@@ -122,5 +122,5 @@ async def test_api_server_reaches_the_webhook(client: KubeClient, release: tuple
         await delete_all(client, SPARK_APPLICATIONS, jobs)
         return False
 
-    await eventually(is_refused)
+    await wait_until(is_refused)
     assert "spec.mainClass: is required if spec.jars is set" in messages[0]

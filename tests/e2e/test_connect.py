@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import resource_type_of
-from tests.e2e.node import DEADLINE, NEEDED, application, wait_for_pod
+from tests.e2e.node import DEADLINE, NEEDED, build_application, wait_for_pod
 
 pytestmark = NEEDED
 
@@ -26,7 +26,7 @@ async def test_rendered_connect_server_answers(
     client: KubeClient, namespace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "app.json"
-    file.write_text(json.dumps(application("connect", {}, mainClass=SERVER)))
+    file.write_text(json.dumps(build_application("connect", {}, mainClass=SERVER)))
     assert main(["render", str(file), "-n", namespace, "-o", "json"]) == 0
     rendered = json.loads(capsys.readouterr().out)["items"]
     for each in rendered:

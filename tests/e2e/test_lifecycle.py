@@ -13,7 +13,7 @@ import pytest
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SPARK_APPLICATIONS
-from tests.e2e.node import CLASS, DEADLINE, IMAGE, JAR, KUBECONFIG, NEEDED, application, eventually
+from tests.e2e.node import CLASS, DEADLINE, IMAGE, JAR, KUBECONFIG, NEEDED, build_application, wait_until
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ print("sum", context.parallelize(range(40), 40).map(work).sum())
 """
 
 
-def script(name: str, text: str, **spec: Any) -> Json:
+def build_script(name: str, text: str, **spec: Any) -> Json:
     """Build an application that runs a Python script, which its pods mount from a config map."""
     mount = {"name": "job", "mountPath": "/job"}
     template = {
@@ -48,7 +48,7 @@ def script(name: str, text: str, **spec: Any) -> Json:
             **spec.pop("pod", {}),
         }
     }
-    return application(
+    return build_application(
         name,
         {},
         pyFiles="local:///job/job.py",
@@ -58,8 +58,8 @@ def script(name: str, text: str, **spec: Any) -> Json:
     )
 
 
-JAVA = application("java", {}, mainClass=CLASS, jars=JAR, driverArgs=["2"])
-UNSCHEDULABLE = script(
+JAVA = build_application("java", {}, mainClass=CLASS, jars=JAR, driverArgs=["2"])
+UNSCHEDULABLE = build_script(
     "unschedulable",
     COUNT,
     pod={"nodeSelector": {"disk": "none"}},
@@ -99,8 +99,8 @@ async def list_pods(client: KubeClient, namespace: str, role: str) -> list[str]:
     ("document", "end", "said"),
     [
         pytest.param(JAVA, "Succeeded", "", id="a-jar"),
-        pytest.param(script("python", COUNT), "Succeeded", "", id="pyspark"),
-        pytest.param(script("fails", FAIL), "Failed", "exit code 3", id="the-application-fails"),
+        pytest.param(build_script("python", COUNT), "Succeeded", "", id="pyspark"),
+        pytest.param(build_script("fails", FAIL), "Failed", "exit code 3", id="the-application-fails"),
         pytest.param(UNSCHEDULABLE, "DriverStartTimedOut", "did not start within 5 s", id="no-node-for-the-driver"),
     ],
 )
@@ -120,7 +120,7 @@ async def test_application_ends_in_the_expected_state(
 
 async def test_application_restarts_after_its_driver_is_deleted(client: KubeClient, driven: str) -> None:
     restart = {"restartConfig": {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}}
-    document = script("again", WORK, applicationTolerations=ONE_EXECUTOR | restart)
+    document = build_script("again", WORK, applicationTolerations=ONE_EXECUTOR | restart)
     await client.create(SPARK_APPLICATIONS, document, driven)
     await wait_for_application(client, driven, "again", "RunningHealthy")
     (driver,) = await list_pods(client, driven, "driver")
@@ -130,7 +130,7 @@ async def test_application_restarts_after_its_driver_is_deleted(client: KubeClie
     async def has_started_again() -> bool:
         return "previousAttemptSummary" in (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
 
-    await eventually(has_started_again)
+    await wait_until(has_started_again)
     seen = await wait_for_application(client, driven, "again", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
     status = (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
@@ -148,7 +148,7 @@ async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driv
     }
     for end, policy in expected:
         text = {"completed": "print('done')\n", "failed": FAIL}[end]
-        document = script(build_name(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
+        document = build_script(build_name(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
         await client.create(SPARK_APPLICATIONS, document, driven)
 
     last = {
@@ -157,10 +157,10 @@ async def test_retain_policy_keeps_or_deletes_resources(client: KubeClient, driv
 
     assert last == expected
     names = [build_name(*each) for each, state in expected.items() if state == kept]
-    await eventually(partial(has_only_pods_of, client, driven, names))
+    await wait_until(partial(has_only_pods_of, client, driven, names))
     for name in names:
         await client.delete(SPARK_APPLICATIONS, name, driven)
-    await eventually(partial(has_only_pods_of, client, driven, []))
+    await wait_until(partial(has_only_pods_of, client, driven, []))
 
 
 def build_name(end: str, policy: str) -> str:
@@ -175,7 +175,7 @@ async def has_only_pods_of(client: KubeClient, namespace: str, names: list[str])
 
 
 async def test_lost_executors_are_replaced(client: KubeClient, driven: str) -> None:
-    await client.create(SPARK_APPLICATIONS, script("lost", WORK, applicationTolerations=ONE_EXECUTOR), driven)
+    await client.create(SPARK_APPLICATIONS, build_script("lost", WORK, applicationTolerations=ONE_EXECUTOR), driven)
     await wait_for_application(client, driven, "lost", "RunningHealthy")
     first = await list_pods(client, driven, "executor")
     for pod in first:
@@ -183,10 +183,10 @@ async def test_lost_executors_are_replaced(client: KubeClient, driven: str) -> N
 
     await wait_for_application(client, driven, "lost", "RunningWithBelowThresholdExecutors")
 
-    async def others_came() -> bool:
+    async def has_new_executors() -> bool:
         return bool(set(await list_pods(client, driven, "executor")) - set(first))
 
-    await eventually(others_came)
+    await wait_until(has_new_executors)
     seen = await wait_for_application(client, driven, "lost", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
 

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SECRETS, resource_type_of
-from tests.e2e.node import CLASS, IMAGE, JAR, NEEDED, K, application, wait_until_terminated
+from tests.e2e.node import CLASS, IMAGE, JAR, NEEDED, K, build_application, wait_until_terminated
 
 pytestmark = NEEDED
 
@@ -46,8 +46,8 @@ JOB_MOUNT = {"name": "job", "mountPath": "/job"}
 NAME_ITEM = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
 
 
-JAVA = application("java", {}, mainClass=CLASS, jars=JAR, driverArgs=["2"])
-PYTHON = application(
+JAVA = build_application("java", {}, mainClass=CLASS, jars=JAR, driverArgs=["2"])
+PYTHON = build_application(
     "python",
     {
         f"{K}driver.secrets.keys": "/keys",

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from tests.e2e.node import IMAGE, NEEDED, application, eventually, wait_for_pod, wait_until_terminated
+from tests.e2e.node import IMAGE, NEEDED, build_application, wait_for_pod, wait_until, wait_until_terminated
 
 pytestmark = NEEDED
 
@@ -31,7 +31,7 @@ SCRIPTS = {
 }
 
 
-def role(name: str) -> dict[str, Any]:
+def build_role(name: str) -> dict[str, Any]:
     """Build the spec of a master or worker, with the script that starts it."""
     script = f"start-{name}.sh"
     container = {
@@ -53,8 +53,8 @@ CLUSTER = {
         "runtimeVersions": {"sparkVersion": "4.3.0"},
         "sparkConf": {"spark.kubernetes.container.image": IMAGE},
         "clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}},
-        "masterSpec": role("master"),
-        "workerSpec": role("worker"),
+        "masterSpec": build_role("master"),
+        "workerSpec": build_role("worker"),
     },
 }
 
@@ -63,7 +63,7 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
     scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
     await client.create(CONFIG_MAPS, scripts, driven)
     document = apply_parameters(
-        application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py"),
+        build_application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py"),
         Parameters(cluster="shared", arguments=["2"]),
     )
     assert validate_application(document) == []
@@ -71,20 +71,20 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
 
     await client.create(SPARK_CLUSTERS, CLUSTER, driven)
     for name in ("shared-master-0", "shared-worker-0"):
-        await eventually(partial(has_pod, client, driven, name))
+        await wait_until(partial(has_pod, client, driven, name))
         await wait_for_pod(client, driven, name, is_ready)
     await client.create(SPARK_APPLICATIONS, document, driven)
-    await eventually(partial(has_pod, client, driven, DRIVER))
+    await wait_until(partial(has_pod, client, driven, DRIVER))
     await wait_until_terminated(client, driven, DRIVER)
 
     log = [line async for line in client.logs(driven, DRIVER)]
     assert any(line.startswith("Pi is roughly 3.") for line in log), log[-20:]
-    assert not any("-exec-" in name for name in await pod_names(client, driven))
+    assert not any("-exec-" in name for name in await list_pod_names(client, driven))
 
 
-async def pod_names(client: KubeClient, namespace: str) -> list[str]:
+async def list_pod_names(client: KubeClient, namespace: str) -> list[str]:
     return [pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)).items]
 
 
 async def has_pod(client: KubeClient, namespace: str, name: str) -> bool:
-    return name in await pod_names(client, namespace)
+    return name in await list_pod_names(client, namespace)

@@ -23,12 +23,12 @@ DRIVER_EXITED_3 = {
 }
 
 
-def stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1", **recorded: Any) -> TaskStamp:
+def build_stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1", **recorded: Any) -> TaskStamp:
     """Return a try of a task, with its own task instance id. `recorded` are further fields of the stamp."""
     return TaskStamp("spark", task, run, -1, attempt, f"{task}-{run}-{attempt}", **recorded)
 
 
-def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
+def build_document(name: str | None = None, **spec: Any) -> dict[str, Any]:
     """Return a SparkApplication as a user writes it."""
     return {
         "apiVersion": "spark.apache.org/v1",
@@ -43,7 +43,7 @@ def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
     }
 
 
-def status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
+def build_status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the status after these states. The last but one state has `driver_status`, if given."""
     history = {
         str(position): {
@@ -57,24 +57,24 @@ def status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[st
     return {"currentState": history[str(len(states) - 1)], "stateTransitionHistory": history}
 
 
-async def move(client: KubeClient, reference: ApplicationReference, *states: str) -> dict[str, Any]:
+async def set_states(client: KubeClient, reference: ApplicationReference, *states: str) -> dict[str, Any]:
     """Write the status like an operator."""
-    patch = {"status": status(*states)}
+    patch = {"status": build_status(*states)}
     return await client.patch(reference.resource, reference.name, reference.namespace, patch, subresource="status")
 
 
-def stored(
+def build_stored(
     name: str = "pi", uid: str = "u1", version: str = "5", *states: str, driver_status: Any = None
 ) -> dict[str, Any]:
     """Return an application as an API returns it, for scripted answers."""
     return {
-        **document(),
+        **build_document(),
         "metadata": {"name": name, "namespace": "jobs", "uid": uid, "resourceVersion": version},
-        "status": status(*(states or RUNNING), driver_status=driver_status),
+        "status": build_status(*(states or RUNNING), driver_status=driver_status),
     }
 
 
-def driver(application: str = "pi", owner: str = "u1", **changes: Any) -> dict[str, Any]:
+def build_driver(application: str = "pi", owner: str = "u1", **changes: Any) -> dict[str, Any]:
     """Return the driver pod of an application."""
     return {
         "metadata": {

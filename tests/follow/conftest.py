@@ -48,11 +48,11 @@ async def access(identity: ServerIdentity) -> AsyncIterator[ClusterAccess]:
     store, token = Store(), secrets.token_hex()
     server = ApiServer(store, KindRegistry(store), token=token, tls=identity.build_server_context(), logs=NoLogs())
     port = await server.start()
-    yield ClusterAccess(kubeconfig_document=kubeconfig(port, token, identity.ca_file))
+    yield ClusterAccess(kubeconfig_document=build_kubeconfig(port, token, identity.ca_file))
     await server.stop()
 
 
-def kubeconfig(port: int, token: str, authority: Path) -> dict[str, object]:
+def build_kubeconfig(port: int, token: str, authority: Path) -> dict[str, object]:
     cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(authority)}
     return {
         "current-context": "test",

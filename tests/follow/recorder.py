@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
@@ -27,7 +27,7 @@ class Recorder:
     def show_obstacle(self, sentence: str) -> None:
         self._add(sentence)
 
-    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
         self._add(f"{role} {name} is blocked: {describe_block(container)}")
 
     def show_driver_line(self, line: str, level: int) -> None:

@@ -4,8 +4,8 @@ from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.ending import is_deleted, judge, judge_abandoned
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors, list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, driver, stored
-from tests.kube.scripted import client_of, page, scripted_api
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_driver, build_stored
+from tests.kube.scripted import answer_page, open_client_of, serve_api
 
 
 @pytest.mark.parametrize(
@@ -23,21 +23,21 @@ from tests.kube.scripted import client_of, page, scripted_api
 def test_failure_after_deletion_counts_as_deletion(
     states: tuple[str, ...], deleted: str | None, expected: bool
 ) -> None:
-    resource = stored("pi", "u1", "5", *states)
+    resource = build_stored("pi", "u1", "5", *states)
     if deleted:
         resource["metadata"]["deletionTimestamp"] = deleted
     assert is_deleted(resource) is expected
 
 
 def test_running_application_has_no_ending() -> None:
-    assert judge(stored("pi", "u1", "5", *RUNNING, "Failed")) is None
+    assert judge(build_stored("pi", "u1", "5", *RUNNING, "Failed")) is None
 
 
 async def test_executors_are_counted_by_their_driver() -> None:
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    pods = [driver(owner="p1", status=ready), driver(owner="p1"), driver(owner="another")]
-    async with scripted_api() as api, await client_of(api) as client:
-        api.script(page(driver()), page(*pods), page())
+    pods = [build_driver(owner="p1", status=ready), build_driver(owner="p1"), build_driver(owner="another")]
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(answer_page(build_driver()), answer_page(*pods), answer_page())
         reference = ApplicationReference("jobs", "pi", "u1")
         assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
         assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(0, 0)
@@ -50,10 +50,10 @@ async def test_driver_of_earlier_application_with_same_name_is_ignored() -> None
         "status": {"applicationState": {"state": "FAILED", "errorMessage": "driver pod already exist"}},
     }
     reference = ApplicationReference("jobs", "pi", "u1", resource_of("sparkoperator.k8s.io/v1beta2"))
-    earlier = driver(status={"phase": "Running"})
+    earlier = build_driver(status={"phase": "Running"})
     earlier["metadata"]["ownerReferences"] = []
-    async with scripted_api() as api, await client_of(api) as client:
-        api.script(page(earlier), verb="list")
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(answer_page(earlier), verb="list")
         ending = await judge_abandoned(client, reference, resource)
     assert ending is not None
     assert ending.verdict.outcome is Outcome.FAILED

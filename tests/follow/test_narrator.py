@@ -9,9 +9,9 @@ from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
 from airflow_provider_spark_operator.follow.obstacles import ATTENDED, BACKGROUND, Pauses
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from tests.follow.applications import RUNNING, driver, stored
+from tests.follow.applications import RUNNING, build_driver, build_stored
 from tests.follow.recorder import Recorder
-from tests.kube.scripted import client_of, page, scripted_api
+from tests.kube.scripted import answer_page, open_client_of, serve_api
 
 REFERENCE = ApplicationReference("jobs", "pi", "u1")
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -19,9 +19,9 @@ BLOCKED = "executor pi-exec-1 is blocked: ErrImagePull: no such image (image reg
 PAUSES = Pauses(driver=(0.001, 0.01), executors=(0.001, 0.01))
 
 
-def executor(number: int, reason: str | None = None) -> dict[str, Any]:
+def build_executor(number: int, reason: str | None = None) -> dict[str, Any]:
     """Return an executor pod that is ready, or waits for a reason."""
-    pod = driver(owner="p1")
+    pod = build_driver(owner="p1")
     pod["metadata"] |= {"name": f"pi-exec-{number}", "uid": f"e{number}"}
     waiting = {"waiting": {"reason": reason, "message": "no such image"}}
     statuses = [{"name": "executor", "image": "registry/job:7", "state": waiting}]
@@ -33,15 +33,15 @@ async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str
     sink = Recorder()
     looks = [
         [],
-        [executor(0), executor(1, "ContainerCreating")],
-        [executor(0), executor(1, "ErrImagePull")],
-        [executor(0), executor(1, "ErrImagePull")],
-        [executor(0), executor(1)],
+        [build_executor(0), build_executor(1, "ContainerCreating")],
+        [build_executor(0), build_executor(1, "ErrImagePull")],
+        [build_executor(0), build_executor(1, "ErrImagePull")],
+        [build_executor(0), build_executor(1)],
     ]
-    resource = stored("pi", "u1", "5", *RUNNING)
+    resource = build_stored("pi", "u1", "5", *RUNNING)
     resource["spec"]["sparkConf"] = conf
-    async with scripted_api() as api, await client_of(api) as client:
-        api.script(*[answer for pods in looks for answer in (page(driver()), page(*pods))])
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(*[answer for pods in looks for answer in (answer_page(build_driver()), answer_page(*pods))])
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
             lines = await sink.wait_for("executors 2/2")
@@ -49,14 +49,14 @@ async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str
 
 
 async def test_driver_that_cannot_be_started_is_shown_once() -> None:
-    sink, blocked = Recorder(), driver(status=executor(0, "ErrImagePull")["status"])
-    resource = stored("pi", "u1", "5", "Submitted", "DriverRequested")
-    async with scripted_api() as api, await client_of(api) as client:
-        api.script(page(blocked), page(), page(blocked), page(driver(status=READY)))
+    sink, blocked = Recorder(), build_driver(status=build_executor(0, "ErrImagePull")["status"])
+    resource = build_stored("pi", "u1", "5", "Submitted", "DriverRequested")
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(answer_page(blocked), answer_page(), answer_page(blocked), answer_page(build_driver(status=READY)))
         async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
             await narrator.show(read_progress(resource), resource)
-            await narrator.find_obstacle(read_progress(resource), resource)
-            await narrator.find_obstacle(read_progress(resource), resource)
+            await narrator.record_obstacle(read_progress(resource), resource)
+            await narrator.record_obstacle(read_progress(resource), resource)
     name = blocked["metadata"]["name"]
     found = [line for line in sink.lines if "blocked" in line]
     assert found == [f"driver {name} is blocked: ErrImagePull: no such image (image registry/job:7)"]
@@ -65,9 +65,14 @@ async def test_driver_that_cannot_be_started_is_shown_once() -> None:
 @pytest.mark.parametrize("keeps_counting", [True, False])
 async def test_executors_are_counted_after_all_were_ready_only_if_requested(keeps_counting: bool) -> None:
     sink, pauses = Recorder(), replace(PAUSES, keeps_counting=keeps_counting)
-    resource = stored("pi", "u1", "5", *RUNNING)
-    async with scripted_api() as api, await client_of(api) as client:
-        api.script(page(driver()), page(executor(0), executor(1)), page(driver()), page(*map(executor, range(3))))
+    resource = build_stored("pi", "u1", "5", *RUNNING)
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(
+            answer_page(build_driver()),
+            answer_page(build_executor(0), build_executor(1)),
+            answer_page(build_driver()),
+            answer_page(*map(build_executor, range(3))),
+        )
         async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
             await narrator.show(read_progress(resource), resource)
             if keeps_counting:

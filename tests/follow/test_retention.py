@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_stamp, set_states
 
 KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2"}
 
@@ -33,9 +33,9 @@ def test_time_to_live_is_read_from_the_specification(resource: dict[str, object]
 async def test_short_time_to_live_is_warned_about(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture, millis: int, warned: bool
 ) -> None:
-    mine = document("mine")
+    mine = build_document("mine")
     mine["spec"]["applicationTolerations"] = {"ttlAfterStopMillis": millis}
-    await submit(client, mine, namespace, stamp())
+    await submit(client, mine, namespace, build_stamp())
     assert ("is deleted 3 s after it finishes" in caplog.text) is warned
 
 
@@ -62,27 +62,28 @@ async def test_default_time_to_live_is_shortened_after_a_success_that_was_seen(
     millis: int,
     expected: int,
 ) -> None:
-    mine = document("mine", applicationTolerations={"ttlAfterStopMillis": millis})
+    mine = build_document("mine", applicationTolerations={"ttlAfterStopMillis": millis})
     mine["metadata"]["annotations"] = annotations
-    submission = await submit(client, mine, namespace, stamp())
-    await move(client, submission.reference, *states)
-    assert await acknowledge(client, submission.reference, stamp())
+    submission = await submit(client, mine, namespace, build_stamp())
+    await set_states(client, submission.reference, *states)
+    assert await acknowledge(client, submission.reference, build_stamp())
     stored = await client.get(SPARK_APPLICATIONS, "mine", namespace)
     assert stored["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == expected
-    assert stored["metadata"]["annotations"][ANNOTATION_RESULT_TAKEN_BY] == stamp().task_instance_id
+    assert stored["metadata"]["annotations"][ANNOTATION_RESULT_TAKEN_BY] == build_stamp().task_instance_id
 
 
 async def test_success_counts_where_its_time_to_live_cannot_be_shortened(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mine = document("mine", applicationTolerations={"ttlAfterStopMillis": WEEK})
+    mine = build_document("mine", applicationTolerations={"ttlAfterStopMillis": WEEK})
     mine["metadata"]["annotations"] = SHORTENED
-    submission = await submit(client, mine, namespace, stamp())
-    await move(client, submission.reference, *SUCCEEDED)
+    submission = await submit(client, mine, namespace, build_stamp())
+    await set_states(client, submission.reference, *SUCCEEDED)
 
     async def refuse(*_: object) -> None:
         raise Forbidden(403, "Forbidden", "no spec for you", "patch", "sparkapplications", namespace, "mine")
 
     monkeypatch.setattr("airflow_provider_spark_operator.follow.submit.amend", refuse)
-    assert await acknowledge(client, submission.reference, stamp())
+    assert await acknowledge(client, submission.reference, build_stamp())
     assert "could not shorten the time to live of SparkApplication" in caplog.text
+    assert "so it is kept longer than necessary" in caplog.text

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.follow.submit import IfExists, Submission, 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_stamp, set_states
 
 
 async def list_names(client: KubeClient, namespace: str) -> list[str]:
@@ -33,18 +33,18 @@ def read_notes(submission: Submission) -> dict[str, str]:
 
 
 async def test_new_application_carries_its_stamp(client: KubeClient, namespace: str) -> None:
-    made = await submit(client, document(), namespace, stamp())
+    made = await submit(client, build_document(), namespace, build_stamp())
     assert not made.adopted
-    assert made.reference.name == stamp().build_default_name()
+    assert made.reference.name == build_stamp().build_default_name()
     assert made.reference.namespace == namespace
-    assert made.resource["metadata"]["labels"][LABEL_TASK] == stamp().identity
-    assert read_notes(made) == stamp().build_annotations()
+    assert made.resource["metadata"]["labels"][LABEL_TASK] == build_stamp().identity
+    assert read_notes(made) == build_stamp().build_annotations()
 
 
 async def test_name_labels_and_annotations_of_the_user_are_kept(client: KubeClient, namespace: str) -> None:
-    mine = document("mine")
+    mine = build_document("mine")
     mine["metadata"] |= {"labels": {"team": "a"}, "annotations": {"note": "b"}}
-    made = await submit(client, mine, namespace, stamp())
+    made = await submit(client, mine, namespace, build_stamp())
     assert made.reference.name == "mine"
     assert made.resource["metadata"]["labels"]["team"] == "a"
     assert read_notes(made)["note"] == "b"
@@ -53,29 +53,29 @@ async def test_name_labels_and_annotations_of_the_user_are_kept(client: KubeClie
 
 @pytest.mark.parametrize("field", ["labels", "annotations"])
 async def test_metadata_that_is_not_an_object_is_rejected(client: KubeClient, namespace: str, field: str) -> None:
-    mine = document("mine")
+    mine = build_document("mine")
     mine["metadata"][field] = ["a"]
     with pytest.raises(InvalidResource, match=rf"metadata\.{field}: must be an object"):
-        await submit(client, mine, namespace, stamp())
+        await submit(client, mine, namespace, build_stamp())
     assert await list_names(client, namespace) == []
 
 
 async def test_unknown_status_is_dropped(client: KubeClient, namespace: str) -> None:
-    made = await submit(client, document("mine") | {"status": {"novelty": 1}}, namespace, stamp())
+    made = await submit(client, build_document("mine") | {"status": {"novelty": 1}}, namespace, build_stamp())
     assert "status" not in made.resource
 
 
 @pytest.mark.parametrize("states", [(), RUNNING, (*RUNNING, "Succeeded")], ids=["new", "running", "stopping"])
 async def test_live_application_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
-    first = await submit(client, document(), namespace, stamp(1))
+    first = await submit(client, build_document(), namespace, build_stamp(1))
     if states:
-        await move(client, first.reference, *states)
-    second = await submit(client, document(), namespace, stamp(2))
+        await set_states(client, first.reference, *states)
+    second = await submit(client, build_document(), namespace, build_stamp(2))
     assert second.adopted
     assert second.reference == first.reference
     assert (read_notes(second)[ANNOTATION_TRY_NUMBER], read_notes(second)[ANNOTATION_TASK_INSTANCE_ID]) == (
         "2",
-        stamp(2).task_instance_id,
+        build_stamp(2).task_instance_id,
     )
 
 
@@ -87,89 +87,89 @@ async def test_concurrent_tries_share_one_application(
 
     async def create_late(*arguments: Any) -> Any:
         monkeypatch.setattr(client, "create", create)
-        await submit(client, document(), namespace, stamp(other))
+        await submit(client, build_document(), namespace, build_stamp(other))
         return await create(*arguments)
 
     monkeypatch.setattr(client, "create", create_late)
-    made = await submit(client, document(), namespace, stamp(slow))
+    made = await submit(client, build_document(), namespace, build_stamp(slow))
     assert made.adopted
-    assert await list_names(client, namespace) == [stamp(other).build_default_name()]
+    assert await list_names(client, namespace) == [build_stamp(other).build_default_name()]
 
 
 async def test_unacknowledged_success_is_adopted(client: KubeClient, namespace: str) -> None:
-    first = await submit(client, document(), namespace, stamp(1))
-    await move(client, first.reference, *SUCCEEDED)
-    second = await submit(client, document(), namespace, stamp(2))
+    first = await submit(client, build_document(), namespace, build_stamp(1))
+    await set_states(client, first.reference, *SUCCEEDED)
+    second = await submit(client, build_document(), namespace, build_stamp(2))
     assert second.adopted
     assert second.reference == first.reference
 
 
 async def test_acknowledged_success_is_submitted_again(client: KubeClient, namespace: str) -> None:
-    first = await submit(client, document("pi"), namespace, stamp(1))
-    await move(client, first.reference, *SUCCEEDED)
-    assert await acknowledge(client, first.reference, stamp(1))
-    second = await submit(client, document("pi"), namespace, stamp(2))
+    first = await submit(client, build_document("pi"), namespace, build_stamp(1))
+    await set_states(client, first.reference, *SUCCEEDED)
+    assert await acknowledge(client, first.reference, build_stamp(1))
+    second = await submit(client, build_document("pi"), namespace, build_stamp(2))
     assert not second.adopted
     assert second.reference.uid != first.reference.uid
 
 
 async def test_acknowledge_of_deleted_application_returns_false(client: KubeClient, namespace: str) -> None:
-    first = await submit(client, document("pi"), namespace, stamp(1))
+    first = await submit(client, build_document("pi"), namespace, build_stamp(1))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    assert not await acknowledge(client, first.reference, stamp(1))
-    await submit(client, document("pi"), namespace, stamp(2))
-    assert not await acknowledge(client, first.reference, stamp(1))
+    assert not await acknowledge(client, first.reference, build_stamp(1))
+    await submit(client, build_document("pi"), namespace, build_stamp(2))
+    assert not await acknowledge(client, first.reference, build_stamp(1))
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
 async def test_failed_application_is_kept_and_a_new_one_created(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
-    first = await submit(client, document(), namespace, stamp(1))
-    await move(client, first.reference, *states)
-    second = await submit(client, document(), namespace, stamp(2))
+    first = await submit(client, build_document(), namespace, build_stamp(1))
+    await set_states(client, first.reference, *states)
+    second = await submit(client, build_document(), namespace, build_stamp(2))
     assert not second.adopted
     assert await list_names(client, namespace) == [first.reference.name, second.reference.name]
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
 async def test_failure_of_this_try_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
-    first = await submit(client, document("pi"), namespace, stamp(1))
-    await move(client, first.reference, *states)
-    second = await submit(client, document("pi"), namespace, stamp(1))
+    first = await submit(client, build_document("pi"), namespace, build_stamp(1))
+    await set_states(client, first.reference, *states)
+    second = await submit(client, build_document("pi"), namespace, build_stamp(1))
     assert second.adopted
     assert second.reference == first.reference
 
 
 async def test_acknowledged_failure_is_not_adopted_by_the_same_try(client: KubeClient, namespace: str) -> None:
-    first = await submit(client, document("pi"), namespace, stamp(1))
-    await move(client, first.reference, *FAILED)
-    assert await acknowledge(client, first.reference, stamp(1))
-    assert not (await submit(client, document("pi"), namespace, stamp(1))).adopted
+    first = await submit(client, build_document("pi"), namespace, build_stamp(1))
+    await set_states(client, first.reference, *FAILED)
+    assert await acknowledge(client, first.reference, build_stamp(1))
+    assert not (await submit(client, build_document("pi"), namespace, build_stamp(1))).adopted
 
 
 async def test_failure_that_will_be_restarted_is_adopted(client: KubeClient, namespace: str) -> None:
-    restarting = document(applicationTolerations={"restartConfig": {"restartPolicy": "OnFailure"}})
-    first = await submit(client, restarting, namespace, stamp(1))
-    await move(client, first.reference, *RUNNING, "Failed")
-    assert (await submit(client, restarting, namespace, stamp(2))).adopted
+    restarting = build_document(applicationTolerations={"restartConfig": {"restartPolicy": "OnFailure"}})
+    first = await submit(client, restarting, namespace, build_stamp(1))
+    await set_states(client, first.reference, *RUNNING, "Failed")
+    assert (await submit(client, restarting, namespace, build_stamp(2))).adopted
 
 
 async def test_next_try_reuses_the_name_of_a_failed_application(client: KubeClient, namespace: str) -> None:
-    first = await submit(client, document("pi"), namespace, stamp(1))
-    await move(client, first.reference, *FAILED)
-    second = await submit(client, document("pi"), namespace, stamp(2))
+    first = await submit(client, build_document("pi"), namespace, build_stamp(1))
+    await set_states(client, first.reference, *FAILED)
+    second = await submit(client, build_document("pi"), namespace, build_stamp(2))
     assert not second.adopted
     assert second.reference.uid != first.reference.uid
     assert await list_names(client, namespace) == ["pi"]
 
 
 async def test_submit_waits_for_application_under_deletion(client: KubeClient, namespace: str) -> None:
-    held = document("pi")
+    held = build_document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    first = await submit(client, held, namespace, stamp(1))
+    first = await submit(client, held, namespace, build_stamp(1))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp(2)))
+    waiting = asyncio.create_task(submit(client, build_document("pi"), namespace, build_stamp(2)))
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
     second = await asyncio.wait_for(waiting, 30)
     assert second.reference.uid != first.reference.uid
@@ -178,10 +178,10 @@ async def test_submit_waits_for_application_under_deletion(client: KubeClient, n
 async def test_application_that_is_deleted_while_it_is_adopted_is_replaced(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = document()
+    held = build_document()
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    first = await submit(client, held, namespace, stamp(1))
-    await move(client, first.reference, *RUNNING)
+    first = await submit(client, held, namespace, build_stamp(1))
+    await set_states(client, first.reference, *RUNNING)
     patch = client.patch
 
     async def patch_after_a_deletion(*arguments: Any, **options: Any) -> Any:
@@ -189,18 +189,18 @@ async def test_application_that_is_deleted_while_it_is_adopted_is_replaced(
         return await patch(*arguments, **options)
 
     monkeypatch.setattr(client, "patch", patch_after_a_deletion)
-    second = await submit(client, document(), namespace, stamp(2))
+    second = await submit(client, build_document(), namespace, build_stamp(2))
     await patch(SPARK_APPLICATIONS, first.reference.name, namespace, {"metadata": {"finalizers": None}})
     assert not second.adopted
     assert await list_names(client, namespace) == [second.reference.name]
 
 
 def build_stamp_before_clear() -> Any:
-    return stamp(1, max_tries=0)
+    return build_stamp(1, max_tries=0)
 
 
 def build_stamp_after_clear() -> Any:
-    return stamp(2, max_tries=1)
+    return build_stamp(2, max_tries=1)
 
 
 @pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
@@ -208,10 +208,12 @@ def build_stamp_after_clear() -> Any:
 async def test_cleared_task_replaces_its_live_application(
     client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None
 ) -> None:
-    first = await submit(client, document(name), namespace, build_stamp_before_clear())
+    first = await submit(client, build_document(name), namespace, build_stamp_before_clear())
     if states:
-        await move(client, first.reference, *states)
-    second = await submit(client, document(name, pyFiles="local:///fixed.py"), namespace, build_stamp_after_clear())
+        await set_states(client, first.reference, *states)
+    second = await submit(
+        client, build_document(name, pyFiles="local:///fixed.py"), namespace, build_stamp_after_clear()
+    )
     assert not second.adopted
     assert second.resource["spec"]["pyFiles"] == "local:///fixed.py"
     assert await list_names(client, namespace) == [second.reference.name]
@@ -220,17 +222,17 @@ async def test_cleared_task_replaces_its_live_application(
 async def test_try_after_the_cleared_one_was_lost_still_replaces_the_old_application(
     client: KubeClient, namespace: str
 ) -> None:
-    first = await submit(client, document(), namespace, build_stamp_before_clear())
-    third = await submit(client, document(), namespace, stamp(3, max_tries=2))
+    first = await submit(client, build_document(), namespace, build_stamp_before_clear())
+    third = await submit(client, build_document(), namespace, build_stamp(3, max_tries=2))
     assert not third.adopted
     assert third.reference.uid != first.reference.uid
     assert await list_names(client, namespace) == [third.reference.name]
 
 
 async def test_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, namespace: str) -> None:
-    await submit(client, document(), namespace, stamp(1, max_tries=1))
-    second = await submit(client, document(), namespace, stamp(2, max_tries=2))
-    third = await submit(client, document(), namespace, stamp(3, max_tries=2))
+    await submit(client, build_document(), namespace, build_stamp(1, max_tries=1))
+    second = await submit(client, build_document(), namespace, build_stamp(2, max_tries=2))
+    third = await submit(client, build_document(), namespace, build_stamp(3, max_tries=2))
     assert third.adopted
     assert third.reference == second.reference
 
@@ -239,9 +241,9 @@ async def test_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, 
 async def test_cleared_task_keeps_finished_application_and_creates_a_new_one(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
-    first = await submit(client, document(), namespace, build_stamp_before_clear())
-    await move(client, first.reference, *states)
-    second = await submit(client, document(), namespace, build_stamp_after_clear())
+    first = await submit(client, build_document(), namespace, build_stamp_before_clear())
+    await set_states(client, first.reference, *states)
+    second = await submit(client, build_document(), namespace, build_stamp_after_clear())
     assert not second.adopted
     assert await list_names(client, namespace) == [first.reference.name, second.reference.name]
 
@@ -249,11 +251,11 @@ async def test_cleared_task_keeps_finished_application_and_creates_a_new_one(
 async def test_cleared_task_waits_for_an_application_that_its_trigger_has_deleted(
     client: KubeClient, namespace: str
 ) -> None:
-    held = document()
+    held = build_document()
     held["metadata"]["finalizers"] = ["example.org/hold"]
     first = await submit(client, held, namespace, build_stamp_before_clear())
     assert await cancel(client, first.reference, build_stamp_before_clear()) is CancelOutcome.DELETED
-    waiting = asyncio.create_task(submit(client, document(), namespace, build_stamp_after_clear()))
+    waiting = asyncio.create_task(submit(client, build_document(), namespace, build_stamp_after_clear()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     assert await list_names(client, namespace) == [first.reference.name]
@@ -266,9 +268,9 @@ async def test_cleared_task_waits_for_an_application_that_its_trigger_has_delete
 async def test_cancelled_trigger_and_the_new_try_leave_one_application(
     client: KubeClient, namespace: str, name: str | None
 ) -> None:
-    first = await submit(client, document(name), namespace, build_stamp_before_clear())
+    first = await submit(client, build_document(name), namespace, build_stamp_before_clear())
     second, _ = await asyncio.gather(
-        submit(client, document(name), namespace, build_stamp_after_clear()),
+        submit(client, build_document(name), namespace, build_stamp_after_clear()),
         cancel(client, first.reference, build_stamp_before_clear()),
     )
     assert await cancel(client, first.reference, build_stamp_before_clear()) is CancelOutcome.GONE
@@ -277,41 +279,41 @@ async def test_cancelled_trigger_and_the_new_try_leave_one_application(
 
 
 async def test_overtaken_try_does_not_become_owner_again(client: KubeClient, namespace: str) -> None:
-    await submit(client, document(), namespace, build_stamp_before_clear())
-    second = await submit(client, document(), namespace, build_stamp_after_clear())
-    late = await submit(client, document(), namespace, build_stamp_before_clear())
+    await submit(client, build_document(), namespace, build_stamp_before_clear())
+    second = await submit(client, build_document(), namespace, build_stamp_after_clear())
+    late = await submit(client, build_document(), namespace, build_stamp_before_clear())
     assert late.reference == second.reference
     assert read_notes(late) == build_stamp_after_clear().build_annotations()
     assert await cancel(client, late.reference, build_stamp_before_clear()) is CancelOutcome.NOT_OURS
 
 
 async def test_stuck_deletion_names_the_application(client: KubeClient, namespace: str) -> None:
-    held = document("pi")
+    held = build_document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    first = await submit(client, held, namespace, stamp(1))
-    await move(client, first.reference, *FAILED)
+    first = await submit(client, held, namespace, build_stamp(1))
+    await set_states(client, first.reference, *FAILED)
     with pytest.raises(DeletionStuck, match=r"pi still exists .* after its deletion .*finalizers: example.org/hold"):
-        await submit(client, document("pi"), namespace, stamp(2), deletion_seconds=0.1)
+        await submit(client, build_document("pi"), namespace, build_stamp(2), deletion_seconds=0.1)
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
 
 
-@pytest.mark.parametrize("other", [None, stamp(task="other")], ids=["unstamped", "another task"])
+@pytest.mark.parametrize("other", [None, build_stamp(task="other")], ids=["unstamped", "another task"])
 async def test_application_of_other_owner_is_not_replaced(client: KubeClient, namespace: str, other: Any) -> None:
-    theirs = await submit(client, document("pi"), namespace, other)
-    await move(client, theirs.reference, *FAILED)
+    theirs = await submit(client, build_document("pi"), namespace, other)
+    await set_states(client, theirs.reference, *FAILED)
     with pytest.raises(NameTaken, match=r"pi already exists and belongs to .*; it is in state .*\. Choose another"):
-        await submit(client, document("pi"), namespace, stamp())
+        await submit(client, build_document("pi"), namespace, build_stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == theirs.reference.uid
 
 
-def earlier_run(**changes: Any) -> TaskStamp:
-    return replace(stamp(run="manual__0"), **changes)
+def build_stamp_of_earlier_run(**changes: Any) -> TaskStamp:
+    return replace(build_stamp(run="manual__0"), **changes)
 
 
-async def ended_in_an_earlier_run(client: KubeClient, namespace: str, owner: TaskStamp, *states: str) -> Submission:
-    made = await submit(client, document("pi"), namespace, owner)
-    await move(client, made.reference, *states)
+async def submit_in_earlier_run(client: KubeClient, namespace: str, owner: TaskStamp, *states: str) -> Submission:
+    made = await submit(client, build_document("pi"), namespace, owner)
+    await set_states(client, made.reference, *states)
     await acknowledge(client, made.reference, owner)
     return made
 
@@ -320,27 +322,27 @@ async def ended_in_an_earlier_run(client: KubeClient, namespace: str, owner: Tas
 async def test_ended_application_of_an_earlier_run_is_replaced(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
-    old = await ended_in_an_earlier_run(client, namespace, earlier_run(), *states)
-    made = await submit(client, document("pi"), namespace, stamp())
+    old = await submit_in_earlier_run(client, namespace, build_stamp_of_earlier_run(), *states)
+    made = await submit(client, build_document("pi"), namespace, build_stamp())
     assert not made.adopted
     assert made.reference.uid != old.reference.uid
-    assert read_notes(made) == stamp().build_annotations()
+    assert read_notes(made) == build_stamp().build_annotations()
 
 
 async def test_submit_waits_for_application_of_earlier_run_under_deletion(client: KubeClient, namespace: str) -> None:
-    held = document("pi")
+    held = build_document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
-    await submit(client, held, namespace, earlier_run())
+    await submit(client, held, namespace, build_stamp_of_earlier_run())
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
+    waiting = asyncio.create_task(submit(client, build_document("pi"), namespace, build_stamp()))
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
-    assert read_notes(await asyncio.wait_for(waiting, 30)) == stamp().build_annotations()
+    assert read_notes(await asyncio.wait_for(waiting, 30)) == build_stamp().build_annotations()
 
 
 async def submit_ended_just_now(client: KubeClient, namespace: str) -> Submission:
     """Submit an application of an earlier run that succeeded, and whose task has not recorded the result."""
-    made = await submit(client, document("pi"), namespace, earlier_run())
-    await move(client, made.reference, *SUCCEEDED)
+    made = await submit(client, build_document("pi"), namespace, build_stamp_of_earlier_run())
+    await set_states(client, made.reference, *SUCCEEDED)
     state = {"currentStateSummary": "ResourceReleased", "lastTransitionTime": datetime.now(UTC).isoformat()}
     change = {"status": {"currentState": state, "stateTransitionHistory": {"4": state}}}
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, change, subresource="status")
@@ -352,13 +354,13 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
 ) -> None:
     caplog.set_level(logging.INFO)
     old = await submit_ended_just_now(client, namespace)
-    waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
+    waiting = asyncio.create_task(submit(client, build_document("pi"), namespace, build_stamp()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
     assert "its task has not recorded the result; waiting for up to 30 s" in caplog.text
-    await acknowledge(client, old.reference, earlier_run())
+    await acknowledge(client, old.reference, build_stamp_of_earlier_run())
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
 
 
@@ -368,7 +370,7 @@ async def test_application_with_unrecorded_recent_result_is_not_deleted(
     monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
     old = await submit_ended_just_now(client, namespace)
     with pytest.raises(NameTaken, match=r"run manual__0; it finished .*has not recorded the result yet\. Try again"):
-        await submit(client, document("pi"), namespace, stamp())
+        await submit(client, build_document("pi"), namespace, build_stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
 
@@ -376,17 +378,17 @@ async def test_application_with_unrecorded_recent_result_is_not_deleted(
 async def test_application_with_unrecorded_old_result_is_replaced_at_once(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    old = await submit(client, document("pi"), namespace, earlier_run())
-    await move(client, old.reference, *SUCCEEDED)
-    assert (await submit(client, document("pi"), namespace, stamp())).reference.uid != old.reference.uid
+    old = await submit(client, build_document("pi"), namespace, build_stamp_of_earlier_run())
+    await set_states(client, old.reference, *SUCCEEDED)
+    assert (await submit(client, build_document("pi"), namespace, build_stamp())).reference.uid != old.reference.uid
     assert "its task did not record the result within 15 min" in caplog.text
 
 
 async def test_concurrent_replacement_creates_one_application(client: KubeClient, namespace: str) -> None:
-    await ended_in_an_earlier_run(client, namespace, earlier_run(), *SUCCEEDED)
+    await submit_in_earlier_run(client, namespace, build_stamp_of_earlier_run(), *SUCCEEDED)
     made = await asyncio.gather(
-        submit(client, document("pi"), namespace, stamp(run="a")),
-        submit(client, document("pi"), namespace, stamp(run="b")),
+        submit(client, build_document("pi"), namespace, build_stamp(run="a")),
+        submit(client, build_document("pi"), namespace, build_stamp(run="b")),
         return_exceptions=True,
     )
     (winner,) = [one for one in made if isinstance(one, Submission)]
@@ -398,16 +400,36 @@ async def test_concurrent_replacement_creates_one_application(client: KubeClient
     ("owner", "states", "if_exists", "advice"),
     [
         (
-            earlier_run(),
+            build_stamp_of_earlier_run(),
             RUNNING,
             IfExists.REPLACE_ENDED,
             "run manual__0; it is in state RunningHealthy. Wait until it finishes",
         ),
-        (earlier_run(), (*RUNNING, "Failed"), IfExists.REPLACE_ENDED, "it is in state Failed. Wait until it finishes"),
-        (earlier_run(), SUCCEEDED, IfExists.FAIL, "or set if_exists='replace_ended'"),
-        (earlier_run(task_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "task other .* Choose another name"),
-        (earlier_run(dag_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "DAG other, .* Choose another name"),
-        (earlier_run(map_index=2), SUCCEEDED, IfExists.REPLACE_ENDED, "map index 2; .* Choose another name"),
+        (
+            build_stamp_of_earlier_run(),
+            (*RUNNING, "Failed"),
+            IfExists.REPLACE_ENDED,
+            "it is in state Failed. Wait until it finishes",
+        ),
+        (build_stamp_of_earlier_run(), SUCCEEDED, IfExists.FAIL, "or set if_exists='replace_ended'"),
+        (
+            build_stamp_of_earlier_run(task_id="other"),
+            SUCCEEDED,
+            IfExists.REPLACE_ENDED,
+            "task other .* Choose another name",
+        ),
+        (
+            build_stamp_of_earlier_run(dag_id="other"),
+            SUCCEEDED,
+            IfExists.REPLACE_ENDED,
+            "DAG other, .* Choose another name",
+        ),
+        (
+            build_stamp_of_earlier_run(map_index=2),
+            SUCCEEDED,
+            IfExists.REPLACE_ENDED,
+            "map index 2; .* Choose another name",
+        ),
         (None, SUCCEEDED, IfExists.REPLACE_ENDED, "belongs to no Airflow task; .* Choose another name"),
     ],
     ids=[
@@ -428,37 +450,37 @@ async def test_application_that_must_not_be_replaced_is_kept_and_named(
     if_exists: IfExists,
     advice: str,
 ) -> None:
-    old = await submit(client, document("pi"), namespace, owner)
-    await move(client, old.reference, *states)
+    old = await submit(client, build_document("pi"), namespace, owner)
+    await set_states(client, old.reference, *states)
     with pytest.raises(NameTaken, match=advice):
-        await submit(client, document("pi"), namespace, stamp(), if_exists=if_exists)
+        await submit(client, build_document("pi"), namespace, build_stamp(), if_exists=if_exists)
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
     assert "deletionTimestamp" not in kept["metadata"]
 
 
 async def test_without_a_stamp_nothing_is_adopted(client: KubeClient, namespace: str) -> None:
-    await submit(client, document("pi"), namespace)
+    await submit(client, build_document("pi"), namespace)
     with pytest.raises(NameTaken):
-        await submit(client, document("pi"), namespace)
+        await submit(client, build_document("pi"), namespace)
 
 
 async def test_newest_live_application_is_adopted_and_others_are_reported(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    marked = {"labels": stamp().build_labels(), "annotations": stamp().build_annotations()}
+    marked = {"labels": build_stamp().build_labels(), "annotations": build_stamp().build_annotations()}
     for name in ("a", "b"):
-        one = document(name)
+        one = build_document(name)
         one["metadata"] |= marked
         await client.create(SPARK_APPLICATIONS, one, namespace)
-    adopted = await submit(client, document(), namespace, stamp(2))
+    adopted = await submit(client, build_document(), namespace, build_stamp(2))
     assert adopted.reference.name == "b"
     assert adopted.others == ("a",)
     assert "other live applications: a" in caplog.text
 
 
 async def test_concurrent_submissions_create_one_application(client: KubeClient, namespace: str) -> None:
-    made = await asyncio.gather(*(submit(client, document(), namespace, stamp()) for _ in range(5)))
+    made = await asyncio.gather(*(submit(client, build_document(), namespace, build_stamp()) for _ in range(5)))
     assert len({one.reference for one in made}) == 1
     assert len(await list_names(client, namespace)) == 1
 
@@ -487,7 +509,7 @@ async def test_lost_answer_does_not_create_two_applications(
         return await create(*arguments, **options)
 
     monkeypatch.setattr(client, "create", lose_first_answer)
-    made = await submit(client, document(), namespace, stamp())
+    made = await submit(client, build_document(), namespace, build_stamp())
     assert await list_names(client, namespace) == [made.reference.name]
 
 
@@ -505,7 +527,7 @@ async def test_submit_retries_after_temporary_failure(
         return await request(*arguments, **options)
 
     monkeypatch.setattr(client, request_name, fail_first)
-    made = await submit(client, document(), namespace, stamp())
+    made = await submit(client, build_document(), namespace, build_stamp())
     assert failed
     assert await list_names(client, namespace) == [made.reference.name]
 
@@ -519,29 +541,29 @@ async def test_submit_raises_if_every_answer_is_lost(
     monkeypatch.setattr(client, "create", fail)
     monkeypatch.setattr("airflow_provider_spark_operator.follow.submit._ROUNDS", 2)
     with pytest.raises(ServerError, match="webhook is down"):
-        await submit(client, document(), namespace, stamp())
+        await submit(client, build_document(), namespace, build_stamp())
 
 
 async def test_invalid_application_is_not_sent(client: KubeClient, namespace: str) -> None:
-    wrong = document("pi", runtimeVersions={})
+    wrong = build_document("pi", runtimeVersions={})
     with pytest.raises(InvalidResource, match=r"spec.runtimeVersions.sparkVersion: is required"):
-        await submit(client, wrong, namespace, stamp())
+        await submit(client, wrong, namespace, build_stamp())
     assert await list_names(client, namespace) == []
 
 
 async def test_namespace_that_contradicts_the_document_is_invalid(client: KubeClient, namespace: str) -> None:
-    elsewhere = document("pi")
+    elsewhere = build_document("pi")
     elsewhere["metadata"]["namespace"] = "elsewhere"
     with pytest.raises(InvalidResource, match=r"metadata.namespace: is 'elsewhere', but"):
-        await submit(client, elsewhere, namespace, stamp())
+        await submit(client, elsewhere, namespace, build_stamp())
 
 
 async def test_namespace_of_the_document_is_used(client: KubeClient, namespace: str) -> None:
-    there = document("pi")
+    there = build_document("pi")
     there["metadata"]["namespace"] = namespace
-    assert (await submit(client, there, None, stamp())).reference.namespace == namespace
+    assert (await submit(client, there, None, build_stamp())).reference.namespace == namespace
 
 
 async def test_missing_namespace_is_raised(client: KubeClient) -> None:
     with pytest.raises(NotFound, match="no-such-namespace"):
-        await submit(client, document("pi"), "no-such-namespace", stamp())
+        await submit(client, build_document("pi"), "no-such-namespace", build_stamp())

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.follow.wait import wait_for_end
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, set_states
 from tests.follow.recorder import Recorder
 
 
@@ -20,12 +20,12 @@ from tests.follow.recorder import Recorder
 async def test_end_is_judged_and_states_are_shown(
     client: KubeClient, namespace: str, states: tuple[str, ...], outcome: Outcome
 ) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
+    reference = (await submit(client, build_document("pi"), namespace)).reference
     hub, sink = WatchHub(client), Recorder()
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(sink)))
-    await move(client, reference, *RUNNING)
-    await move(client, reference, *states[:-1])
-    await move(client, reference, *states)
+    await set_states(client, reference, *RUNNING)
+    await set_states(client, reference, *states[:-1])
+    await set_states(client, reference, *states)
     ending = (await asyncio.wait_for(waiting, 30)).ending
     await hub.close()
     assert ending.verdict.outcome is outcome
@@ -35,8 +35,8 @@ async def test_end_is_judged_and_states_are_shown(
 
 
 async def test_application_that_ended_before_is_judged_at_once(client: KubeClient, namespace: str) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
-    await move(client, reference, *SUCCEEDED)
+    reference = (await submit(client, build_document("pi"), namespace)).reference
+    await set_states(client, reference, *SUCCEEDED)
     hub = WatchHub(client)
     conclusion = await asyncio.wait_for(wait_for_end(hub, reference, Narration(Recorder())), 30)
     await hub.close()
@@ -44,7 +44,7 @@ async def test_application_that_ended_before_is_judged_at_once(client: KubeClien
 
 
 async def test_deletion_ends_the_wait(client: KubeClient, namespace: str) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
+    reference = (await submit(client, build_document("pi"), namespace)).reference
     hub = WatchHub(client)
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
@@ -54,12 +54,12 @@ async def test_deletion_ends_the_wait(client: KubeClient, namespace: str) -> Non
 
 
 async def test_deletion_delayed_by_operator_ends_the_wait(client: KubeClient, namespace: str) -> None:
-    held = document("pi")
+    held = build_document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
     reference = (await submit(client, held, namespace)).reference
     hub = WatchHub(client)
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
-    await move(client, reference, *RUNNING)
+    await set_states(client, reference, *RUNNING)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     with pytest.raises(ApplicationDeleted):
         await asyncio.wait_for(waiting, 30)

@@ -19,16 +19,16 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.follow.applications import RUNNING, SUCCEEDED, document, move, stamp, stored
+from tests.follow.applications import RUNNING, SUCCEEDED, build_document, build_stamp, build_stored, set_states
 from tests.kube.scripted import (
     ScriptedApi,
     answer,
-    client_of,
+    answer_page,
+    build_error_event,
     deny,
-    error_event,
-    page,
+    open_client_of,
     refuse,
-    scripted_api,
+    serve_api,
     stream,
 )
 
@@ -73,7 +73,7 @@ async def watches(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> Watche
     return watches
 
 
-def state_of(resource: Any) -> str:
+def get_state(resource: Any) -> str:
     return str(resource.get("status", {}).get("currentState", {}).get("currentStateSummary", ""))
 
 
@@ -82,7 +82,7 @@ async def follow_until_state(hub: WatchHub, reference: ApplicationReference, sta
     seen = []
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         async for resource in contents:
-            seen.append(state_of(resource))
+            seen.append(get_state(resource))
             if seen[-1] == state:
                 break
     return seen
@@ -100,37 +100,37 @@ async def follow_until_deleted(hub: WatchHub, reference: ApplicationReference) -
 async def collect(hub: WatchHub, reference: ApplicationReference, seen: list[str]) -> None:
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         async for resource in contents:
-            seen.append(state_of(resource))  # noqa: PERF401 - what was seen before an error counts
+            seen.append(get_state(resource))  # noqa: PERF401 - what was seen before an error counts
 
 
 async def test_follower_receives_current_content_and_each_change(
     client: KubeClient, namespace: str, hub: WatchHub
 ) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
+    reference = (await submit(client, build_document("pi"), namespace)).reference
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
-        assert state_of(await anext(contents)) == ""
-        await move(client, reference, *RUNNING)
-        assert state_of(await anext(contents)) == "RunningHealthy"
-        await move(client, reference, *SUCCEEDED)
-        assert state_of(await anext(contents)) == "ResourceReleased"
+        assert get_state(await anext(contents)) == ""
+        await set_states(client, reference, *RUNNING)
+        assert get_state(await anext(contents)) == "RunningHealthy"
+        await set_states(client, reference, *SUCCEEDED)
+        assert get_state(await anext(contents)) == "ResourceReleased"
 
 
 async def test_late_follower_receives_current_content_at_once(
     client: KubeClient, namespace: str, hub: WatchHub
 ) -> None:
-    early = (await submit(client, document("early"), namespace)).reference
+    early = (await submit(client, build_document("early"), namespace)).reference
     following = asyncio.create_task(follow_until_state(hub, early, "RunningHealthy"))
-    late = (await submit(client, document("late"), namespace)).reference
-    await move(client, late, *RUNNING)
+    late = (await submit(client, build_document("late"), namespace)).reference
+    await set_states(client, late, *RUNNING)
     assert await follow_until_state(hub, late, "RunningHealthy") == ["RunningHealthy"]
-    await move(client, early, *RUNNING)
+    await set_states(client, early, *RUNNING)
     await following
 
 
 async def test_many_followers_share_one_watch(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
-    references = [(await submit(client, document(f"pi-{number}"), namespace)).reference for number in range(5)]
+    references = [(await submit(client, build_document(f"pi-{number}"), namespace)).reference for number in range(5)]
     followers = [
         asyncio.create_task(follow_until_state(hub, reference, "RunningHealthy"))
         for reference in references
@@ -138,7 +138,7 @@ async def test_many_followers_share_one_watch(
     ]
     await watches.reach(1)
     for reference in references:
-        await move(client, reference, *RUNNING)
+        await set_states(client, reference, *RUNNING)
     await asyncio.gather(*followers)
     assert watches.begun == [namespace]
 
@@ -146,20 +146,20 @@ async def test_many_followers_share_one_watch(
 async def test_watch_ends_with_last_follower_and_restarts(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
+    reference = (await submit(client, build_document("pi"), namespace)).reference
     for count, states in enumerate((RUNNING, SUCCEEDED), start=1):
         following = asyncio.create_task(follow_until_state(hub, reference, states[-1]))
         await watches.reach(count)
-        await move(client, reference, *states)
+        await set_states(client, reference, *states)
         await following
         assert hub._streams == {}
     assert len(watches.begun) == 2
 
 
 async def test_deletion_is_raised_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
-    reference = (await submit(client, document("pi"), namespace)).reference
+    reference = (await submit(client, build_document("pi"), namespace)).reference
     following = asyncio.create_task(follow_until_deleted(hub, reference))
-    await move(client, reference, *RUNNING)
+    await set_states(client, reference, *RUNNING)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     assert (await following)[-1] in ("", "RunningHealthy")
     assert await follow_until_deleted(hub, reference) == []
@@ -168,12 +168,12 @@ async def test_deletion_is_raised_with_the_last_content(client: KubeClient, name
 async def test_application_with_same_name_is_not_confused(
     client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
 ) -> None:
-    first = (await submit(client, document("pi"), namespace)).reference
+    first = (await submit(client, build_document("pi"), namespace)).reference
     following = asyncio.create_task(follow_until_deleted(hub, first))
     await watches.reach(1)
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    second = (await submit(client, document("pi"), namespace)).reference
-    await move(client, second, *RUNNING)
+    second = (await submit(client, build_document("pi"), namespace)).reference
+    await set_states(client, second, *RUNNING)
     assert "RunningHealthy" not in await following
     assert await follow_until_state(hub, second, "RunningHealthy") == ["RunningHealthy"]
     assert await follow_until_deleted(hub, first) == []
@@ -191,7 +191,7 @@ async def test_shared_hub_is_closed_by_its_last_user(access: ClusterAccess) -> N
 
 
 async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client: KubeClient, namespace: str) -> None:
-    reference = (await submit(client, document("pi"), namespace, stamp())).reference
+    reference = (await submit(client, build_document("pi"), namespace, build_stamp())).reference
     hubs = set()
 
     async def wait() -> None:
@@ -201,7 +201,7 @@ async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client
 
     waiting = [asyncio.create_task(wait()) for _ in range(10)]
     await asyncio.sleep(0)
-    await move(client, reference, *RUNNING)
+    await set_states(client, reference, *RUNNING)
     await asyncio.gather(*waiting)
     assert len(hubs) == 1
 
@@ -211,74 +211,80 @@ async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client
 
 @pytest.fixture
 async def api() -> AsyncIterator[ScriptedApi]:
-    async with scripted_api() as api:
+    async with serve_api() as api:
         yield api
 
 
 @pytest.fixture
 async def faulty_hub(api: ScriptedApi) -> AsyncIterator[WatchHub]:
-    async with await client_of(api) as client:
+    async with await open_client_of(api) as client:
         hub = WatchHub(client, patience=0.0)
         yield hub
         await hub.close()
 
 
-def event(kind: str, *application: Any) -> dict[str, Any]:
-    return {"type": kind, "object": stored(*application)}
+def build_event(kind: str, *application: Any) -> dict[str, Any]:
+    return {"type": kind, "object": build_stored(*application)}
 
 
 async def test_change_during_a_gap_is_not_lost(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored("pi", "u1", "5")), verb="get")
-    api.script(page(stored("pi", "u1", "5")), page(stored("pi", "u1", "30", *SUCCEEDED)), verb="list")
-    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    api.script(answer(build_stored("pi", "u1", "5")), verb="get")
+    api.script(
+        answer_page(build_stored("pi", "u1", "5")), answer_page(build_stored("pi", "u1", "30", *SUCCEEDED)), verb="list"
+    )
+    api.script(stream(build_error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased") == ["RunningHealthy", "ResourceReleased"]
 
 
 async def test_deletion_during_a_gap_is_found(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored()), refuse(404, "not found", "NotFound"), verb="get")
-    api.script(page(stored()), page(), verb="list")
-    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    api.script(answer(build_stored()), refuse(404, "not found", "NotFound"), verb="get")
+    api.script(answer_page(build_stored()), answer_page(), verb="list")
+    api.script(stream(build_error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_until_deleted(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
 async def test_replacement_during_a_gap_is_a_deletion(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored()), answer(stored("pi", "u2", "30")), verb="get")
-    api.script(page(stored()), page(stored("pi", "u2", "30")), verb="list")
-    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    api.script(answer(build_stored()), answer(build_stored("pi", "u2", "30")), verb="get")
+    api.script(answer_page(build_stored()), answer_page(build_stored("pi", "u2", "30")), verb="list")
+    api.script(stream(build_error_event(410, "Expired")), stream(hold=True), verb="watch")
     assert await follow_until_deleted(faulty_hub, REFERENCE) == ["RunningHealthy"]
 
 
 async def test_watch_that_lags_behind_a_new_application_does_not_end_it(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     ours = ("pi", "u1", "20")
-    api.script(*[answer(stored(*ours))] * 5, verb="get")
-    api.script(page(), verb="list")
-    lagging = [event("ADDED", "pi", "u0", "7"), event("DELETED", "pi", "u0", "8"), event("ADDED", *ours)]
-    done = event("MODIFIED", "pi", "u1", "21", *SUCCEEDED)
+    api.script(*[answer(build_stored(*ours))] * 5, verb="get")
+    api.script(answer_page(), verb="list")
+    lagging = [
+        build_event("ADDED", "pi", "u0", "7"),
+        build_event("DELETED", "pi", "u0", "8"),
+        build_event("ADDED", *ours),
+    ]
+    done = build_event("MODIFIED", "pi", "u1", "21", *SUCCEEDED)
     api.script(stream(*lagging, done, hold=True), verb="watch")
     assert (await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
 
 
 async def test_older_content_is_not_yielded_after_newer(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored("pi", "u1", "9", *RUNNING)), verb="get")
-    api.script(page(stored("pi", "u1", "8", "Submitted")), verb="list")
-    later = event("MODIFIED", "pi", "u1", "100", *SUCCEEDED)
-    api.script(stream(event("MODIFIED", "pi", "u1", "8", "Submitted"), later, hold=True), verb="watch")
+    api.script(answer(build_stored("pi", "u1", "9", *RUNNING)), verb="get")
+    api.script(answer_page(build_stored("pi", "u1", "8", "Submitted")), verb="list")
+    later = build_event("MODIFIED", "pi", "u1", "100", *SUCCEEDED)
+    api.script(stream(build_event("MODIFIED", "pi", "u1", "8", "Submitted"), later, hold=True), verb="watch")
     seen = await follow_until_state(faulty_hub, REFERENCE, "ResourceReleased")
     assert "Submitted" not in seen[1:]
 
 
 async def test_missing_watch_permission_is_raised_at_once(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored()), verb="get")
+    api.script(answer(build_stored()), verb="get")
     api.script(deny("list", "sparkapplications", "spark.apache.org"), verb="list")
     with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
         await follow_until_state(faulty_hub, REFERENCE, "never")
 
 
 async def test_permitted_list_does_not_hide_missing_watch_permission(api: ScriptedApi) -> None:
-    api.script(answer(stored()), verb="get")
-    api.script(*[page(stored())] * 50, verb="list")
+    api.script(answer(build_stored()), verb="get")
+    api.script(*[answer_page(build_stored())] * 50, verb="list")
     api.script(*[deny("watch", "sparkapplications", "spark.apache.org")] * 50, verb="watch")
-    async with await client_of(api) as client:
+    async with await open_client_of(api) as client:
         hub = WatchHub(client)
         with pytest.raises(Forbidden, match='grant the verb "watch" on sparkapplications'):
             await follow_until_state(hub, REFERENCE, "never")
@@ -291,10 +297,10 @@ async def test_successful_list_does_not_renew_patience_for_watch(
     seconds = itertools.count(step=100)
     monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
-    api.script(answer(stored()), verb="get")
-    api.script(*[page(stored())] * 50, verb="list")
+    api.script(answer(build_stored()), verb="get")
+    api.script(*[answer_page(build_stored())] * 50, verb="list")
     api.script(*[refuse(503, "watches are off")] * 50, verb="watch")
-    async with await client_of(api) as client:
+    async with await open_client_of(api) as client:
         hub = WatchHub(client)
         with pytest.raises(ServerError, match="watches are off"):
             await follow_until_state(hub, REFERENCE, "never")
@@ -302,8 +308,8 @@ async def test_successful_list_does_not_renew_patience_for_watch(
 
 
 async def test_outage_longer_than_the_patience_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
-    api.script(answer(stored()), verb="get")
-    api.script(page(stored()), verb="list")
+    api.script(answer(build_stored()), verb="get")
+    api.script(answer_page(build_stored()), verb="list")
     api.script(stream(cut=True), verb="watch")
     with pytest.raises(Unreachable, match="the connection was lost"):
         await follow_until_state(faulty_hub, REFERENCE, "never")
@@ -316,30 +322,30 @@ async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
     monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
     quiet = stream({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}, cut=True)
-    api.script(answer(stored()), verb="get")
-    api.script(page(stored()), verb="list")
-    api.script(*[quiet] * 15, stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
-    async with await client_of(api) as client:
+    api.script(answer(build_stored()), verb="get")
+    api.script(answer_page(build_stored()), verb="list")
+    api.script(*[quiet] * 15, stream(build_event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await open_client_of(api) as client:
         hub = WatchHub(client)
         assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()
 
 
 async def test_expired_list_page_restarts_the_list(api: ScriptedApi) -> None:
-    api.script(answer(stored()), verb="get")
-    api.script(refuse(410, "the continue parameter is too old", "Expired"), page(stored()), verb="list")
-    api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
-    async with await client_of(api) as client:
+    api.script(answer(build_stored()), verb="get")
+    api.script(refuse(410, "the continue parameter is too old", "Expired"), answer_page(build_stored()), verb="list")
+    api.script(stream(build_event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await open_client_of(api) as client:
         hub = WatchHub(client)
         assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()
 
 
 async def test_outage_at_the_start_is_tolerated(api: ScriptedApi) -> None:
-    api.script(*[refuse(503, "starting")] * 5, answer(stored()), verb="get")
-    api.script(*[refuse(503, "starting")] * 5, page(stored()), verb="list")
-    api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
-    async with await client_of(api) as client:
+    api.script(*[refuse(503, "starting")] * 5, answer(build_stored()), verb="get")
+    api.script(*[refuse(503, "starting")] * 5, answer_page(build_stored()), verb="list")
+    api.script(stream(build_event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await open_client_of(api) as client:
         hub = WatchHub(client)
         assert (await follow_until_state(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
         await hub.close()

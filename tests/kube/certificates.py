@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(folder: Path) -> ssl.SSLContext:
+def create_certificate(folder: Path) -> ssl.SSLContext:
     """Return the TLS context of a server on 127.0.0.1, and write its certificate to `certificate.pem`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from tests.kube.scripted import ScriptedApi, client_of, scripted_api
+from tests.kube.scripted import ScriptedApi, open_client_of, serve_api
 
 
 @pytest.fixture
 async def api() -> AsyncIterator[ScriptedApi]:
-    async with scripted_api() as api:
+    async with serve_api() as api:
         yield api
 
 
 @pytest.fixture
 async def client(api: ScriptedApi) -> AsyncIterator[KubeClient]:
-    async with await client_of(api) as client:
+    async with await open_client_of(api) as client:
         yield client

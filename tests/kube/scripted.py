@@ -11,10 +11,10 @@ from aiohttp import web
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.transport import RetryPolicy
+from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-IMPATIENT = RetryPolicy(first=0.001)
+IMPATIENT = RequestRetryPolicy(first=0.001)
 
 
 @dataclass
@@ -56,13 +56,13 @@ class ScriptedApi:
                 request.transport and request.transport.get_extra_info("peername"),
             )
         )
-        answers = self.by_verb.get(verb_of(request), self.answers)
+        answers = self.by_verb.get(get_verb(request), self.answers)
         if not answers:
-            return web.json_response(status_document(500, "the script is over"), status=500)
+            return web.json_response(build_status(500, "the script is over"), status=500)
         return await answers.pop(0)(request)
 
 
-def verb_of(request: web.BaseRequest) -> str:
+def get_verb(request: web.BaseRequest) -> str:
     if "watch" in request.query:
         return "watch"
     if request.path.endswith("/log"):
@@ -71,7 +71,7 @@ def verb_of(request: web.BaseRequest) -> str:
 
 
 @asynccontextmanager
-async def scripted_api(ssl_context: Any = None) -> AsyncIterator[ScriptedApi]:
+async def serve_api(ssl_context: Any = None) -> AsyncIterator[ScriptedApi]:
     api = ScriptedApi()
     runner = web.ServerRunner(web.Server(api.handle), shutdown_timeout=0.01)
     await runner.setup()
@@ -85,7 +85,7 @@ async def scripted_api(ssl_context: Any = None) -> AsyncIterator[ScriptedApi]:
         await runner.cleanup()
 
 
-def kubeconfig(url: str, user: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
+def build_kubeconfig(url: str, user: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -96,11 +96,11 @@ def kubeconfig(url: str, user: dict[str, Any] | None = None, **cluster: Any) -> 
     }
 
 
-async def client_of(api: ScriptedApi, user: dict[str, Any] | None = None) -> KubeClient:
-    return await open_client(ClusterAccess(kubeconfig_document=kubeconfig(api.url, user)), retry=IMPATIENT)
+async def open_client_of(api: ScriptedApi, user: dict[str, Any] | None = None) -> KubeClient:
+    return await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(api.url, user)), retry=IMPATIENT)
 
 
-def status_document(code: int, message: str = "", reason: str = "") -> dict[str, Any]:
+def build_status(code: int, message: str = "", reason: str = "") -> dict[str, Any]:
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -120,7 +120,7 @@ def answer(document: Any, status: int = 200, **headers: str) -> Answer:
 
 
 def refuse(code: int, message: str = "", reason: str = "", **headers: str) -> Answer:
-    return answer(status_document(code, message, reason), code, **headers)
+    return answer(build_status(code, message, reason), code, **headers)
 
 
 def deny(verb: str, resource: str, group: str = "") -> Answer:
@@ -129,18 +129,18 @@ def deny(verb: str, resource: str, group: str = "") -> Answer:
     return refuse(403, f'{resource} is forbidden: User "somebody" {what}', "Forbidden")
 
 
-def text_answer(text: str | bytes, status: int = 200) -> Answer:
+def answer_text(text: str | bytes, status: int = 200) -> Answer:
     async def respond(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=text if isinstance(text, bytes) else text.encode(), status=status)
 
     return respond
 
 
-def page(*items: dict[str, Any], version: str = "10", token: str = "") -> Answer:
+def answer_page(*items: dict[str, Any], version: str = "10", token: str = "") -> Answer:
     return answer({"kind": "List", "metadata": {"resourceVersion": version, "continue": token}, "items": items})
 
 
-def never() -> Answer:
+def hang() -> Answer:
     async def respond(request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -179,10 +179,10 @@ def stream(*lines: Any, cut: bool = False, hold: bool = False) -> Answer:
     return respond
 
 
-def event(kind: str, name: str = "", version: str = "1", **metadata: Any) -> dict[str, Any]:
+def build_event(kind: str, name: str = "", version: str = "1", **metadata: Any) -> dict[str, Any]:
     item = {"metadata": {"name": name, "namespace": "jobs", "resourceVersion": version, **metadata}}
     return {"type": kind, "object": item}
 
 
-def error_event(code: int, reason: str) -> dict[str, Any]:
-    return {"type": "ERROR", "object": status_document(code, f"{reason} happened", reason)}
+def build_error_event(code: int, reason: str) -> dict[str, Any]:
+    return {"type": "ERROR", "object": build_status(code, f"{reason} happened", reason)}

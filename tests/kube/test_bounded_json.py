@@ -5,11 +5,11 @@ import pytest
 from airflow_provider_spark_operator.kube.bounded_json import DEEPEST, read_json
 
 
-def nested(levels: int) -> str:
+def build_nested(levels: int) -> str:
     return '{"a":' * levels + '"{[\\"}"' + "}" * levels
 
 
-def depth_of(value: object) -> int:
+def measure_depth(value: object) -> int:
     levels = 0
     while isinstance(value, dict) and value.get("a") is not None:
         levels, value = levels + 1, value["a"]
@@ -17,12 +17,14 @@ def depth_of(value: object) -> int:
 
 
 def test_deeply_nested_value_is_cut_and_its_neighbours_are_read() -> None:
-    text = f'{{"items": [{{"name": "one", "spec": {nested(5000)}}}, {{"name": "two", "spec": {nested(20)}}}]}}'
+    text = (
+        f'{{"items": [{{"name": "one", "spec": {build_nested(5000)}}}, {{"name": "two", "spec": {build_nested(20)}}}]}}'
+    )
     document = read_json(text.encode())
     first, second = document["items"]
     assert (first["name"], second["name"]) == ("one", "two")
-    assert depth_of(first["spec"]) < DEEPEST
-    assert depth_of(second["spec"]) == 20
+    assert measure_depth(first["spec"]) < DEEPEST
+    assert measure_depth(second["spec"]) == 20
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a": ' + b"[" * 5000, b"]" * 5000])

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.kube.bounded_yaml import (
 )
 
 
-def bomb(item: str, first: str, levels: int = 12) -> str:
+def build_bomb(item: str, first: str, levels: int = 12) -> str:
     """Return aliases of aliases: ten times as many values at each level, each level written as `item`."""
     ten = [", ".join([f"*a{level}"] * 10) for level in range(levels)]
     lines = [f"a{level}: &a{level} {item.format(ten[level - 1])}" for level in range(1, levels)]
@@ -36,8 +36,8 @@ def test_yaml_within_bounds_equals_result_of_safe_loader(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param(bomb("[{}]", "[x]"), f"more than {MOST_VALUES} values", id="aliases"),
-        pytest.param(bomb("{{<<: [{}]}}", "{k: v}"), f"more than {MOST_VALUES} values", id="merges"),
+        pytest.param(build_bomb("[{}]", "[x]"), f"more than {MOST_VALUES} values", id="aliases"),
+        pytest.param(build_bomb("{{<<: [{}]}}", "{k: v}"), f"more than {MOST_VALUES} values", id="merges"),
         pytest.param(f"a: &a {'x' * 64_000}\nb: [{'*a, ' * 1000}]", f"more than {MOST_VALUES} values", id="text"),
         pytest.param("[" * 3000, f"more than {DEEPEST} levels of nesting", id="brackets"),
         pytest.param("- " * 3000, f"more than {DEEPEST} levels of nesting", id="dashes"),

@@ -21,26 +21,26 @@ from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPA
 from tests.kube.scripted import (
     ScriptedApi,
     answer,
+    answer_page,
+    answer_text,
+    build_error_event,
+    build_event,
     deny,
-    error_event,
-    event,
+    hang,
     hang_up,
-    never,
-    page,
     refuse,
     stream,
-    text_answer,
 )
 
 POD = {"metadata": {"name": "a"}}
 
 
-async def watched(client: KubeClient) -> list[WatchEvent]:
+async def collect_events(client: KubeClient) -> list[WatchEvent]:
     async with aclosing(client.watch(PODS, "jobs", resource_version="5")) as events:
         return [one async for one in events]
 
 
-async def logged(client: KubeClient, **options: object) -> list[str]:
+async def read_log(client: KubeClient, **options: object) -> list[str]:
     async with aclosing(client.logs("jobs", "a", **options)) as lines:  # type: ignore[arg-type]
         return [line async for line in lines]
 
@@ -71,7 +71,7 @@ async def test_name_that_would_address_something_else_is_not_sent(
 
 
 async def test_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(page({"metadata": {"name": "a"}}, token="more"), page({"metadata": {"name": "b"}}))
+    api.script(answer_page({"metadata": {"name": "a"}}, token="more"), answer_page({"metadata": {"name": "b"}}))
     found = await client.list(PODS, "jobs", label_selector="x=y")
     assert [item["metadata"]["name"] for item in found.items] == ["a", "b"]
     assert found.resource_version == "10"
@@ -82,8 +82,17 @@ async def test_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -
     ]
 
 
+async def test_bounded_list_requests_no_more_than_its_limit(api: ScriptedApi, client: KubeClient) -> None:
+    page = answer_page({"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}, token="more")
+    api.script(page, answer_page({"metadata": {"name": "c"}}, token="more"))
+    found = await client.list(PODS, "jobs", most=3)
+    assert [item["metadata"]["name"] for item in found.items] == ["a", "b", "c"]
+    assert not found.is_complete
+    assert [seen.query["limit"] for seen in api.requests] == ["3", "1"]
+
+
 async def test_expired_page_raises_gone(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(page(token="more"), refuse(410, "too old", "Expired"))
+    api.script(answer_page(token="more"), refuse(410, "too old", "Expired"))
     with pytest.raises(Gone):
         await client.list(PODS)
 
@@ -162,7 +171,7 @@ async def test_request_is_not_repeated_if_retry_after_is_too_long(api: ScriptedA
 
 @pytest.mark.parametrize("text", ["<html>Login</html>", "", "[]", '{"cut": '])
 async def test_answer_that_is_not_an_object_is_an_error(api: ScriptedApi, client: KubeClient, text: str) -> None:
-    api.script(*[text_answer(text)] * 4)
+    api.script(*[answer_text(text)] * 4)
     with pytest.raises(ServerError, match="did not return a JSON object"):
         await client.get(PODS, "a", "jobs")
 
@@ -175,7 +184,7 @@ async def test_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) ->
 
 
 async def test_error_page_is_shortened(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(text_answer("proxy\n  says no" + "x" * 5000, 403))
+    api.script(answer_text("proxy\n  says no" + "x" * 5000, 403))
     with pytest.raises(KubeError, match="proxy says no") as caught:
         await client.get(PODS, "a", "jobs")
     assert len(str(caught.value)) < 500
@@ -191,7 +200,7 @@ async def test_rejected_request_keeps_the_connection(api: ScriptedApi, client: K
 
 async def test_slow_server_times_out(api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "REQUEST_SECONDS", 0.05)
-    api.script(never())
+    api.script(hang())
     with pytest.raises(Unreachable, match=f"{api.url} did not answer within"):
         await client.get(PODS, "a", "jobs")
 
@@ -220,9 +229,9 @@ async def test_versions_of_a_group_are_listed(api: ScriptedApi, client: KubeClie
 
 
 async def test_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeClient) -> None:
-    large = event("MODIFIED", "b", "7", annotations={"x": "y" * 3_000_000})
-    api.script(stream(event("ADDED", "a", "6"), large, event("BOOKMARK", version="9")))
-    events = await watched(client)
+    large = build_event("MODIFIED", "b", "7", annotations={"x": "y" * 3_000_000})
+    api.script(stream(build_event("ADDED", "a", "6"), large, build_event("BOOKMARK", version="9")))
+    events = await collect_events(client)
     assert [(one.type, one.object["metadata"]["resourceVersion"]) for one in events] == [
         ("ADDED", "6"),
         ("MODIFIED", "7"),
@@ -234,15 +243,15 @@ async def test_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeCli
 
 
 async def test_watch_with_expired_version_raises_gone(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(stream(error_event(410, "Expired")))
+    api.script(stream(build_error_event(410, "Expired")))
     with pytest.raises(Gone, match="could not watch pods in namespace jobs"):
-        await watched(client)
+        await collect_events(client)
 
 
 @pytest.mark.parametrize(
     "broken",
     [
-        stream(event("ADDED", "a"), cut=True),
+        stream(build_event("ADDED", "a"), cut=True),
         stream(b'{"type": "ADDED", "obj'),
         stream(b"[]\n"),
         hang_up(),
@@ -251,11 +260,11 @@ async def test_watch_with_expired_version_raises_gone(api: ScriptedApi, client: 
 async def test_interrupted_watch_raises_unreachable(api: ScriptedApi, client: KubeClient, broken: object) -> None:
     api.script(broken, broken)  # type: ignore[arg-type]  # a request without any answer is sent twice
     with pytest.raises(Unreachable):
-        await watched(client)
+        await collect_events(client)
 
 
 async def test_watch_releases_its_connection(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(stream(event("ADDED", "a"), hold=True), answer(POD))
+    api.script(stream(build_event("ADDED", "a"), hold=True), answer(POD))
     async with aclosing(client.watch(PODS, "jobs", resource_version="5")) as events:
         assert (await anext(events)).type == "ADDED"
     assert await asyncio.wait_for(client.get(PODS, "a", "jobs"), 10) == POD
@@ -264,7 +273,7 @@ async def test_watch_releases_its_connection(api: ScriptedApi, client: KubeClien
 async def test_log_lines_come_as_they_are_written(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(b"one\r\ntw", "ö".encode()[:1], "ö".encode()[1:] + b"\n\xff\nlast"))
     since = datetime(2026, 1, 1, tzinfo=UTC)
-    lines = await logged(client, container="c", follow=True, since_time=since, timestamps=True, tail_lines=3)
+    lines = await read_log(client, container="c", follow=True, since_time=since, timestamps=True, tail_lines=3)
     assert lines == ["one", "twö", "\ufffd", "last"]
     (seen,) = api.requests
     assert seen.path == "/api/v1/namespaces/jobs/pods/a/log"
@@ -279,14 +288,14 @@ async def test_log_lines_come_as_they_are_written(api: ScriptedApi, client: Kube
 
 async def test_endless_log_line_is_cut(api: ScriptedApi, client: KubeClient) -> None:
     api.script(stream(b"x" * 1_000_000, b"\nnext\n"))
-    lines = await logged(client)
+    lines = await read_log(client)
     assert [len(line) for line in lines] == [64 * 1024, 4]
 
 
 async def test_refused_log_names_the_subresource(api: ScriptedApi, client: KubeClient) -> None:
     api.script(deny("get", "pods/log"))
     with pytest.raises(KubeError, match='"get" on pods/log in namespace jobs'):
-        await logged(client)
+        await read_log(client)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +306,7 @@ async def test_refused_log_names_the_subresource(api: ScriptedApi, client: KubeC
     ],
 )
 async def test_error_of_a_node_in_place_of_a_log_is_raised(api: ScriptedApi, client: KubeClient, text: str) -> None:
-    api.script(text_answer(f"first\n{text}"))
+    api.script(answer_text(f"first\n{text}"))
     with pytest.raises(LogUnavailable) as caught:
-        await logged(client)
+        await read_log(client)
     assert caught.value.message == text

@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.kube.errors import KubeError, build_error_f
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
 
-def error(status: int, reason: str = "", message: str = "", **place: str | None) -> KubeError:
+def build_error(status: int, reason: str = "", message: str = "", **place: str | None) -> KubeError:
     where = {"verb": "create", "resource": "pods", "namespace": "jobs", "name": None, **place}
     return build_error_from_status(status, {"reason": reason, "message": message}, **where)  # type: ignore[arg-type]
 
@@ -29,18 +29,20 @@ def error(status: int, reason: str = "", message: str = "", **place: str | None)
     ],
 )
 def test_each_answer_has_its_kind_of_error(status: int, reason: str, kind: type[KubeError]) -> None:
-    assert type(error(status, reason)) is kind
+    assert type(build_error(status, reason)) is kind
 
 
 def test_forbidden_request_names_the_missing_permission() -> None:
     said = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
     advice = 'grant the verb "create" on pods in namespace jobs'
-    assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
+    assert str(build_error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
 
 
 def test_forbidden_call_in_all_namespaces_says_so() -> None:
     said = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
-    assert str(error(403, "Forbidden", said, namespace=None)).endswith('grant the verb "create" on pods cluster-wide')
+    assert str(build_error(403, "Forbidden", said, namespace=None)).endswith(
+        'grant the verb "create" on pods cluster-wide'
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,25 +65,25 @@ def test_forbidden_call_in_all_namespaces_says_so() -> None:
     ],
 )
 def test_forbidden_request_without_missing_permission_has_no_advice(said: str) -> None:
-    assert str(error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}"
+    assert str(build_error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}"
 
 
 def test_unknown_kind_advises_to_check_its_definition() -> None:
-    missing = error(404, "", "404 page not found", resource="sparkapplications.spark.apache.org")
+    missing = build_error(404, "", "404 page not found", resource="sparkapplications.spark.apache.org")
     assert "check that the CustomResourceDefinition of sparkapplications.spark.apache.org is installed" in str(missing)
 
 
 def test_missing_object_has_no_advice() -> None:
-    missing = error(404, "NotFound", 'pods "a" not found', verb="get", name="a")
+    missing = build_error(404, "NotFound", 'pods "a" not found', verb="get", name="a")
     assert str(missing) == 'could not get pods a in namespace jobs: pods "a" not found'
 
 
 def test_message_of_several_lines_becomes_one() -> None:
-    assert "\n" not in str(error(422, "Invalid", "spec:\n  * a\n  * b"))
+    assert "\n" not in str(build_error(422, "Invalid", "spec:\n  * a\n  * b"))
 
 
 def test_answer_without_message_shows_its_status_code() -> None:
-    assert str(error(418)) == "could not create pods in namespace jobs: HTTP status 418"
+    assert str(build_error(418)) == "could not create pods in namespace jobs: HTTP status 418"
 
 
 def test_failed_discovery_names_no_namespace() -> None:

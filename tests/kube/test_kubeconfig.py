@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, build_tls_context
-from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_kubeconfigs
 from airflow_provider_spark_operator.kube.service_account import open_service_account
-from tests.kube.certificates import self_signed
-from tests.kube.scripted import kubeconfig
+from tests.kube.certificates import create_certificate
+from tests.kube.scripted import build_kubeconfig
 
 
 def open_document(document: dict[str, Any], folder: Path = Path("/folder"), context: str | None = None) -> Access:
@@ -22,35 +22,35 @@ def open_document(document: dict[str, Any], folder: Path = Path("/folder"), cont
 
 
 async def test_password_is_sent_with_basic_authentication() -> None:
-    access = open_document(kubeconfig("https://k", {"username": "me", "password": "p:w"}))
+    access = open_document(build_kubeconfig("https://k", {"username": "me", "password": "p:w"}))
     assert await access.headers() == {"Authorization": f"Basic {b64encode(b'me:p:w').decode()}"}
 
 
 async def test_user_without_credentials_sends_none() -> None:
-    assert await open_document(kubeconfig("https://k", {})).headers() == {}
+    assert await open_document(build_kubeconfig("https://k", {})).headers() == {}
 
 
 async def test_context_without_a_user_sends_none() -> None:
-    document = kubeconfig("https://k")
+    document = build_kubeconfig("https://k")
     del document["contexts"][0]["context"]["user"]
     assert await open_document(document).headers() == {}
 
 
 async def test_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t\n")
-    access = open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+    access = open_document(build_kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
     assert await access.headers() == {"Authorization": "Bearer t"}
 
 
 def test_absent_token_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match=r"could not read the tokenFile .*/token: No such file"):
-        open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+        open_document(build_kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
 def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"\xff\xfe")
     with pytest.raises(Unusable, match=r"the tokenFile .*/token is not UTF-8 text"):
-        open_document(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+        open_document(build_kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
 def test_endpoint_has_the_settings_of_the_cluster(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_endpoint_has_the_settings_of_the_cluster(tmp_path: Path) -> None:
         "tls-server-name": "api",
         "proxy-url": "http://proxy",
     }
-    endpoint = open_document(kubeconfig("https://k/", **cluster), tmp_path).endpoint
+    endpoint = open_document(build_kubeconfig("https://k/", **cluster), tmp_path).endpoint
     assert (endpoint.server, endpoint.namespace) == ("https://k", "jobs")
     assert endpoint.authority_file == str(tmp_path / "ca.crt")
     assert (endpoint.verify_ssl, endpoint.tls_server_name, endpoint.proxy) == (False, "api", "http://proxy")
@@ -73,7 +73,7 @@ def test_authority_in_the_document_overrides_a_file(tmp_path: Path) -> None:
         "certificate-authority": "ca.crt",
         "certificate-authority-data": b64encode(b"PEM").decode(),
     }
-    endpoint = open_document(kubeconfig("https://k", **cluster), tmp_path).endpoint
+    endpoint = open_document(build_kubeconfig("https://k", **cluster), tmp_path).endpoint
     assert (endpoint.authority, endpoint.authority_file) == ("PEM", None)
 
 
@@ -93,7 +93,7 @@ def test_authority_in_the_document_overrides_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_field_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
-    document = kubeconfig("https://k", user)
+    document = build_kubeconfig("https://k", user)
     document["clusters"][0]["cluster"] |= cluster
     with pytest.raises(Unusable) as caught:
         open_document(document)
@@ -102,7 +102,7 @@ def test_unusable_field_is_named(cluster: dict[str, Any], user: dict[str, Any], 
 
 def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
     with pytest.raises(Malformed) as caught:
-        open_document(kubeconfig("https://k", {"token": 12345}))
+        open_document(build_kubeconfig("https://k", {"token": 12345}))
     assert str(caught.value) == "token of user 'u' must be a string"
 
 
@@ -117,14 +117,14 @@ def test_token_that_is_not_a_string_is_reported_without_its_value() -> None:
 )
 def test_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(Unusable) as caught:
-        open_document({**kubeconfig("https://k"), **change})
+        open_document({**build_kubeconfig("https://k"), **change})
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("change", [{"clusters": {}}, {"clusters": ["c"]}, {"contexts": "main"}])
 def test_invalid_structure_is_reported(change: dict[str, Any]) -> None:
     with pytest.raises((Malformed, Unusable)):
-        open_document({**kubeconfig("https://k"), **change})
+        open_document({**build_kubeconfig("https://k"), **change})
 
 
 def test_first_file_with_a_name_is_used(tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_first_file_with_a_name_is_used(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         files.append(folder / "config")
-        files[-1].write_text(yaml.safe_dump(kubeconfig(f"https://{name}", {"tokenFile": "token"})))
-    documents = read_files(os.pathsep.join(map(str, [*files, tmp_path / "absent"])))
+        files[-1].write_text(yaml.safe_dump(build_kubeconfig(f"https://{name}", {"tokenFile": "token"})))
+    documents = read_kubeconfigs(os.pathsep.join(map(str, [*files, tmp_path / "absent"])))
     choice = choose(documents, None)
     assert choice.cluster.get_text("server") == "https://one"
     assert choice.user.get_path("tokenFile") == tmp_path / "one" / "token"
@@ -145,12 +145,12 @@ def write_documents(folder: Path, **documents: Any) -> list[Document]:
     files = [folder / name for name in documents]
     for file, content in zip(files, documents.values(), strict=True):
         file.write_text("" if content is None else yaml.safe_dump(content))
-    return read_files(os.pathsep.join(map(str, files)))
+    return read_kubeconfigs(os.pathsep.join(map(str, files)))
 
 
 @pytest.mark.parametrize("second", ["other", "", None])
 def test_first_file_with_a_current_context_is_used(tmp_path: Path, second: str | None) -> None:
-    one, two = kubeconfig("https://one"), {"current-context": second}
+    one, two = build_kubeconfig("https://one"), {"current-context": second}
     for documents in (
         write_documents(tmp_path, one=one, two=two),
         write_documents(tmp_path, one={"current-context": ""}, two=one),
@@ -160,25 +160,28 @@ def test_first_file_with_a_current_context_is_used(tmp_path: Path, second: str |
 
 @pytest.mark.parametrize("order", [("full", "empty"), ("empty", "full")])
 def test_empty_file_among_several_is_ignored(tmp_path: Path, order: tuple[str, str]) -> None:
-    contents = {"full": kubeconfig("https://one"), "empty": None}
+    contents = {"full": build_kubeconfig("https://one"), "empty": None}
     choice = choose(write_documents(tmp_path, **{name: contents[name] for name in order}), None)
     assert choice.cluster.get_text("server") == "https://one"
 
 
 def test_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
-    self_signed(tmp_path)
+    create_certificate(tmp_path)
     data = "# Zertifizierungsstelle Zürich\n".encode() + (tmp_path / "certificate.pem").read_bytes()
     cluster: dict[str, Any] = {"certificate-authority-data": b64encode(data).decode()}
-    assert build_tls_context(open_document(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
+    assert (
+        build_tls_context(open_document(build_kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
 def test_plugin_or_provider_needs_the_official_client(user: dict[str, Any]) -> None:
-    assert choose([Document(kubeconfig("https://k", user), Path())], None).needs_plugin
+    assert choose([Document(build_kubeconfig("https://k", user), Path())], None).needs_plugin
 
 
 def test_token_is_read_without_the_models_of_the_official_client(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig("https://k")))
+    (tmp_path / "config").write_text(yaml.safe_dump(build_kubeconfig("https://k")))
     program = (
         "import asyncio, sys\n"
         "from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client\n"

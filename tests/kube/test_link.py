@@ -16,8 +16,8 @@ from aiohttp.test_utils import unused_port
 from airflow_provider_spark_operator.kube import connection, credentials, link, service_account
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import (
+    AccessConfiguration,
     ClusterAccess,
-    Configuration,
     open_client,
     read_configuration,
     reconnect,
@@ -25,8 +25,8 @@ from airflow_provider_spark_operator.kube.connection import (
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.certificates import self_signed
-from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, kubeconfig, page, refuse, scripted_api, stream
+from tests.kube.certificates import create_certificate
+from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, answer_page, build_kubeconfig, refuse, serve_api, stream
 
 POD = {"metadata": {"name": "a"}}
 
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def other() -> AsyncIterator[ScriptedApi]:
-    async with scripted_api() as other:
+    async with serve_api() as other:
         yield other
 
 
@@ -53,18 +53,18 @@ def write(file: Path, document: dict[str, Any] | str) -> ClusterAccess:
     return ClusterAccess(kubeconfig=file)
 
 
-def nowhere() -> dict[str, Any]:
-    return kubeconfig(f"http://127.0.0.1:{unused_port()}")
+def build_dead_kubeconfig() -> dict[str, Any]:
+    return build_kubeconfig(f"http://127.0.0.1:{unused_port()}")
 
 
-def tokens(api: ScriptedApi) -> list[str]:
+def list_tokens(api: ScriptedApi) -> list[str]:
     return [seen.headers["Authorization"].removeprefix("Bearer ") for seen in api.requests]
 
 
 async def test_request_reaches_the_new_address_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
     api.script(answer(POD), answer(POD))
-    async with await open_client(write(file, nowhere())) as client:
-        write(file, kubeconfig(api.url))
+    async with await open_client(write(file, build_dead_kubeconfig())) as client:
+        write(file, build_kubeconfig(api.url))
         assert await client.create(PODS, POD, "jobs") == POD
         assert client.server == api.url
         assert await client.get(PODS, "a", "jobs") == POD
@@ -72,21 +72,21 @@ async def test_request_reaches_the_new_address_of_the_kubeconfig(api: ScriptedAp
 
 async def test_request_is_sent_again_with_the_new_token_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
     api.script(refuse(401), answer(POD))
-    async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
-        write(file, kubeconfig(api.url, {"token": "new"}))
+    async with await open_client(write(file, build_kubeconfig(api.url, {"token": "old"}))) as client:
+        write(file, build_kubeconfig(api.url, {"token": "new"}))
         assert await client.create(PODS, POD, "jobs") == POD
-    assert tokens(api) == ["old", "new"]
+    assert list_tokens(api) == ["old", "new"]
 
 
 async def test_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path: Path, file: Path) -> None:
     other_folder = tmp_path / "other"
     other_folder.mkdir()
-    self_signed(other_folder)
+    create_certificate(other_folder)
     authority = tmp_path / "authority.pem"
     authority.write_bytes((other_folder / "certificate.pem").read_bytes())
-    async with scripted_api(self_signed(tmp_path)) as api:
+    async with serve_api(create_certificate(tmp_path)) as api:
         api.script(answer(POD))
-        access = write(file, kubeconfig(api.url, None, **{"certificate-authority": str(authority)}))
+        access = write(file, build_kubeconfig(api.url, None, **{"certificate-authority": str(authority)}))
         async with await open_client(access) as client:
             with pytest.raises(Unreachable, match="its TLS certificate is not trusted"):
                 await client.get(PODS, "a", "jobs")
@@ -96,7 +96,7 @@ async def test_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path: 
 
 async def test_unchanged_configuration_does_not_replace_the_link(api: ScriptedApi, file: Path) -> None:
     api.script(refuse(401, "expired", "Unauthorized"))
-    async with await open_client(write(file, kubeconfig(api.url))) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url))) as client:
         before = client.links.current
         with pytest.raises(Unauthorized):
             await client.get(PODS, "a", "jobs")
@@ -108,7 +108,7 @@ async def test_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_o
     api: ScriptedApi, file: Path
 ) -> None:
     api.script(refuse(401), refuse(401), refuse(401), answer(POD))
-    async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url, {"token": "old"}))) as client:
         write(file, "clusters: [")
         for _ in range(2):
             with pytest.raises(
@@ -116,20 +116,22 @@ async def test_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_o
                 match=r"could not reload the configuration: kubeconfig .* is not valid YAML: error in line 1\)",
             ):
                 await client.get(PODS, "a", "jobs")
-        write(file, kubeconfig(api.url, {"token": "new"}))
+        write(file, build_kubeconfig(api.url, {"token": "new"}))
         assert await client.get(PODS, "a", "jobs") == POD
 
 
 async def test_changed_connection_is_read_again_from_its_origin(api: ScriptedApi) -> None:
     async def reread() -> ClusterAccess:
-        return ClusterAccess(kubeconfig_document=kubeconfig(api.url, {"token": "new"}), origin="connection 'spark'")
+        return ClusterAccess(
+            kubeconfig_document=build_kubeconfig(api.url, {"token": "new"}), origin="connection 'spark'"
+        )
 
     api.script(refuse(401), answer(POD))
-    document = kubeconfig(api.url, {"token": "old"})
+    document = build_kubeconfig(api.url, {"token": "old"})
     access = ClusterAccess(kubeconfig_document=document, origin="connection 'spark'", reread=reread)
     async with await open_client(access) as client:
         assert await client.get(PODS, "a", "jobs") == POD
-    assert tokens(api) == ["old", "new"]
+    assert list_tokens(api) == ["old", "new"]
 
 
 async def test_origin_that_fails_leaves_the_files_of_the_configuration(api: ScriptedApi, file: Path) -> None:
@@ -137,14 +139,14 @@ async def test_origin_that_fails_leaves_the_files_of_the_configuration(api: Scri
         raise LookupError("Airflow does not answer")
 
     api.script(refuse(401), answer(POD))
-    write(file, kubeconfig(api.url, {"token": "old"}))
+    write(file, build_kubeconfig(api.url, {"token": "old"}))
     async with await open_client(ClusterAccess(kubeconfig=file, origin="connection 'spark'", reread=reread)) as client:
-        write(file, kubeconfig(api.url, {"token": "new"}))
+        write(file, build_kubeconfig(api.url, {"token": "new"}))
         assert await client.get(PODS, "a", "jobs") == POD
 
 
 async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with scripted_api(self_signed(tmp_path)) as api:
+    async with serve_api(create_certificate(tmp_path)) as api:
         host, port = api.url.removeprefix("https://").split(":")
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
@@ -153,7 +155,7 @@ async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, m
         monkeypatch.setattr(service_account.open_service_account, "__defaults__", (folder,))
         monkeypatch.setattr(service_account.compute_fingerprint, "__kwdefaults__", {"folder": folder})
         (tmp_path / "other").mkdir()
-        self_signed(tmp_path / "other")
+        create_certificate(tmp_path / "other")
         (folder / "ca.crt").write_bytes((tmp_path / "other" / "certificate.pem").read_bytes())
         (folder / "token").write_text("old")
         api.script(answer(POD), refuse(401, "expired", "Unauthorized"))
@@ -163,7 +165,7 @@ async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, m
             assert await client.get(PODS, "a", "jobs") == POD
             with pytest.raises(Unauthorized, match="renew the token of the service account of this pod"):
                 await client.get(PODS, "a", "jobs")
-        assert tokens(api) == ["new", "new"]
+        assert list_tokens(api) == ["new", "new"]
 
 
 async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, file: Path) -> None:
@@ -179,10 +181,10 @@ async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, fil
         return response
 
     api.script(held, verb="log")
-    access = write(file, kubeconfig(api.url, {"token": "old"}))
+    access = write(file, build_kubeconfig(api.url, {"token": "old"}))
     async with await open_client(access) as client, aclosing(client.logs("jobs", "a", follow=True)) as lines:
         assert await anext(lines) == "first"
-        write(file, kubeconfig(api.url, {"token": "new"}))
+        write(file, build_kubeconfig(api.url, {"token": "new"}))
         old = client.links.current
         await reconnect(client, access)
         assert not old.session.closed
@@ -194,16 +196,16 @@ async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, fil
 async def test_watch_does_not_use_the_old_version_at_another_server(
     api: ScriptedApi, other: ScriptedApi, file: Path
 ) -> None:
-    api.script(page({"metadata": {"name": "a"}}, version="10"))
-    other.script(page({"metadata": {"name": "b"}}, version="3"), verb="list")
+    api.script(answer_page({"metadata": {"name": "a"}}, version="10"))
+    other.script(answer_page({"metadata": {"name": "b"}}, version="3"), verb="list")
     other.script(stream(hold=True), verb="watch")
-    async with await open_client(write(file, kubeconfig(api.url)), retry=IMPATIENT) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url)), retry=IMPATIENT) as client:
         changes = list_and_watch(client, PODS, "jobs", wait=lambda seconds: asyncio.sleep(0))
         async with aclosing(changes) as stream_of_changes, asyncio.timeout(30):
-            assert await anext(stream_of_changes) == Listed([_pod("a")])
-            write(file, kubeconfig(other.url))
+            assert await anext(stream_of_changes) == Listed([_build_pod("a")])
+            write(file, build_kubeconfig(other.url))
             # The old server answers 500 after the end of its script.
-            assert await anext(stream_of_changes) == Listed([_pod("b")])
+            assert await anext(stream_of_changes) == Listed([_build_pod("b")])
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ async def test_401_names_what_to_renew_and_where(
 ) -> None:
     (tmp_path / "token").write_text("secret")
     user = {key: value.replace("TOKEN", str(tmp_path / "token")) for key, value in user.items()}
-    write(file, kubeconfig(api.url, user))
+    write(file, build_kubeconfig(api.url, user))
     api.script(refuse(401, "Unauthorized", "Unauthorized"))
     async with await open_client(ClusterAccess(kubeconfig=file, origin="connection 'spark'")) as client:
         with pytest.raises(
@@ -232,7 +234,7 @@ async def test_401_names_what_to_renew_and_where(
 
 async def test_failed_reconnection_does_not_change_the_client(api: ScriptedApi, file: Path) -> None:
     api.script(answer(POD))
-    async with await open_client(write(file, kubeconfig(api.url))) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url))) as client:
         with pytest.raises(ConfigurationError):
             await reconnect(client, ClusterAccess(kubeconfig=file, context="missing"))
         assert await client.get(PODS, "a", "jobs") == POD
@@ -242,41 +244,41 @@ async def test_reconnection_without_a_change_is_not_reported_as_one(
     api: ScriptedApi, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    access = write(file, kubeconfig(api.url))
+    access = write(file, build_kubeconfig(api.url))
     async with await open_client(access) as client:
         first = client.links.current
         await reconnect(client, access)
         assert client.links.current is not first
         assert "reloaded the configuration" not in caplog.text
-        await reconnect(client, write(file, kubeconfig(api.url, {"token": "new"})))
+        await reconnect(client, write(file, build_kubeconfig(api.url, {"token": "new"})))
         assert f"reloaded the configuration of the Kubernetes client: new credentials for {api.url}" in caplog.text
 
 
-def test_fingerprint_separates_place_and_credentials_without_secrets(tmp_path: Path) -> None:
+async def test_fingerprint_separates_place_and_credentials_without_secrets(tmp_path: Path) -> None:
     authority, token = tmp_path / "ca", tmp_path / "token"
     authority.write_text("one")
     token.write_text("secret-one")
-    document = kubeconfig("https://k", {"tokenFile": str(token)}, **{"certificate-authority": str(authority)})
+    document = build_kubeconfig("https://k", {"tokenFile": str(token)}, **{"certificate-authority": str(authority)})
     access = ClusterAccess(kubeconfig_document=document)
-    before = read_configuration(access).fingerprint
-    assert read_configuration(access).fingerprint == before
+    before = (await read_configuration(access)).fingerprint
+    assert (await read_configuration(access)).fingerprint == before
     token.write_text("secret-two")
-    renewed = read_configuration(access).fingerprint
+    renewed = (await read_configuration(access)).fingerprint
     assert (renewed.place == before.place, renewed.credentials == before.credentials) == (True, False)
     authority.write_text("two")
-    assert read_configuration(access).fingerprint.place != before.place
-    assert "secret" not in repr(read_configuration(access))
+    assert (await read_configuration(access)).fingerprint.place != before.place
+    assert "secret" not in repr(await read_configuration(access))
 
 
 async def test_many_failures_at_once_read_the_configuration_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readings: list[ClusterAccess] = []
 
-    def read(access: ClusterAccess) -> Configuration:
+    async def read(access: ClusterAccess, *, again: bool) -> AccessConfiguration:
         readings.append(access)
-        return read_configuration(access)
+        return await read_configuration(access, again=again)
 
     monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 60.0)
-    async with await open_client(write(file, nowhere())) as client:
+    async with await open_client(write(file, build_dead_kubeconfig())) as client:
         monkeypatch.setattr(connection, "read_configuration", read)
 
         async def fail(client: KubeClient) -> None:
@@ -289,7 +291,7 @@ async def test_many_failures_at_once_read_the_configuration_once(file: Path, mon
 
 async def test_plugin_is_run_again_when_its_client_certificate_is_rejected(tmp_path: Path, file: Path) -> None:
     calls = tmp_path / "calls"
-    async with scripted_api(self_signed(tmp_path)) as api:
+    async with serve_api(create_certificate(tmp_path)) as api:
         pem = {name: (tmp_path / f"{name}.pem").read_text() for name in ("certificate", "key")}
         status = {"clientCertificateData": pem["certificate"], "clientKeyData": pem["key"]}
         credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
@@ -301,12 +303,12 @@ async def test_plugin_is_run_again_when_its_client_certificate_is_rejected(tmp_p
         user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}}
         authority = {"certificate-authority": str(tmp_path / "certificate.pem")}
         api.script(refuse(401), answer(POD), refuse(401), refuse(401, "Unauthorized", "Unauthorized"))
-        async with await open_client(write(file, kubeconfig(api.url, user, **authority))) as client:
+        async with await open_client(write(file, build_kubeconfig(api.url, user, **authority))) as client:
             assert await client.get(PODS, "a", "jobs") == POD
             assert calls.read_text().split() == ["x", "x"]
             with pytest.raises(Unauthorized, match=r"run the credential plugin .*plugin of user 'u' to see"):
                 await client.get(PODS, "a", "jobs")
 
 
-def _pod(name: str) -> dict[str, Any]:
+def _build_pod(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "apiVersion": "v1", "kind": "Pod"}

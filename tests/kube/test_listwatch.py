@@ -13,7 +13,17 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import ScriptedApi, deny, error_event, event, hang_up, page, refuse, stream
+from tests.kube.scripted import (
+    Answer,
+    ScriptedApi,
+    answer_page,
+    build_error_event,
+    build_event,
+    deny,
+    hang_up,
+    refuse,
+    stream,
+)
 
 POD = {"metadata": {"name": "a", "resourceVersion": "5"}}
 OTHER = {"metadata": {"name": "b", "resourceVersion": "20"}}
@@ -51,16 +61,18 @@ def list_watched_versions(api: ScriptedApi) -> list[str]:
 
 
 async def test_list_comes_first_then_each_change(api: ScriptedApi, client: KubeClient) -> None:
-    events = [event("ADDED", "b", "11"), event("MODIFIED", "a", "12"), event("DELETED", "a", "13")]
-    api.script(page(POD), stream(*events, hold=True))
+    events = [build_event("ADDED", "b", "11"), build_event("MODIFIED", "a", "12"), build_event("DELETED", "a", "13")]
+    api.script(answer_page(POD), stream(*events, hold=True))
     assert await take(4, follow(client)) == ["list a", "changed b", "changed a", "removed a"]
     assert list_watched_versions(api) == ["10"]
     assert {seen.query["labelSelector"] for seen in api.requests} == {"x=y"}
 
 
 async def test_each_object_is_trimmed(api: ScriptedApi, client: KubeClient) -> None:
-    bookmark = event("BOOKMARK", "none", "12")
-    api.script(page({"metadata": {"name": "a", "x": 1}}), stream(event("ADDED", "b", "11"), bookmark, hold=True))
+    bookmark = build_event("BOOKMARK", "none", "12")
+    api.script(
+        answer_page({"metadata": {"name": "a", "x": 1}}), stream(build_event("ADDED", "b", "11"), bookmark, hold=True)
+    )
     trimmed: list[str] = []
 
     def trim(document: dict[str, Any]) -> None:
@@ -78,9 +90,9 @@ async def test_each_object_is_trimmed(api: ScriptedApi, client: KubeClient) -> N
 @pytest.mark.parametrize("cut", [True, False], ids=["cut", "ended"])
 async def test_stream_resumes_where_it_stopped(api: ScriptedApi, client: KubeClient, *, cut: bool) -> None:
     api.script(
-        page(POD),
-        stream(event("MODIFIED", "a", "12"), event("BOOKMARK", version="17"), cut=cut),
-        stream(event("MODIFIED", "a", "18"), hold=True),
+        answer_page(POD),
+        stream(build_event("MODIFIED", "a", "12"), build_event("BOOKMARK", version="17"), cut=cut),
+        stream(build_event("MODIFIED", "a", "18"), hold=True),
     )
     assert await take(3, follow(client)) == ["list a", "changed a", "changed a"]
     assert list_watched_versions(api) == ["10", "17"]
@@ -95,7 +107,11 @@ async def test_every_sign_of_life_is_reported(api: ScriptedApi, client: KubeClie
         on_alive=lambda: signs.append("life"),
         backoff=Backoff(first=0.001, longest=0.01),
     )
-    api.script(page(POD), *[stream(event("BOOKMARK", version="17"), cut=True)] * 2, stream(event("ADDED", "b", "18")))
+    api.script(
+        answer_page(POD),
+        *[stream(build_event("BOOKMARK", version="17"), cut=True)] * 2,
+        stream(build_event("ADDED", "b", "18")),
+    )
     assert await take(2, changes) == ["list a", "changed b"]
     assert signs == ["life", "life", "failure", "life", "failure", "life"]
 
@@ -116,7 +132,9 @@ async def test_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
         on_alive=lambda: signs.append("life"),
         backoff=Backoff(first=0.001, longest=0.01),
     )
-    api.script(page(POD), *[stream(cut=True)] * 2, page(POD), stream(event("ADDED", "b", "18"), hold=True))
+    api.script(
+        answer_page(POD), *[stream(cut=True)] * 2, answer_page(POD), stream(build_event("ADDED", "b", "18"), hold=True)
+    )
     assert await take(3, changes) == ["list a", "list a", "changed b"]
     assert signs == ["life", "failure", "failure", *sign, "life"]
 
@@ -135,15 +153,16 @@ async def test_watch_rejected_after_long_wait_has_not_lasted(
         backoff=Backoff(first=0.001, longest=0.01),
     )
     refused = refuse(504, "the gateway has waited for too long")
-    api.script(page(POD), *[refused, page(POD)] * 2, stream(event("ADDED", "b", "18"), hold=True))
+    api.script(answer_page(POD), *[refused, answer_page(POD)] * 2, stream(build_event("ADDED", "b", "18"), hold=True))
     assert await take(4, changes) == ["list a", "list a", "list a", "changed b"]
     assert signs == ["life", "failure", "failure", "life"]
 
 
-@pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
-async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
+@pytest.mark.parametrize("gone", [stream(build_error_event(410, "Expired")), refuse(410, "old", "Expired")])
+async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeClient, gone: Answer) -> None:
     errors: list[KubeError] = []
-    api.script(page(POD), gone, page(OTHER, version="30"), stream(event("ADDED", "c", "31"), hold=True))  # type: ignore[arg-type]
+    added = stream(build_event("ADDED", "c", "31"), hold=True)
+    api.script(answer_page(POD), gone, answer_page(OTHER, version="30"), added)
     assert await take(3, follow(client, errors)) == ["list a", "list b", "changed c"]
     assert list_watched_versions(api) == ["10", "30"]
     assert errors == []
@@ -152,12 +171,12 @@ async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeCli
 async def test_collection_is_listed_again_after_outage(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     api.script(
-        page(POD),
-        stream(event("MODIFIED", "a", "12"), cut=True),
+        answer_page(POD),
+        stream(build_event("MODIFIED", "a", "12"), cut=True),
         hang_up(),
         hang_up(),  # a request without any answer is sent twice
-        page(OTHER, version="3"),
-        stream(event("MODIFIED", "b", "4"), hold=True),
+        answer_page(OTHER, version="3"),
+        stream(build_event("MODIFIED", "b", "4"), hold=True),
     )
     assert await take(4, follow(client, errors)) == ["list a", "changed a", "list b", "changed b"]
     assert list_watched_versions(api)[-1] == "3"
@@ -173,11 +192,11 @@ async def test_rejected_first_list_is_raised(api: ScriptedApi, client: KubeClien
 async def test_restored_permission_is_used_again(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     api.script(
-        page(POD),
+        answer_page(POD),
         refuse(403, "no", "Forbidden"),
         refuse(403, "no", "Forbidden"),
-        page(OTHER),
-        stream(event("MODIFIED", "b", "12"), hold=True),
+        answer_page(OTHER),
+        stream(build_event("MODIFIED", "b", "12"), hold=True),
     )
     assert await take(3, follow(client, errors)) == ["list a", "list b", "changed b"]
     assert [(type(error), error.verb) for error in errors] == [(Forbidden, "watch"), (Forbidden, "list")]
@@ -186,7 +205,7 @@ async def test_restored_permission_is_used_again(api: ScriptedApi, client: KubeC
 async def test_overloaded_server_resumes_at_the_same_version(api: ScriptedApi, client: KubeClient) -> None:
     errors: list[KubeError] = []
     busy = refuse(429, "busy", "TooManyRequests", Retry_After="0")
-    api.script(page(POD), busy, busy, stream(event("MODIFIED", "a", "12"), hold=True))
+    api.script(answer_page(POD), busy, busy, stream(build_event("MODIFIED", "a", "12"), hold=True))
     assert await take(2, follow(client, errors)) == ["list a", "changed a"]
     assert list_watched_versions(api) == ["10", "10", "10"]
     assert len(errors) == 2
@@ -196,7 +215,7 @@ async def test_error_callback_can_end_the_watch(api: ScriptedApi, client: KubeCl
     def give_up(error: KubeError) -> None:
         raise error
 
-    api.script(page(POD), refuse(500, "broken"))
+    api.script(answer_page(POD), refuse(500, "broken"))
     with pytest.raises(ServerError, match="broken"):
         await take(2, list_and_watch(client, PODS, on_error=give_up))
 

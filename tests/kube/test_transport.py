@@ -8,7 +8,17 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, deny, hang_up, kubeconfig, page, refuse, stream
+from tests.kube.scripted import (
+    IMPATIENT,
+    ScriptedApi,
+    answer,
+    answer_page,
+    build_kubeconfig,
+    deny,
+    hang_up,
+    refuse,
+    stream,
+)
 
 Observed = list[tuple[str, str, int | None]]
 
@@ -24,7 +34,7 @@ async def observed(api: ScriptedApi, seen: Observed) -> AsyncIterator[KubeClient
         assert seconds >= 0
         seen.append((call.verb, call.rbac_resource, status))
 
-    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
     async with await open_client(access, retry=IMPATIENT, observer=observe) as client:
         yield client
 
@@ -32,7 +42,7 @@ async def observed(api: ScriptedApi, seen: Observed) -> AsyncIterator[KubeClient
 async def test_observer_receives_every_request_and_its_answer(
     api: ScriptedApi, observed: KubeClient, seen: Observed
 ) -> None:
-    api.script(page(), deny("get", "pods"), answer({}))
+    api.script(answer_page(), deny("get", "pods"), answer({}))
     await observed.list(PODS, "jobs")
     with pytest.raises(Forbidden):
         await observed.get(PODS, "a", "jobs")
@@ -77,7 +87,7 @@ async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: Script
             raise call.build_unreachable("closed")
 
     api.script(refuse(503, "starting"), answer({}))
-    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
     async with await open_client(access, retry=IMPATIENT, gate=gate) as client:
         await client.get(PODS, "a", "jobs")
         with pytest.raises(Unreachable, match="closed"):
@@ -88,7 +98,7 @@ async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: Script
 
 async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> None:
     api.script(answer({}), answer({}), answer({}), answer({}), answer({}))
-    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
     async with await open_client(access, field_manager="us") as client:
         await client.create(PODS, {}, "jobs")
         await client.replace(PODS, "a", "jobs", {})

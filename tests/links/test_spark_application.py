@@ -1,28 +1,31 @@
 """The links on a task page."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from airflow.sdk import BaseOperator
 
 from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,
-    LinkTarget,
     SparkHistoryServerLink,
     SparkUILink,
 )
-from airflow_provider_spark_operator.operators.results import build_link_target
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.links.target import LinkTarget
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, reload, run
+from tests.task import TaskInstance, build_context, defer, fire, reload, run
 
 if TYPE_CHECKING:
-    from airflow.sdk.types import TaskInstanceKey
+    from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey
 
 INGRESS = {
     "serviceMetadata": {"name": "ui"},
@@ -39,7 +42,7 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x}")
 
 
-def read_links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
+def read_links(task: BaseOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
     key = cast("TaskInstanceKey", task_instance)  # the links use only attributes that both have
     return (
         SparkUILink().get_link(task, ti_key=key),
@@ -66,7 +69,7 @@ def test_links_exist_after_task_resumed_elsewhere(cluster: Cluster, configured: 
     task_instance = TaskInstance()
     event = fire(reload(defer(operator(), task_instance).trigger))
     resumed = operator()
-    resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance))
+    resumed.resume_execution("execute_complete", {"event": event}, build_context(task_instance))
     assert read_links(resumed, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
@@ -127,7 +130,7 @@ def test_application_without_driver_has_no_log_link(cluster: Cluster, configured
 
 def test_invalid_driver_pod_name_makes_no_link(configured: None) -> None:
     document = {"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}}}
-    assert build_link_target(document, "jobs", "pi", "u1").driver_pod == ""
+    assert build_link_target(document, ApplicationReference("jobs", "pi", "u1")).driver_pod == ""
 
 
 def test_unknown_value_makes_no_link(configured: None) -> None:
@@ -140,6 +143,53 @@ def test_unknown_value_makes_no_link(configured: None) -> None:
     )
 
 
+def test_link_has_the_connection_and_the_time_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "https://logs.example.com/{conn_id}?from={start_ms}&to={end_ms}&since={start}&until={end}"
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", url)
+    task, start = operator(), datetime(2026, 1, 1, tzinfo=UTC)
+    task.link_target = LinkTarget("jobs", "pi", "u1", "pi-0", "pi-driver", conn_id="spark", start=start)
+    millis = 1767225600000
+    begin = f"https://logs.example.com/spark?from={millis}"
+    assert read_links(task, TaskInstance())[2] == f"{begin}&to=now&since=2026-01-01T00:00:00Z&until=now"
+    task.link_target = replace(task.link_target, end=start + timedelta(seconds=90))
+    assert read_links(task, TaskInstance())[2] == (
+        f"{begin}&to={millis + 90_000}&since=2026-01-01T00:00:00Z&until=2026-01-01T00:01:30Z"
+    )
+    task.link_target = replace(task.link_target, conn_id="")
+    assert read_links(task, TaskInstance())[2] == ""
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_links_of_a_task_have_its_connection_and_times(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, deferrable: bool
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "{conn_id} {start} {end}")
+    cluster.script = succeed
+    task_instance, task = TaskInstance(), operator(deferrable)
+    run(task, task_instance)
+    conn_id, start, end = read_links(task, task_instance)[2].split()
+    assert (conn_id, start) == ("spark", cluster.application()["metadata"]["creationTimestamp"])
+    assert datetime.fromisoformat(end) >= datetime.fromisoformat(start)
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+@pytest.mark.parametrize("expects", ["RunningHealthy", "Succeeded"])
+def test_sensor_has_the_links_of_its_application(
+    cluster: Cluster, configured: None, deferrable: bool, expects: str
+) -> None:
+    cluster.create("pi")
+    sensor = SparkApplicationSensor(
+        task_id="wait", name="pi", kubernetes_conn_id="spark", expects=expects, deferrable=deferrable
+    )
+    task_instance = TaskInstance()
+    run(sensor, task_instance)
+    assert read_links(sensor, task_instance) == (
+        f"https://ui.example.com/jobs/pi/{cluster.application()['metadata']['uid']}",
+        "https://history.example.com/pi-0/",
+        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+    )
+
+
 def test_ui_link_uses_the_ingress_by_default(cluster: Cluster) -> None:
     document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
     task, task_instance = operator(False, application=document), TaskInstance()
@@ -149,7 +199,8 @@ def test_ui_link_uses_the_ingress_by_default(cluster: Cluster) -> None:
 
 def test_airflow_stores_the_links() -> None:
     from airflow.sdk import DAG
-    from airflow.serialization.serialized_objects import DagSerialization
+
+    from tests.dag_serialization import DagSerialization
 
     with DAG("links", schedule=None) as dag:
         operator()

@@ -112,7 +112,7 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
 def test_unresponsive_cluster_is_logged(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kill, "_CANCEL_SECONDS", kill._GRACE_SECONDS)
+    monkeypatch.setattr(kill, "CANCEL_SECONDS", kill._GRACE_SECONDS)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
     engagement.stop()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.testing.applications import (
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from tests.operators.tasks import arguments_of, operator
-from tests.task import TaskInstance, context_of, defer, fire, reload, run
+from tests.task import TaskInstance, build_context, defer, fire, reload, run
 
 from kubelet.conditions import eventually
 
@@ -203,7 +203,7 @@ def test_next_try_after_failure_submits_new_application(cluster: ScriptedCluster
 
 def test_timed_out_application_is_cancelled(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
-    with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
+    with pytest.raises(SparkApplicationTimedOut, match="it was deleted"):
         run(create_task(False, execution_timeout=SOON), TaskInstance())
     assert cluster.applications() == []
 
@@ -213,7 +213,7 @@ def test_resumed_task_knows_the_dialect(cluster: ScriptedCluster) -> None:
     event = fire(reload(defer(create_task(), task_instance).trigger))
     assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
     resumed = create_task()
-    assert resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
+    assert resumed.resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
     notes = cluster.application()["metadata"]["annotations"]
     assert notes["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
     assert resumed.link_target is not None
@@ -259,12 +259,15 @@ def test_retries_can_replace_restarts_of_kubeflow(cluster: ScriptedCluster) -> N
     assert cluster.application()["spec"]["restartPolicy"] == {"type": "Never"}
 
 
-def test_restarts_and_retries_log_a_warning(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_restarts_and_retries_of_kubeflow_are_logged(
+    cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2}
-    run(create_task(application=build_document(restartPolicy=policy), retries=3), TaskInstance())
+    run(create_task(application=build_document(restartPolicy=policy), retries=3, restarts="cluster"), TaskInstance())
     assert "together up to 12 attempts" in caplog.text
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> None:
     class Store(dict[str, Any]):
         def set(self, key: str, value: dict[str, Any]) -> None:
@@ -273,7 +276,7 @@ def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> Non
     grown = create_task(
         application=build_document(driver={"memory": "2g"}), retry_policy=SparkRetryPolicy(memory_growth=1.5)
     )
-    context = context_of(TaskInstance(), task_state_store=Store({STORE_KEY: {"driver": 1.5}}))
+    context = build_context(TaskInstance(), task_state_store=Store({STORE_KEY: {"driver": 1.5}}))
     grown.wait_for_completion = False
     grown.execute(context)
     spec = cluster.application()["spec"]
@@ -296,7 +299,7 @@ KUBEFLOW_VERSION = "sparkoperator.k8s.io/v1beta2"
     [{"api_version": KUBEFLOW_VERSION}, {"application": {"apiVersion": KUBEFLOW_VERSION}}],
     ids=["api_version", "document with nothing else"],
 )
-@pytest.mark.parametrize("start_from_trigger", [False, True])
+@pytest.mark.parametrize("start_from_trigger", [False, pytest.param(True, marks=pytest.mark.needs_airflow("3.3"))])
 def test_application_is_built_from_parameters_alone(
     cluster: ScriptedCluster, given: dict[str, Any], start_from_trigger: bool
 ) -> None:

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import DAG, Context, task
-from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-from tests.task import TaskInstance, context_of
+from tests.task import TaskInstance, build_context
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -106,7 +106,7 @@ def test_file_can_include_another_file(dag: DAG, tmp_path: Path) -> None:
 def test_missing_file_is_reported(dag: DAG, tmp_path: Path) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
     with pytest.raises(AirflowFailException, match=rf"could not find application file 'nowhere.yaml' in .*{tmp_path}"):
-        operator.execute(context_of(TaskInstance()))
+        operator.execute(build_context(TaskInstance()))
 
 
 def test_yaml_text_is_rendered(dag: DAG) -> None:
@@ -170,7 +170,7 @@ def test_wrong_type_is_rejected_at_parse_time(
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"name": "No Name"}, "metadata.name: 'No Name' cannot name"),
+        ({"name": "No Name"}, "metadata.name: 'No Name' is not a valid name"),
         ({"namespace": "a_b"}, "metadata.namespace: 'a_b' is not a valid namespace"),
     ],
 )
@@ -184,8 +184,9 @@ def test_deferrable_has_the_configured_default() -> None:
     assert SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True).deferrable is True
 
 
+@pytest.mark.needs_airflow("3.1")  # Airflow 3.0 restores the tasks into the open DAG
 def test_dag_with_the_operator_can_be_serialized(dag: DAG) -> None:
-    from airflow.serialization.serialized_objects import DagSerialization
+    from tests.dag_serialization import DagSerialization
 
     SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True)
     restored = DagSerialization.from_dict(DagSerialization.to_dict(dag))

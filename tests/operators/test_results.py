@@ -8,22 +8,25 @@ from airflow.sdk import Asset
 from airflow_provider_spark_operator.operators import tries
 from tests.cluster import Cluster
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, fire, reload
+from tests.task import TaskInstance, build_context, defer, fire, reload
 
 REPORT = Asset("s3://reports/daily")
 
 
-class OutletEvents(dict[Asset, Any]):
+class OutletEvents:
     """The accessor that Airflow puts into a task's context."""
 
-    def __missing__(self, asset: Asset) -> Any:
-        return self.setdefault(asset, type("Accessor", (), {"extra": {}})())
+    def __init__(self) -> None:
+        self._accessors: dict[str, Any] = {}
+
+    def __getitem__(self, asset: Asset) -> Any:
+        return self._accessors.setdefault(asset.uri, type("Accessor", (), {"extra": {}})())
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
 def test_asset_event_names_the_application(cluster: Cluster, deferrable: bool) -> None:
     task_instance = TaskInstance()
-    context = context_of(task_instance, outlet_events=OutletEvents())
+    context = build_context(task_instance, outlet_events=OutletEvents())
     task = operator(deferrable, outlets=[REPORT])
     if deferrable:
         event = fire(reload(defer(task, task_instance).trigger))
@@ -53,7 +56,7 @@ def lineage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parent_job_is_injected_if_enabled(cluster: Cluster, lineage: None) -> None:
-    operator(False, openlineage_inject_parent_job_info=True).execute(context_of(TaskInstance()))
+    operator(False, openlineage_inject_parent_job_info=True).execute(build_context(TaskInstance()))
     conf = cluster.application()["spec"]["sparkConf"]
     assert conf["spark.openlineage.parentJobName"] == "run"
     assert "spark.openlineage.transport.type" not in conf
@@ -61,7 +64,7 @@ def test_parent_job_is_injected_if_enabled(cluster: Cluster, lineage: None) -> N
 
 
 def test_transport_is_injected_only_if_its_switch_is_on(lineage: None) -> None:
-    context = context_of(TaskInstance())
+    context = build_context(TaskInstance())
     assert tries.create_lineage({"a": "b"}, context, parent=False, transport=False) == {}
     created = tries.create_lineage({"a": "b"}, context, parent=False, transport=True)
     assert created == {"spark.openlineage.transport.type": "http"}

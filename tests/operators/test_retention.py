@@ -58,6 +58,11 @@ def test_retention_can_be_left_to_the_cluster(cluster: Cluster, keep: timedelta 
     assert read_submitted_tolerations(cluster, keep_failed_driver=keep) == {}
 
 
+def test_every_driver_can_be_kept(cluster: Cluster) -> None:
+    kept = read_submitted_tolerations(cluster, keep_driver=timedelta(hours=1))
+    assert kept == {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 3_600_000}
+
+
 def test_policy_of_the_document_is_kept(cluster: Cluster) -> None:
     given = {"resourceRetainPolicy": "Never"}
     assert read_submitted_tolerations(cluster, application=build_application(**given)) == given
@@ -68,6 +73,7 @@ def test_duration_of_the_document_is_kept(cluster: Cluster) -> None:
     assert read_submitted_tolerations(cluster, application=build_application(**given)) == given
 
 
+@pytest.mark.needs_airflow("3.3")
 def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver() -> None:
     task = operator(start_from_trigger=True)
     document = arguments_of(task)["application"]
@@ -75,6 +81,7 @@ def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver() -> None:
 
 
 @pytest.mark.parametrize("document", [KUBEFLOW, DOCUMENT | {"apiVersion": "spark.apache.org/v1beta1"}])
+@pytest.mark.needs_airflow("3.3")
 def test_version_or_dialect_without_the_fields_is_not_changed(document: dict[str, Any]) -> None:
     task = operator(application=document, start_from_trigger=True)
     assert read_retention(arguments_of(task)["application"]["spec"]) == {}
@@ -84,3 +91,5 @@ def test_version_or_dialect_without_the_fields_is_not_changed(document: dict[str
 def test_invalid_duration_is_rejected(keep: timedelta | int | str) -> None:
     with pytest.raises(ValueError, match="keep_failed_driver: must be a number of seconds"):
         operator(keep_failed_driver=keep)
+    with pytest.raises(ValueError, match="keep_driver: must be a number of seconds"):
+        operator(keep_driver=keep)

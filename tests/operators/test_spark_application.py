@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -22,15 +22,16 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.follow.submit import submit as submit_document
+from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.operators import requests
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.triggers.task_instance import Fate, stamp_of
+from airflow_provider_spark_operator.triggers.task_instance import Fate
 from local_kubernetes.api.kinds import NAMESPACES
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, reload, run
+from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -162,7 +163,9 @@ def test_replaced_application_is_not_reported_as_deleted(cluster: Cluster, defer
 
 
 @pytest.mark.parametrize(
-    ("policy", "final"), [(None, True), (SparkRetryPolicy(), False)], ids=["no policy", "a policy that decides"]
+    ("policy", "final"),
+    [(None, True), (SparkRetryPolicy(deletions=True), False)],
+    ids=["no policy", "a policy that decides"],
 )
 def test_deletion_with_running_driver_is_no_infrastructure_failure(
     cluster: Cluster, deferrable: bool, policy: SparkRetryPolicy | None, final: bool
@@ -231,6 +234,25 @@ def test_trigger_records_whether_default_connection_existed(
     assert trigger.connection_required is exists
 
 
+def test_retry_of_mapped_task_adopts_the_application_of_its_own_index(cluster: Cluster) -> None:
+    cluster.script = run_on
+    tries = [TaskInstance(), TaskInstance()]
+    for map_index, task_instance in enumerate(tries):
+        task_instance.map_index = map_index
+        defer(operator(name=None), task_instance)
+    before = {one["metadata"]["uid"] for one in cluster.applications()}
+    assert len(before) == 2
+    retry = tries[1].next_try()
+    retry.map_index = 1
+    trigger: Any = defer(operator(name=None), retry).trigger
+    assert {one["metadata"]["uid"] for one in cluster.applications()} == before
+    adopted = cluster.application(trigger.name)["metadata"]
+    assert adopted["annotations"]["airflow.spark-operator/map-index"] == "1"
+    assert adopted["annotations"]["airflow.spark-operator/try-number"] == "2"
+    others = [one["metadata"] for one in cluster.applications() if one["metadata"]["uid"] != adopted["uid"]]
+    assert [one["annotations"]["airflow.spark-operator/try-number"] for one in others] == ["1"]
+
+
 def test_next_try_adopts_running_application(cluster: Cluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
@@ -258,7 +280,7 @@ def test_unseen_success_counts_once(cluster: Cluster) -> None:
     deferred = defer(operator(), first)  # the worker is lost while the application ends
     cluster.wait_for_state("ResourceReleased")
     second = first.next_try()
-    assert operator().execute(context_of(second)) == "pi"  # without deferring, because the application has ended
+    assert operator().execute(build_context(second)) == "pi"  # without deferring, because the application has ended
     assert cluster.application()["metadata"]["uid"] == deferred.trigger.uid
     assert run(operator(), second.next_try()) == "pi"  # cleared, so it runs again
     assert cluster.application()["metadata"]["uid"] != deferred.trigger.uid
@@ -331,7 +353,7 @@ def test_task_resumes_although_application_file_is_missing(cluster: Cluster, tmp
 
     event = fire(reload(defer(rendered(), task_instance).trigger))
     file.unlink()
-    assert rendered().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
+    assert rendered().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
     annotations = cluster.application()["metadata"]["annotations"]
     assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
 
@@ -344,8 +366,9 @@ def test_success_that_cannot_be_recorded_is_a_success(
     event = fire(reload(defer(operator(), task_instance).trigger))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
-    assert operator().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
-    assert "could not record the end on the resource" in caplog.text
+    assert operator().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
+    assert "could not mark SparkApplication jobs/pi " in caplog.text
+    assert "as read by this task, so a later try may adopt it again" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -360,7 +383,7 @@ def test_failed_trigger_leaves_application_to_a_retry_if_left(cluster: Cluster, 
     with pytest.raises(
         SparkApplicationError, match=rf"the trigger failed \(see the log of the triggerer\); .*: {follows}$"
     ):
-        task.resume_execution("__fail__", {"error": "Trigger failure"}, context_of(task_instance))
+        task.resume_execution("__fail__", {"error": "Trigger failure"}, build_context(task_instance))
     assert len(cluster.applications()) == 1
 
 
@@ -370,7 +393,7 @@ def test_failed_trigger_leaves_application_to_a_retry_if_left(cluster: Cluster, 
 )
 def test_lost_application_is_left_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
     event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
-    context = context_of(TaskInstance(try_number=try_number))
+    context = build_context(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still be running: {follows}$"):
         operator().resume_execution("execute_complete", {"event": event}, context)
 
@@ -417,7 +440,7 @@ def test_task_killed_on_worker_deletes_its_application(cluster: Cluster, monkeyp
             call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
-            task.execute(context_of(TaskInstance()))
+            task.execute(build_context(TaskInstance()))
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert cluster.applications() == []

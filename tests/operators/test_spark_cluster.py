@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import DAG, Context
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
-from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
 from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation
 from airflow_provider_spark_operator.testing.spark_clusters import (
-    SparkCluster,
+    ScriptedSparkCluster,
     be_refused,
     come_up,
     stay_without_workers,
@@ -32,7 +32,7 @@ from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.definitions import build_definitions
 from tests.operators.tasks import DOCUMENT as APPLICATION
 from tests.operators.tasks import operator as application_operator
-from tests.task import TaskInstance, context_of, create_cleared_try, defer, fire, reload, run
+from tests.task import TaskInstance, build_context, create_cleared_try, defer, fire, reload, run
 
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",
@@ -124,7 +124,7 @@ def test_failed_cluster_fails_the_task_and_is_deleted(cluster: Cluster, deferrab
 
 
 def test_airflow_timeout_on_worker_names_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
 
     cluster.cluster_script = stay_without_workers
     task = create(deferrable=False)
@@ -133,8 +133,8 @@ def test_airflow_timeout_on_worker_names_the_cluster(cluster: Cluster, monkeypat
         raise AirflowTaskTimeout("over")
 
     monkeypatch.setattr(ClusterCreation, "_push", alarm)
-    with pytest.raises(SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not reported to be ready"):
-        task.execute(context_of(TaskInstance()))
+    with pytest.raises(SparkApplicationTimedOut, match=r"the readiness of SparkCluster jobs/\S+ \(\w+\) within"):
+        task.execute(build_context(TaskInstance()))
     assert cluster.spark_clusters() == []
 
 
@@ -142,7 +142,8 @@ def test_ready_timeout_reports_what_is_missing(cluster: Cluster, deferrable: boo
     cluster.cluster_script = stay_without_workers
     with pytest.raises(
         SparkApplicationTimedOut,
-        match=r"not ready \(master 1/1, workers 0/2 ready\) within 0:00:00.4.*; it was deleted",
+        match=r"not ready \(master 1/1, workers 0/2 ready\) within the task's ready_timeout of 0:00:00.4.*"
+        r"; it was deleted",
     ):
         run(create(deferrable, ready_timeout=SHORT), TaskInstance())
     assert cluster.spark_clusters() == []
@@ -156,7 +157,7 @@ def test_failed_cluster_is_kept_without_delete_on_kill(cluster: Cluster) -> None
 
 
 def test_deleted_cluster_raises_its_own_exception(cluster: Cluster, deferrable: bool) -> None:
-    async def vanish(one: SparkCluster) -> None:
+    async def vanish(one: ScriptedSparkCluster) -> None:
         await stay_without_workers(one)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
 
@@ -222,15 +223,15 @@ def test_deferral_timeout_deletes_the_cluster(cluster: Cluster) -> None:
     task, task_instance = create(), TaskInstance()
     defer(task, task_instance)
     with pytest.raises(
-        SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not reported to be ready .*it was deleted"
+        SparkApplicationTimedOut, match=r"the readiness of SparkCluster jobs/\S+ \(\w+\) within .*it was deleted"
     ):
-        create().resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
+        create().resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(task_instance))
     assert cluster.spark_clusters() == []
 
 
 @pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry adopts it"), (4, "no retry is left")])
 def test_failed_trigger_leaves_cluster_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
-    context = context_of(TaskInstance(try_number=try_number))
+    context = build_context(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationError, match=f"the cluster may still be running: {follows}"):
         create().resume_execution("__fail__", {"error": "Trigger failure"}, context)
 
@@ -265,7 +266,7 @@ class Store(dict[str, Any]):
 def test_cluster_deleted_by_earlier_try_succeeds(cluster: Cluster) -> None:
     document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
     run(create(cluster=document), TaskInstance("create"))
-    context = context_of(TaskInstance("delete"), task_state_store=Store())
+    context = build_context(TaskInstance("delete"), task_state_store=Store())
     with pytest.raises(SparkApplicationError, match=r"finalizers: .*example\.org/hold"):
         delete(gone_timeout=SHORT).execute(context)
     cluster.do(lambda: cluster.store.update(cluster.cluster_kind, NAMESPACE, "shared", remove_finalizers))
@@ -313,7 +314,7 @@ def test_default_connection_of_deletion_overrides_creating_task(given: str | Non
         ({}, ValueError, r"set exactly one of cluster \(the task that creates the SparkCluster\) and name"),
         ({"cluster": create(), "name": "shared"}, ValueError, "set exactly one of cluster .* and name"),
         ({"cluster": "shared"}, TypeError, r"cluster must be a SparkClusterOperator, not str\. Or set name"),
-        ({"cluster": create(do_xcom_push=False)}, ValueError, r"do_xcom_push=False\. Set name and namespace as text"),
+        ({"cluster": create(do_xcom_push=False)}, ValueError, r"do_xcom_push=False\. Set do_xcom_push=True"),
     ],
     ids=["nothing", "both", "a name", "no XComs"],
 )
@@ -361,7 +362,7 @@ def test_missing_file_is_reported(cluster: Cluster, tmp_path: Path) -> None:
     [
         (APPLICATION, "kind: must be SparkCluster, not 'SparkApplication'"),
         ({**DOCUMENT, "spec": {}}, r"the cluster is not valid: spec\.runtimeVersions: is required"),
-        ("a: 1\n---\nb: 2\n", "must contain exactly one document, a SparkCluster, not 2"),
+        ("a: 1\n---\nb: 2\n", "must contain exactly one manifest, a SparkCluster, not 2"),
     ],
 )
 def test_document_that_is_no_cluster_is_not_submitted(

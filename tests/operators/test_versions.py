@@ -14,7 +14,7 @@ from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.definitions import build_definitions
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, reload, run
+from tests.task import TaskInstance, build_context, defer, fire, reload, run
 
 ONLY = ["v1", "v1beta1", "v1alpha1"]
 OTHER = {"v1": "v1alpha1", "v1beta1": "v1", "v1alpha1": "v1beta1"}
@@ -59,7 +59,7 @@ def test_application_runs_in_served_version(
 
 def test_timeout_cancels_application_in_served_version(cluster: Cluster, served: str) -> None:
     cluster.script = run_on
-    with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
+    with pytest.raises(SparkApplicationTimedOut, match="it was deleted"):
         run(
             operator(False, build_document(OTHER[served]), execution_timeout=timedelta(milliseconds=300)),
             TaskInstance(),
@@ -96,7 +96,7 @@ def test_deferred_task_survives_replaced_definitions(cluster: Cluster, served: s
     cluster.do(replace)
     cluster.play(succeed)
     event = fire(reload(deferred.trigger))
-    assert task.resume_execution(deferred.method_name, {"event": event}, context_of(task_instance)) == "pi"
+    assert task.resume_execution(deferred.method_name, {"event": event}, build_context(task_instance)) == "pi"
 
 
 @pytest.mark.parametrize("served", ["v2"])

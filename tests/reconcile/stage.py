@@ -55,7 +55,7 @@ IMAGE = {"spark.kubernetes.container.image": "spark:4.3.0"}
 
 def build_application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **modifiers: Any) -> JsonObject:
     """Build an application as a user submits it."""
-    document = builders.application_document(name=name, conf=conf, **modifiers)
+    document = builders.build_application_document(name=name, conf=conf, **modifiers)
     document["metadata"] = {"name": name}
     return document
 
@@ -179,8 +179,8 @@ class Stage:
         return sorted(event["reason"] for event in await self.list_objects(EVENTS))
 
     async def set_pod(self, name: str, story: str) -> None:
-        """Write the status of `builders.driver_pod(story)` to a driver pod."""
-        status = builders.driver_pod(story)["status"]
+        """Write the status of `builders.build_driver_pod(story)` to a driver pod."""
+        status = builders.build_driver_pod(story)["status"]
         await self.client.patch(PODS, name, self.namespace, {"status": status}, subresource="status")
 
     async def play(self, *endings: str) -> None:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.reconcile.claims import Arbiter
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
-from airflow_provider_spark_operator.reconcile.managers import Identity
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, TakeoverSettings
@@ -56,7 +56,7 @@ class Rival:
 async def run_rival(
     kubeconfig: JsonObject,
     stage: Stage,
-    identity: Identity | None,
+    identity: ControllerIdentity | None,
     settings: ControllerSettings = QUICK,
     *,
     manager: str = "",
@@ -116,14 +116,16 @@ async def leave_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> A
 @pytest.mark.parametrize(
     ("before", "identity"),
     [
-        pytest.param(APACHE, Identity("ours"), id="the Apache operator"),
+        pytest.param(APACHE, ControllerIdentity("ours"), id="the Apache operator"),
         pytest.param(
-            Identity("ours").field_manager, Identity("ours", LeaseReference("jobs", "ours")), id="ours without election"
+            ControllerIdentity("ours").field_manager,
+            ControllerIdentity("ours", LeaseReference("jobs", "ours")),
+            id="ours without election",
         ),
     ],
 )
 async def test_resource_of_a_controller_without_a_lease_is_left_alone(
-    before: str, identity: Identity, kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
+    before: str, identity: ControllerIdentity, kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with leave_running(kubeconfig, stage, before), run_rival(kubeconfig, stage, identity) as ours:
         await stage.set_pod("pi-0-driver", "succeeded")
@@ -139,7 +141,10 @@ async def test_resource_of_a_controller_without_a_lease_is_left_alone(
 
 
 async def test_new_application_runs_although_another_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, Identity("ours")) as ours:
+    async with (
+        leave_running(kubeconfig, stage, APACHE),
+        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
+    ):
         await stage.submit(build_application("new"))
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="new")
         assert get_value(ours.metrics, "left_alone", kind=KIND) in (0, 1)
@@ -153,7 +158,7 @@ async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObje
             await stage.submit(build_application("second"))
             for name in ("first", "second"):
                 await stage.wait_for_state(State.RUNNING_HEALTHY, name=name)
-        async with run_rival(kubeconfig, stage, Identity("ours"), TAKE_OVER) as ours:
+        async with run_rival(kubeconfig, stage, ControllerIdentity("ours"), TAKE_OVER) as ours:
             await stage.set_pod("first-0-driver", "succeeded")
             ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="first")
             await stage.submit(build_application("third"))
@@ -172,7 +177,10 @@ async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObje
 
 
 async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, stage: Stage) -> None:
-    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, Identity("ours")) as ours:
+    async with (
+        leave_running(kubeconfig, stage, APACHE),
+        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
+    ):
         await stage.set_pod("pi-0-driver", "succeeded")
         await wait_until_left_alone(stage, ours)
         ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
@@ -185,7 +193,10 @@ async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
     lease = LeaseReference(stage.namespace, "theirs")
-    theirs, ours = Identity("theirs", lease), Identity("ours", LeaseReference(stage.namespace, "ours"))
+    theirs, ours = (
+        ControllerIdentity("theirs", lease),
+        ControllerIdentity("ours", LeaseReference(stage.namespace, "ours")),
+    )
     async with (
         hold_lease(stage, lease),
         leave_running(kubeconfig, stage, theirs.field_manager),
@@ -203,10 +214,10 @@ async def test_resource_of_a_controller_that_released_its_lease_is_taken_over(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
     lease = LeaseReference(stage.namespace, "theirs")
-    async with leave_running(kubeconfig, stage, Identity("theirs", lease).field_manager):
+    async with leave_running(kubeconfig, stage, ControllerIdentity("theirs", lease).field_manager):
         async with hold_lease(stage, lease):
             pass
-        async with run_rival(kubeconfig, stage, Identity("ours")):
+        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
             await stage.set_pod("pi-0-driver", "succeeded")
             await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert len(await list_messages(stage, "TakenOver")) == 1
@@ -218,19 +229,19 @@ async def test_configured_lease_shows_whether_the_apache_operator_is_running(
     lease = LeaseReference(stage.namespace, "spark-operator-lease")
     settings = replace(QUICK, takeover=TakeoverSettings(lease=lease))
     async with leave_running(kubeconfig, stage, APACHE):
-        async with hold_lease(stage, lease), run_rival(kubeconfig, stage, Identity("ours"), settings) as ours:
+        async with hold_lease(stage, lease), run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings) as ours:
             await stage.set_pod("pi-0-driver", "succeeded")
             assert "pod-1 holds its Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
-        async with run_rival(kubeconfig, stage, Identity("ours"), settings):
+        async with run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings):
             await stage.wait_for_state(State.RESOURCE_RELEASED)
 
 
 async def test_controller_continues_its_own_resources_after_a_restart(kubeconfig: JsonObject, stage: Stage) -> None:
     async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, Identity("ours")):
+        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
             await stage.submit(build_application())
             await stage.wait_for_state(State.RUNNING_HEALTHY)
-        async with run_rival(kubeconfig, stage, Identity("ours")):
+        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
             await stage.set_pod("pi-0-driver", "succeeded")
             await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert await list_messages(stage, "TakenOver") == []
@@ -242,8 +253,8 @@ async def test_each_new_application_is_managed_by_one_of_two_controllers(kubecon
     async with (
         hold_lease(stage, leases[0]),
         hold_lease(stage, leases[1]),
-        run_rival(kubeconfig, stage, Identity("same", leases[0])),
-        run_rival(kubeconfig, stage, Identity("same", leases[1])),
+        run_rival(kubeconfig, stage, ControllerIdentity("same", leases[0])),
+        run_rival(kubeconfig, stage, ControllerIdentity("same", leases[1])),
         play_drivers(stage, "run"),
     ):
         for name in names:
@@ -265,18 +276,18 @@ async def test_controller_releases_a_resource_that_another_has_taken_over(kubeco
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     async with (
         play_drivers(stage, "run"),
-        run_rival(kubeconfig, stage, Identity("ours")) as ours,
+        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
         hold_lease(stage, lease),
     ):
         await stage.submit(build_application())
         await stage.wait_for_state(State.RUNNING_HEALTHY)
         written = datetime.now(UTC).replace(microsecond=0)
 
-        async def another_second_has_begun() -> bool:  # managed fields have times in whole seconds
+        async def has_second_passed() -> bool:  # managed fields have times in whole seconds
             return datetime.now(UTC).replace(microsecond=0) > written
 
-        await stage.wait_until_true(another_second_has_begun)
-        theirs = Identity("theirs", lease).field_manager
+        await stage.wait_until_true(has_second_passed)
+        theirs = ControllerIdentity("theirs", lease).field_manager
         async with await open_client(access, field_manager=theirs) as other:
             patch = {"status": {"currentState": {"message": "mine"}}}
             await other.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch, subresource="status")
@@ -295,7 +306,7 @@ async def test_cluster_of_another_controller_is_left_alone(kubeconfig: JsonObjec
     async with run_rival(kubeconfig, stage, None, manager=APACHE):
         await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
         await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
-    async with run_rival(kubeconfig, stage, Identity("ours")) as ours:
+    async with run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours:
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
 
@@ -306,7 +317,7 @@ async def test_edit_of_a_cluster_of_another_controller_is_not_reported(kubeconfi
         await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
     patch = {"spec": {"sparkConf": {"spark.executor.cores": "2"}}}
     await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, patch)
-    async with run_rival(kubeconfig, stage, Identity("ours")) as ours:
+    async with run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours:
         await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
         assert await list_messages(stage, "SpecChangeIgnored") == []
 
@@ -315,8 +326,8 @@ async def test_unreadable_lease_is_reported_with_the_missing_permission(stage: S
     message = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
     refused = Forbidden(403, "Forbidden", message, "get", "leases.coordination.k8s.io", "team", "theirs")
     client = FaultyClient(stage.client, ("get",), 1, refused, after=False)
-    theirs = Identity("theirs", LeaseReference("team", "theirs")).field_manager
-    arbiter = Arbiter(client, Identity("ours"), TakeoverSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
+    theirs = ControllerIdentity("theirs", LeaseReference("team", "theirs")).field_manager
+    arbiter = Arbiter(client, ControllerIdentity("ours"), TakeoverSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
     problem = await arbiter.find_objection(theirs)
     assert problem is not None
     assert problem.startswith(f"could not check whether {theirs} is still running: ")
@@ -326,5 +337,5 @@ async def test_unreadable_lease_is_reported_with_the_missing_permission(stage: S
 async def test_controllers_that_share_a_lease_have_no_objection(stage: Stage) -> None:
     lease = LeaseReference(stage.namespace, "spark-operator-lease")
     settings = TakeoverSettings(lease=lease)
-    arbiter = Arbiter(stage.client, Identity("ours", lease), settings, lambda: datetime.now(UTC))
+    arbiter = Arbiter(stage.client, ControllerIdentity("ours", lease), settings, lambda: datetime.now(UTC))
     assert await arbiter.find_objection(APACHE) is None

@@ -8,7 +8,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile import files
 from airflow_provider_spark_operator.reconcile.files import LARGEST_FILE, read_file, read_templates
 
@@ -19,10 +19,10 @@ TEMPLATE = "# a comment\nspec:\n  priorityClassName: high\n"
 
 
 def read_refusal(path: str | Path, key: str = DRIVER) -> str:
-    with pytest.raises(DriverBuildError) as refused:
+    with pytest.raises(InvalidResource) as refused:
         read_templates({key: str(path)})
-    assert refused.value.field == key
-    return refused.value.sentence
+    assert refused.value.problems[0].path == key
+    return refused.value.problems[0].message
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ async def test_uncached_driver_of_an_earlier_attempt_is_deleted_before_the_next_
         await stage.submit(build_application(conf=conf, restart={"restartBackoffMillis": 0}))
         await stage.wait_for_state(State.DRIVER_REQUESTED)
     # The same state as after the Apache operator missed the driver in its own cache.
-    failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
+    failed = builders.build_status(State.DRIVER_REQUESTED, State.FAILED)
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     await stage.patch({"status": again.to_document()}, subresource="status")
@@ -116,7 +116,7 @@ async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
         await stage.wait_for_state(State.DRIVER_REQUESTED)
     # The Apache operator uses any pod with the name as the driver of the new attempt.
     later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods have whole seconds
-    failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
+    failed = builders.build_status(State.DRIVER_REQUESTED, State.FAILED)
     again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     taken_over = move(again, State.DRIVER_REQUESTED, later, "")
     await stage.patch({"status": taken_over.to_document()}, subresource="status")

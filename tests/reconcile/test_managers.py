@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure
 from airflow_provider_spark_operator.reconcile.managers import (
-    Identity,
+    ControllerIdentity,
     find_last_manager,
     find_lease,
     find_objection,
@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.reconcile.managers import (
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = LeaseReference("operators", "spark")
-OWN = Identity("ours", LEASE).field_manager
+OWN = ControllerIdentity("ours", LEASE).field_manager
 APACHE = "fabric8-kubernetes-client"
 OTHER = "spark-operator:team/other"
 
@@ -79,7 +79,7 @@ def test_find_last_manager(entries: list[JsonObject], expected: str | None) -> N
     [
         (OWN, LEASE),
         (OTHER, LeaseReference("team", "other")),
-        (Identity("ours").field_manager, None),
+        (ControllerIdentity("ours").field_manager, None),
         (APACHE, None),
         ("team/other", None),
     ],
@@ -91,18 +91,18 @@ def test_find_lease(manager: str, lease: LeaseReference | None) -> None:
 
 
 def test_replicas_have_the_same_field_manager() -> None:
-    assert Identity("ours", LEASE).field_manager == Identity("theirs", LEASE).field_manager
-    assert Identity("ours").field_manager != Identity("theirs").field_manager
+    assert ControllerIdentity("ours", LEASE).field_manager == ControllerIdentity("theirs", LEASE).field_manager
+    assert ControllerIdentity("ours").field_manager != ControllerIdentity("theirs").field_manager
 
 
 def test_long_field_manager_is_shortened() -> None:
-    long = Identity("ours", LeaseReference("n" * 63, "l" * 253)).field_manager
+    long = ControllerIdentity("ours", LeaseReference("n" * 63, "l" * 253)).field_manager
     assert len(long) <= 128
-    assert long != Identity("ours", LeaseReference("n" * 63, "m" * 253)).field_manager
+    assert long != ControllerIdentity("ours", LeaseReference("n" * 63, "m" * 253)).field_manager
 
 
 def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
-    assert find_objection(Identity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
+    assert find_objection(ControllerIdentity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
 
 
 @pytest.mark.parametrize(

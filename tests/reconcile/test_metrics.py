@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.reconcile.claims import ClaimCounts
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import APPLIED, PREFIX, Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
-from tests.builders import NOW, application, seconds, status_at, status_in
+from tests.builders import NOW, build_application_model, build_status, build_status_at, seconds
 from tests.reconcile import stage as stages
 from tests.reconcile.stage import FaultyClient, Stage, build_error, get_value, play_drivers, run_controller
 
@@ -30,7 +30,7 @@ KIND = SPARK_APPLICATIONS.kind
 def count_transition(before: ApplicationStatus | None, after: ApplicationStatus) -> Metrics:
     """Return metrics that have counted one transition."""
     metrics = Metrics()
-    metrics.count_transition(application(status=before), after)
+    metrics.count_transition(build_application_model(status=before), after)
     return metrics
 
 
@@ -119,19 +119,21 @@ def test_requests_are_counted_by_verb_resource_and_status() -> None:
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else str(value),
 )
 def test_completed_attempt_is_counted_once_by_its_outcome(path: Sequence[State], outcome: str | None) -> None:
-    metrics = count_transition(status_in(*path[:-1]), status_in(*path))
+    metrics = count_transition(build_status(*path[:-1]), build_status(*path))
     assert get_value(metrics, "attempts_total") == (1 if outcome else None)
     assert get_value(metrics, "attempts_total", outcome=str(outcome)) == (1 if outcome else None)
 
 
 @pytest.mark.parametrize(("ended", "restarts"), [(State.FAILED, 1), (State.SUCCEEDED, 1), (State.RUNNING_HEALTHY, 0)])
 def test_attempt_after_a_completed_attempt_is_a_restart(ended: State, restarts: int) -> None:
-    metrics = count_transition(status_at(ended), status_in(*(State.DRIVER_REQUESTED, State.SCHEDULED_TO_RESTART)))
+    metrics = count_transition(
+        build_status_at(ended), build_status(*(State.DRIVER_REQUESTED, State.SCHEDULED_TO_RESTART))
+    )
     assert get_value(metrics, "restarts_total") == restarts
 
 
 def test_status_in_the_same_state_is_not_counted() -> None:
-    metrics = count_transition(status_at(State.FAILED), status_at(State.FAILED))
+    metrics = count_transition(build_status_at(State.FAILED), build_status_at(State.FAILED))
     assert get_value(metrics, "attempts_total") is None
 
 
@@ -139,7 +141,7 @@ def test_status_in_the_same_state_is_not_counted() -> None:
     ("attempt", "delay", "expected"), [(0, 2.5, (1.0, 2.5)), (1, 2.5, (0.0, 0.0)), (0, -0.4, (1.0, 0.0))]
 )
 def test_delay_of_the_first_driver_is_measured(attempt: int, delay: float, expected: tuple[float, float]) -> None:
-    after = status_in(State.DRIVER_REQUESTED, since=NOW + seconds(delay), attempt=AttemptInfo(id=attempt))
+    after = build_status(State.DRIVER_REQUESTED, since=NOW + seconds(delay), attempt=AttemptInfo(id=attempt))
     metrics = count_transition(None, after)
     name = "driver_request_delay_seconds"
     assert (get_value(metrics, f"{name}_count"), get_value(metrics, f"{name}_sum")) == expected
@@ -254,7 +256,7 @@ def fill_metrics() -> Metrics:
         reconcile(metrics, KeyError("x"))
     metrics.count_call(CREATE_POD, 201, 0.1)
     metrics.count_settings(APPLIED)
-    metrics.count_transition(application(), status_at(State.SCHEDULING_FAILURE))
+    metrics.count_transition(build_application_model(), build_status_at(State.SCHEDULING_FAILURE))
     return metrics
 
 

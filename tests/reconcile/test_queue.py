@@ -19,7 +19,7 @@ async def queue() -> AsyncIterator[WorkQueue[str]]:
 
 async def take(queue: WorkQueue[str]) -> str:
     async with asyncio.timeout(DEADLINE):
-        return await queue.get()
+        return await queue.take()
 
 
 async def test_key_added_several_times_is_returned_once(queue: WorkQueue[str]) -> None:
@@ -70,7 +70,7 @@ async def test_every_waiting_worker_gets_its_own_key(queue: WorkQueue[str]) -> N
 
 
 async def test_key_of_a_worker_cancelled_after_its_wake_up_goes_to_another_worker(queue: WorkQueue[str]) -> None:
-    first = asyncio.create_task(queue.get())
+    first = asyncio.create_task(queue.take())
     second = asyncio.create_task(take(queue))
     await asyncio.sleep(0)
     queue.add("a")  # wakes the first worker
@@ -173,12 +173,12 @@ def test_any_order_of_calls_returns_each_key_once(calls: list[tuple[str, str]]) 
                 held.discard(key)
                 queue.done(key)
             elif call == "get" and len(queue):
-                taken = await queue.get()
+                taken = await queue.take()
                 assert taken not in held
                 held.add(taken)
                 owed.discard(taken)
         for key in sorted(held):
             queue.done(key)
-        assert {await queue.get() for _ in range(len(queue))} == owed
+        assert {await queue.take() for _ in range(len(queue))} == owed
 
     asyncio.run(play())

@@ -75,7 +75,10 @@ async def test_reconcile_gives_up_if_every_action_needs_another_decision() -> No
             return next(numbers)
 
     resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
-    with pytest.raises(NotYet, match="could not reconcile jobs/pi: still AttemptDue after 6 decisions"):
+    with pytest.raises(
+        NotYet,
+        match=r"could not reconcile jobs/pi: one reconcile did not finish within 6 steps \(last step: AttemptDue\)",
+    ):
         await build_reconciler(Undecided(), resources).reconcile(key_of(build_resource()))
     assert next(numbers) == 7
 

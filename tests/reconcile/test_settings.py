@@ -60,8 +60,8 @@ def test_yaml_sets_every_setting() -> None:
         workers: 7
         watchedNamespaces: [a, b, a]
         firstRetrySeconds: 1.5
-        looksPerPeriod: 4
-        lookPeriodSeconds: 20
+        reconcilesPerPeriod: 4
+        reconcilePeriodSeconds: 20
         leaderElection: true
         leaseName: lease
         leaseNamespace: operators
@@ -145,7 +145,9 @@ def test_unsupported_properties_are_reported() -> None:
         pytest.param(
             "reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: must be a number of", id="too large"
         ),
-        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: must be an integer, not 1.5", id="fraction of a count"),
+        pytest.param(
+            "reconcilesPerPeriod: 1.5", "reconcilesPerPeriod: must be an integer, not 1.5", id="fraction of a count"
+        ),
         pytest.param(
             "otherControllerLease: a", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="no namespace"
         ),
@@ -178,7 +180,7 @@ def test_asterisk_means_all_namespaces() -> None:
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ("reconcileIntervalSeconds: 1\nworkers: 3\nlooksPerPeriod: 1\ntakeOver: true", ()),
+        ("reconcileIntervalSeconds: 1\nworkers: 3\nreconcilesPerPeriod: 1\ntakeOver: true", ()),
         ("operatorName: another", ("operatorName",)),
         ("leaseRetrySeconds: 1\nleaderElection: true", ("leaderElection", "leaseRetrySeconds")),
     ],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import fsspec
 import pytest
 
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile.files import read_templates
 from tests.reconcile.store import serve_file
 
@@ -35,7 +35,7 @@ def test_template_is_read_from_a_store(bucket: str) -> None:
 
 @pytest.mark.parametrize("bucket", BUCKETS)
 def test_missing_template_of_a_store_is_named(bucket: str) -> None:
-    with pytest.raises(DriverBuildError) as refusal:
+    with pytest.raises(InvalidResource) as refusal:
         read_templates({KEY: f"{bucket}/none.yaml"})
-    assert refusal.value.field == KEY
-    assert refusal.value.sentence == f"the file {bucket}/none.yaml does not exist"
+    assert refusal.value.problems[0].path == KEY
+    assert refusal.value.problems[0].message == f"the file {bucket}/none.yaml does not exist"

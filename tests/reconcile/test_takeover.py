@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ClaimReport
-from airflow_provider_spark_operator.reconcile.managers import Identity, find_last_manager
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity, find_last_manager
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, Stage, build_application, get_value, history_of, play_drivers
 from tests.reconcile.test_claims import (
@@ -30,7 +30,7 @@ from tests.reconcile.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
-OURS = Identity("ours")
+OURS = ControllerIdentity("ours")
 
 
 async def wait_until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
@@ -131,6 +131,8 @@ def test_claims_are_logged_once_until_others_change(caplog: pytest.LogCaptureFix
         for _ in range(3):
             report.report()
     assert [record.getMessage() for record in caplog.records] == [
-        "SparkApplication: 1 managed by this controller, 2 of another controller and not checked yet, 0 left alone",
-        "SparkApplication: 3 managed by this controller, 0 of another controller and not checked yet, 1 left alone",
+        "SparkApplication: 1 managed by this controller, 2 not yet checked (last managed by another controller), "
+        "0 left to another controller",
+        "SparkApplication: 3 managed by this controller, 0 not yet checked (last managed by another controller), "
+        "1 left to another controller",
     ]

@@ -136,7 +136,7 @@ class ScriptedNode:
 
     async def _report(self, pod: JsonObject, story: str) -> None:
         metadata = pod["metadata"]
-        patch = {"metadata": {"uid": metadata["uid"]}, "status": builders.driver_pod(story)["status"]}
+        patch = {"metadata": {"uid": metadata["uid"]}, "status": builders.build_driver_pod(story)["status"]}
         name, namespace = metadata["name"], metadata["namespace"]
         await _repeat_until_done(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
 

@@ -2,11 +2,16 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowNotFoundException, AirflowSensorTimeout, AirflowSkipException
 
+from airflow_provider_spark_operator.airflow_compat import (
+    AirflowNotFoundException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+)
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -18,7 +23,7 @@ from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, fail, run_on
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, call_when_logged, context_of, defer, run
+from tests.task import TaskInstance, build_context, call_when_logged, defer, run
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
@@ -95,12 +100,12 @@ def test_timeout_ends_the_wait_on_a_worker(cluster: Cluster) -> None:
 
 def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=True, timeout=7)
-    assert defer(sensor, TaskInstance()).timeout == 7
+    assert defer(sensor, TaskInstance()).timeout in (7, timedelta(seconds=7))  # Airflow 3.0 converts it
     with pytest.raises(AirflowSensorTimeout, match="pi has not reached Succeeded within 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(TaskInstance()))
     sensor.soft_fail = True
     with pytest.raises(AirflowSkipException, match="pi has not reached Succeeded within 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(TaskInstance()))
 
 
 @pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
@@ -164,7 +169,7 @@ def test_sensor_killed_on_worker_deletes_application_of_its_run(
             call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
-            task.execute(context_of(TaskInstance("wait")))
+            task.execute(build_context(TaskInstance("wait")))
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert cluster.applications() == []

@@ -1,13 +1,18 @@
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowNotFoundException, AirflowSensorTimeout, AirflowSkipException
 
+from airflow_provider_spark_operator.airflow_compat import (
+    AirflowNotFoundException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+)
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkClusterDeleted,
@@ -15,11 +20,15 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.follow import patience, shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
-from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, be_refused, stay_without_workers
+from airflow_provider_spark_operator.testing.spark_clusters import (
+    ScriptedSparkCluster,
+    be_refused,
+    stay_without_workers,
+)
 from airflow_provider_spark_operator.triggers import spark_cluster_runtime
 from tests.cluster import NAMESPACE, Cluster
 from tests.operators.test_spark_cluster import DOCUMENT
-from tests.task import TaskInstance, call_when_logged, context_of, defer, run
+from tests.task import TaskInstance, build_context, call_when_logged, defer, run
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
@@ -53,7 +62,7 @@ def test_cluster_is_ready_if_master_and_workers_are_ready(
 def test_minimum_of_workers_is_enough_with_an_autoscaler(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
-    async def with_one_worker(one: SparkCluster) -> None:
+    async def with_one_worker(one: ScriptedSparkCluster) -> None:
         await stay_without_workers(one)
         one.start_workers(1)
 
@@ -83,7 +92,7 @@ def test_soft_fail_skips_the_sensor(
 def test_deletion_fails_the_sensor(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
-    async def come_and_go(one: SparkCluster) -> None:
+    async def come_and_go(one: ScriptedSparkCluster) -> None:
         await stay_without_workers(one)
         await asyncio.wait_for(gone.wait(), 60)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
@@ -108,9 +117,9 @@ def test_timeout_ends_the_wait_on_a_worker(cluster: Cluster) -> None:
 
 def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> None:
     sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=True, timeout=7)
-    assert defer(sensor, TaskInstance()).timeout == 7
+    assert defer(sensor, TaskInstance()).timeout in (7, timedelta(seconds=7))  # Airflow 3.0 converts it
     with pytest.raises(AirflowSensorTimeout, match="SparkCluster shared is not ready after 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, build_context(TaskInstance()))
 
 
 def test_invalid_kubeconfig_fails_the_sensor(

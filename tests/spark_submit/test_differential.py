@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from airflow_provider_spark_operator.cli.render import render_submission
 from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import parse_properties
 from tests.core.driver.golden import normalize_documents
 from tests.spark_submit.command_lines import list_command_lines
@@ -100,7 +100,7 @@ def run_both(spark: SparkSubmit, drawn: DrawnSubmission, folder: Path) -> tuple[
     shutil.rmtree(folder / "uploads")
     try:
         ours: Any = _normalize(render_submission(arguments, environment), conf)
-    except DriverBuildError as refused:
+    except InvalidResource as refused:
         ours = str(refused)
     return theirs, ours
 

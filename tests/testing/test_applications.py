@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
-from airflow_provider_spark_operator.operators.results import build_link_target
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, stay_submitted
 
@@ -25,7 +26,7 @@ def test_driver_pod_has_the_name_in_the_links(cluster: Cluster, conf: dict[str, 
     metadata = cluster.create("pi")["metadata"]
     cluster.play(start)
     document = {"apiVersion": "spark.apache.org/v1", "spec": {"sparkConf": conf}}
-    assert names == [build_link_target(document, metadata["namespace"], "pi", metadata["uid"]).driver_pod]
+    assert names == [build_link_target(document, ApplicationReference.of({"metadata": metadata})).driver_pod]
 
 
 def test_second_application_of_a_name_has_its_own_driver_log(cluster: Cluster) -> None:

@@ -105,4 +105,4 @@ def test_scripted_cluster_needs_no_extra_of_the_local_cluster() -> None:
 def test_plugin_imports_no_slow_module() -> None:
     program = "import sys; import airflow_provider_spark_operator.testing.plugin; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert not {"airflow", "kubernetes", "pydantic", "yaml"} & set(result.stdout.split())
+    assert not {"airflow", "kubernetes", "kubernetes_asyncio", "pydantic", "yaml"} & set(result.stdout.split())

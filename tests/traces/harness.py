@@ -27,23 +27,23 @@ Difference: TypeAlias = tuple[str, Any, Any]
 
 
 @cache
-def scenarios() -> dict[str, dict[str, Any]]:
+def read_scenarios() -> dict[str, dict[str, Any]]:
     """Return all scenarios, by name."""
     files = sorted((TRACES / "scenarios").glob("*.yaml"))
     return {path.stem: yaml.safe_load(path.read_text()) for path in files}
 
 
-def rounds() -> Iterator[tuple[str, bool, list[str]]]:
+def plan_rounds() -> Iterator[tuple[str, bool, list[str]]]:
     """Yield scenarios that can run together: the profile, whether the Gateway API is installed, and the names.
 
     Scenarios that need a cluster without a certain kind come first, because definitions are never removed.
     """
     for furnished in (False, True):
-        for profile in sorted({_profile(each) for each in scenarios().values()}):
+        for profile in sorted({_get_profile(each) for each in read_scenarios().values()}):
             names = [
                 name
-                for name, scenario in scenarios().items()
-                if _profile(scenario) == profile and ("requires_absent" not in scenario) == furnished
+                for name, scenario in read_scenarios().items()
+                if _get_profile(scenario) == profile and ("requires_absent" not in scenario) == furnished
             ]
             if names:
                 yield profile, furnished, names
@@ -55,7 +55,7 @@ async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Pat
     Raises:
         AssertionError: The harness has failed.
     """
-    words = ("--kubeconfig", str(kubeconfig), "--all-namespaces", "--config", str(_settings(profile)))
+    words = ("--kubeconfig", str(kubeconfig), "--all-namespaces", "--config", str(_get_settings_path(profile)))
     controller = ControllerProcess(folder, words)
     output, log = folder / "traces", folder / "harness.log"
     await controller.start()
@@ -77,7 +77,7 @@ async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Pat
     return output
 
 
-def differences(theirs: Path, ours: Path) -> list[Difference]:
+def list_differences(theirs: Path, ours: Path) -> list[Difference]:
     """Return the differences between two traces of a scenario, except values that also differ between runs of one
     controller.
     """
@@ -90,11 +90,11 @@ def differences(theirs: Path, ours: Path) -> list[Difference]:
     ]
 
 
-def _profile(scenario: dict[str, Any]) -> str:
+def _get_profile(scenario: dict[str, Any]) -> str:
     return str(scenario.get("profile", DEFAULT_PROFILE))
 
 
-def _settings(profile: str) -> Path:
+def _get_settings_path(profile: str) -> Path:
     return TRACES / "profiles" / f"{profile}.properties"
 
 

@@ -25,8 +25,8 @@ from airflow_provider_spark_operator.kube.resources import (
     HTTP_ROUTES,
     ResourceType,
 )
-from tests.differences import Explanation, explanations
-from tests.traces.harness import RECORDED, TRACES, Difference, differences, play, rounds, scenarios
+from tests.differences import Explanation, list_explanations
+from tests.traces.harness import RECORDED, TRACES, Difference, list_differences, plan_rounds, play, read_scenarios
 
 from control_plane import kubeconfig_of, run_control_plane
 
@@ -37,7 +37,7 @@ Traces: TypeAlias = Mapping[str, Path]
 
 pytestmark = [
     pytest.mark.timeout(1800),  # the first test runs all scenarios
-    pytest.mark.skipif(not scenarios(), reason="there is no harness: set TRACES"),
+    pytest.mark.skipif(not read_scenarios(), reason="there is no harness: set TRACES"),
     pytest.mark.skipif(not (ASSETS or KUBECONFIG), reason="there is no API server: set KUBEBUILDER_ASSETS"),
 ]
 
@@ -59,8 +59,8 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
 async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
     played: dict[str, Path] = {}
     async with await open_client(ClusterAccess(kubeconfig=str(kubeconfig))) as client:
-        for number, (profile, is_furnished, names) in enumerate(rounds()):
-            gateway = _documents(TRACES / "gateway-crds.yaml") if is_furnished else []
+        for number, (profile, is_furnished, names) in enumerate(plan_rounds()):
+            gateway = _read_documents(TRACES / "gateway-crds.yaml") if is_furnished else []
             for definition in [*build_custom_resource_definitions(), *gateway]:
                 await _define(client, definition)
             if is_furnished:
@@ -108,20 +108,20 @@ async def _wait_until_deleted(client: KubeClient, kind: ResourceType, name: str)
         await asyncio.sleep(0.2)
 
 
-def _documents(path: Path) -> list[dict[str, Any]]:
+def _read_documents(path: Path) -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
 def _find_differences(traces: Traces, scenario: str) -> list[Difference]:
-    return differences(TRACES / "recorded" / RECORDED / f"{scenario}.json", traces[scenario])
+    return list_differences(TRACES / "recorded" / RECORDED / f"{scenario}.json", traces[scenario])
 
 
-@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("scenario", read_scenarios())
 def test_trace_differs_only_by_documented_differences(traces: Traces, scenario: str) -> None:
     unexplained = [
         found
         for found in _find_differences(traces, scenario)
-        if not any(explanation.explains(scenario, *found) for explanation in explanations())
+        if not any(explanation.explains(scenario, *found) for explanation in list_explanations())
     ]
     assert unexplained == []
 
@@ -130,13 +130,13 @@ def _build_id(explanation: Explanation) -> str:
     return f"{explanation.entry}: {explanation.scenario} {explanation.path}"
 
 
-@pytest.mark.parametrize("explanation", explanations(), ids=_build_id)
+@pytest.mark.parametrize("explanation", list_explanations(), ids=_build_id)
 def test_documented_difference_still_exists(traces: Traces, explanation: Explanation) -> None:
     found = [(scenario, *each) for scenario in traces for each in _find_differences(traces, scenario)]
     assert any(explanation.explains(*each) for each in found)
 
 
-@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("scenario", read_scenarios())
 def test_events_have_documented_reasons(traces: Traces, scenario: str) -> None:
     documented = {word for name, word in vars(reasons).items() if name.isupper()}
     found = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}

@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, first_event, reload
+from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run_to_first_event
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -82,7 +82,7 @@ async def test_end_of_live_driver_decides_the_result(
     await asyncio.to_thread(cluster.play, give_up_with_live_driver)
     following = asyncio.Event()
     with call_when_logged("driver | first line", following.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     event = (await asyncio.wait_for(task, 60)).payload
@@ -123,7 +123,7 @@ def test_next_try_after_reported_failure_submits_again(cluster: ScriptedCluster)
     cluster.play(give_up)
     uid = cluster.application()["metadata"]["uid"]
     with pytest.raises(SparkSchedulingFailed):
-        task.execute_complete(context_of(task_instance), fire(reload(deferred.trigger)))
+        task.execute_complete(build_context(task_instance), fire(reload(deferred.trigger)))
     defer(task, task_instance.next_try())
     assert cluster.application()["metadata"]["uid"] != uid
 
@@ -145,7 +145,7 @@ async def read_event_after(cluster: ScriptedCluster, act: Callable[..., object],
     await asyncio.to_thread(cluster.play, give_up_with_live_driver)
     following = asyncio.Event()
     with call_when_logged("driver | first line", following.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(act)
     payload: dict[str, Any] = (await asyncio.wait_for(task, 60)).payload

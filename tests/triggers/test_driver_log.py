@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import call_when_logged, fire, first_event
+from tests.task import call_when_logged, fire, run_to_first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 SHUTDOWN = "26/01/01 00:00:09 INFO SparkContext: Invoking stop() from shutdown hook"
@@ -118,7 +118,7 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
     application = await asyncio.to_thread(create_ended_application, cluster, lose_the_pod)
     running = asyncio.Event()
     with call_when_logged("RunningHealthy", running.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(running.wait(), 60)
     await asyncio.to_thread(cluster.play, notice)
     await asyncio.wait_for(task, 60)
@@ -188,7 +188,7 @@ async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
     application = await asyncio.to_thread(create_ended_application, cluster, run_and_log)
     shown = asyncio.Event()
     with call_when_logged("driver | line", shown.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(shown.wait(), 60)
     (log,) = cluster.logs.values()
     stamp = log.lines[0].partition(" ")[0]

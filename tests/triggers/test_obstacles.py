@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import call_when_logged, fire, first_event
+from tests.task import call_when_logged, fire, run_to_first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 PULL = 'Back-off pulling image "spark:9"'
@@ -92,7 +92,7 @@ async def run_until_logged(trigger: BaseTrigger, text: str, act: Callable[[], ob
     """Run the trigger until its log contains `text`."""
     seen = asyncio.Event()
     with call_when_logged(text, seen.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.to_thread(act)
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
@@ -136,7 +136,7 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
 
     trigger, first = build_trigger(application), asyncio.Event()
     with call_when_logged("could not be scheduled", first.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait_for(first.wait(), 60)
     second = asyncio.Event()
     with call_when_logged("could not be pulled", second.set):
@@ -255,7 +255,7 @@ async def test_silent_api_at_the_timeout_is_named_as_the_cause(
 
     application = await asyncio.to_thread(request_driver, cluster, build_pending_status())
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime.read_end", hang)
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime._LAST_READ_SECONDS", 0.1)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime.LAST_READ_SECONDS", 0.1)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     await asyncio.wait_for(anext(build_trigger(application, deadline=deadline).run()), 60)
     expected = "could not read SparkApplication jobs/pi again: the Kubernetes API did not answer within 0 s"

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Unauthorized
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
 from airflow_provider_spark_operator.triggers import (
     kill,
     lifecycle,
@@ -37,13 +37,13 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.operators.tasks import DOCUMENT
 from tests.relocation import relocate, shut_down
-from tests.task import TaskInstance, call_when_logged, first_event
+from tests.task import TaskInstance, call_when_logged, run_to_first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
     for module in (patience, watch, listwatch):
         monkeypatch.setattr(module, "Backoff", lambda longest=0.1: Backoff(first=0.01, longest=0.1))
@@ -98,7 +98,7 @@ async def start_until_logged(trigger: BaseTrigger, text: str = "RunningHealthy")
     """Run the trigger as the triggerer does, until its log contains the text."""
     seen = asyncio.Event()
     with call_when_logged(text, seen.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait_for(seen.wait(), 60)
     return task
 
@@ -138,7 +138,7 @@ async def test_trigger_with_invalid_kubeconfig_waits_until_restored(
     trigger = _build_trigger_of_kind(kind, cluster)
     seen = asyncio.Event()
     with call_when_logged("it has no current-context", seen.set, shared_watch.logger):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait([task, asyncio.ensure_future(seen.wait())], timeout=60, return_when="FIRST_COMPLETED")
     assert not task.done()
     file.write_text(yaml.safe_dump(cluster.kubeconfig))
@@ -244,7 +244,7 @@ def _build_state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
 
 
 def _build_cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
-    async def stay_empty(spark_cluster: SparkCluster) -> None:
+    async def stay_empty(spark_cluster: ScriptedSparkCluster) -> None:
         return
 
     cluster.cluster_script = stay_empty

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
-from tests.task import call_when_logged, fire, first_event, reload
+from tests.task import call_when_logged, fire, reload, run_to_first_event
 
 if TYPE_CHECKING:
     from local_kubernetes.api.kinds import Kind
@@ -58,7 +58,7 @@ async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as a task, as the triggerer does, until it follows its application."""
     following = asyncio.Event()
     with call_when_logged("RunningHealthy", following.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait_for(following.wait(), 60)
     return task
 
@@ -170,16 +170,6 @@ async def test_deletion_continues_if_airflow_cancels_on_kill(
     assert cluster.applications() == []
 
 
-async def test_triggerer_shutdown_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
-    fate(Fate.KILLED)
-    trigger = build_trigger(application)
-    task = await start(trigger)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    await trigger.cleanup()
-    assert len(cluster.applications()) == 1
-
-
 async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[Kind, ...]] = []
     original = cluster.store.subscribe
@@ -192,7 +182,7 @@ async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pyte
     cluster.script = stay_submitted
     applications = [cluster.create(f"pi-{number}") for number in range(20)]
     triggers = [build_trigger(one, stamp=None) for one in applications]
-    tasks = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
+    tasks = [asyncio.create_task(run_to_first_event(trigger)) for trigger in triggers]
     for one in applications:
         await asyncio.to_thread(cluster.play, succeed, one["metadata"]["name"])
     events = await asyncio.wait_for(asyncio.gather(*tasks), 100)
@@ -299,7 +289,7 @@ async def test_next_triggerer_continues_the_log(
     caplog.clear()
     logged = asyncio.Event()
     with call_when_logged("driver | between", logged.set):
-        second = asyncio.create_task(first_event(build_trigger(application)))
+        second = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(logged.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
@@ -314,7 +304,7 @@ async def test_another_try_shows_the_whole_log(
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
     logged = asyncio.Event()
     with call_when_logged("driver | before", logged.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(logged.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -333,7 +323,7 @@ async def test_the_number_of_streams_is_configured(
     await asyncio.to_thread(cluster.play, lambda present: read_logged(present, "line"))
     seen = asyncio.Event()
     with call_when_logged(logged, seen.set):
-        task = asyncio.create_task(first_event(build_trigger(application)))
+        task = asyncio.create_task(run_to_first_event(build_trigger(application)))
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import DAG, task
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
@@ -17,7 +17,9 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, arguments_of, operator
-from tests.task import TaskInstance, call_when_logged, context_of, fire, first_event, reload
+from tests.task import TaskInstance, build_context, call_when_logged, fire, reload, run_to_first_event
+
+pytestmark = pytest.mark.needs_airflow("3.3")
 
 
 def start_task(
@@ -35,7 +37,9 @@ def start_task(
 
 def resume_task(made: SparkApplicationOperator, trigger: BaseTrigger) -> Any:
     event = fire(trigger)
-    return made.resume_execution("execute_complete", {"event": event}, context_of(cast("Any", trigger.task_instance)))
+    return made.resume_execution(
+        "execute_complete", {"event": event}, build_context(cast("Any", trigger.task_instance))
+    )
 
 
 def test_triggerer_submits_and_waits_and_worker_processes_the_end(cluster: Cluster) -> None:
@@ -96,7 +100,7 @@ async def run_until_submitted(trigger: BaseTrigger, word: str = "Submitted") -> 
     """Run the trigger as the triggerer does, until the log names its application."""
     ready = asyncio.Event()
     with call_when_logged(word, ready.set):
-        task = asyncio.create_task(first_event(trigger))
+        task = asyncio.create_task(run_to_first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
 
@@ -185,7 +189,7 @@ async def test_kill_during_submission_deletes_submitted_application(
 
     monkeypatch.setattr(KubeClient, "create", create_late)
     _, trigger = start_task()
-    task = asyncio.create_task(first_event(trigger))
+    task = asyncio.create_task(run_to_first_event(trigger))
     await asyncio.wait_for(asked.wait(), 60)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
@@ -217,7 +221,7 @@ def test_templates_are_rendered_in_the_triggerer() -> None:
 
 
 def test_serialized_dag_contains_the_start_trigger() -> None:
-    from airflow.serialization.serialized_objects import DagSerialization
+    from tests.dag_serialization import DagSerialization
 
     with DAG("started", schedule=None) as dag:
         operator(start_from_trigger=True)
@@ -235,6 +239,15 @@ def how_many() -> int:
     return 3
 
 
+class GrowingPolicy(SparkRetryPolicy):
+    """A policy whose creation does not warn on an older Airflow, where the tests of this module are skipped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory_growth = 2
+
+
+GROWING = GrowingPolicy()
 WORKERS_ONLY = [
     ({"application": "app.yaml"}, "application must be an object"),
     (
@@ -242,9 +255,9 @@ WORKERS_ONLY = [
         r"job\.py: local files are shipped by a worker",
     ),
     ({"files": ["local:///a", "b.json"]}, r"b\.json: local files are shipped by a worker"),
-    ({"arguments": "{{ params.arguments }}"}, "arguments: cannot be one template"),
-    ({"cluster": "{{ params.cluster }}"}, "cluster: cannot be one template"),
-    ({"retry_policy": SparkRetryPolicy(memory_growth=2)}, "memory_growth: .* is read on a worker"),
+    ({"arguments": "{{ params.arguments }}"}, "arguments: the whole value cannot be a template"),
+    ({"cluster": "{{ params.cluster }}"}, "cluster: the whole value cannot be a template"),
+    ({"retry_policy": GROWING}, "memory_growth: .* is read on a worker"),
     ({"openlineage_inject_parent_job_info": True}, "the OpenLineage properties are created on a worker"),
     ({"wait_for_completion": False}, "wait_for_completion must be True"),
 ]

@@ -25,7 +25,7 @@ def answer(document: Json) -> Json:
 
 
 def build_invalid_application() -> Json:
-    document = builders.application_document()
+    document = builders.build_application_document()
     document["spec"]["jars"] = "local:///a.jar"
     document["spec"].pop("mainClass", None)
     document["spec"]["deploymentMode"] = "ClientMode"
@@ -33,7 +33,7 @@ def build_invalid_application() -> Json:
 
 
 def test_valid_application_is_admitted() -> None:
-    assert answer(build_review("CREATE", builders.application_document()))["allowed"]
+    assert answer(build_review("CREATE", builders.build_application_document()))["allowed"]
 
 
 def test_invalid_application_is_rejected_with_the_problems_of_validate(
@@ -55,7 +55,7 @@ def test_invalid_application_is_rejected_with_the_problems_of_validate(
 
 
 def test_tolerated_problem_is_admitted_with_a_warning() -> None:
-    document = builders.application_document(restart={"maxRestartAttempts": -3})
+    document = builders.build_application_document(restart={"maxRestartAttempts": -3})
     document["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
     response = answer(build_review("CREATE", document))
     path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
@@ -82,7 +82,9 @@ def test_invalid_cluster_is_rejected() -> None:
 
 
 def test_update_to_an_invalid_spec_is_rejected() -> None:
-    assert not answer(build_review("UPDATE", build_invalid_application(), builders.application_document()))["allowed"]
+    assert not answer(build_review("UPDATE", build_invalid_application(), builders.build_application_document()))[
+        "allowed"
+    ]
 
 
 @pytest.mark.parametrize("metadata", [{"finalizers": []}, {"labels": {"team": "x"}}])
@@ -95,7 +97,7 @@ def test_metadata_of_an_invalid_application_can_change(metadata: Json) -> None:
 def test_update_during_deletion_is_admitted() -> None:
     new = build_invalid_application()
     new["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert answer(build_review("UPDATE", new, builders.application_document()))["allowed"]
+    assert answer(build_review("UPDATE", new, builders.build_application_document()))["allowed"]
 
 
 def test_deletion_is_admitted() -> None:

@@ -128,7 +128,7 @@ async def test_certificate_is_published_and_reviews_are_answered(client: KubeCli
         assert status == 200
         assert not json.loads(text)["response"]["allowed"]
         status, text = await send_review(
-            port, await read_bundle(client), json.dumps(build_review("CREATE", builders.application_document()))
+            port, await read_bundle(client), json.dumps(build_review("CREATE", builders.build_application_document()))
         )
         assert json.loads(text)["response"]["allowed"]
         assert await send_review(port, await read_bundle(client), "no json") == (400, "the request body must be JSON\n")

@@ -6,13 +6,15 @@ from datetime import timedelta
 from airflow_provider_spark_operator.core.compose.files import MountedFiles
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, grow_memory
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
+from airflow_provider_spark_operator.core.parameter_values import read_seconds
 from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.pod_settings import format_values
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 
 @dataclass(frozen=True)
-class Settings:
+class TaskSettings:
     """Settings of a task that change its application, in addition to the parameters.
 
     Attributes:
@@ -21,12 +23,15 @@ class Settings:
             them to 1 day.
         keep_failed_driver: Time that the cluster keeps a failed driver pod, in seconds if it is a number. None leaves
             the document unchanged.
+        keep_driver: Time that the cluster keeps the driver pod after any end, in seconds if it is a number. None leaves
+            the document unchanged.
         restarts: Whether the operator in the cluster may restart the application.
         memory: How much more memory the application gets, because earlier tries of the task ran out of memory.
     """
 
     ttl: timedelta | float | None = None
     keep_failed_driver: timedelta | float | None = None
+    keep_driver: timedelta | float | None = None
     restarts: bool = True
     memory: MemoryGrowth = field(default_factory=MemoryGrowth)
 
@@ -44,11 +49,12 @@ def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     problems = parameters.find_problems()
     if problems:
         raise InvalidResource(problems)
-    return dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
+    written = dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
+    return _write_metadata(written, parameters)
 
 
 def compose_application(
-    document: JsonObject, parameters: Parameters, settings: Settings, files: MountedFiles | None = None
+    document: JsonObject, parameters: Parameters, settings: TaskSettings, files: MountedFiles | None = None
 ) -> JsonObject:
     """Return the application that a task submits.
 
@@ -65,13 +71,20 @@ def compose_application(
     document = apply_parameters(document, parameters)
     if files and dialect.mount_files:
         document = dialect.mount_files(document, files.name, files.contents, executors=files.executors)
-    document = dialect.write_ttl(document, _read_seconds(settings.ttl))
+    document = dialect.write_ttl(document, read_seconds(settings.ttl))
     if not settings.restarts:
         document = dialect.disable_restarts(document)
     document = dialect.write_memory(document, grow_memory(dialect.read_memory(document), settings.memory))
-    kept = _read_seconds(settings.keep_failed_driver)
+    kept = read_seconds(settings.keep_driver)
+    document = dialect.keep_driver(document, kept) if kept else document
+    kept = read_seconds(settings.keep_failed_driver)
     return dialect.keep_failed_driver(document, kept) if kept else document
 
 
-def _read_seconds(duration: timedelta | float | None) -> float | None:
-    return duration.total_seconds() if isinstance(duration, timedelta) else duration
+def _write_metadata(document: JsonObject, parameters: Parameters) -> JsonObject:
+    given = {"labels": parameters.labels, "annotations": parameters.annotations}
+    metadata = copy_object(document, "metadata", "metadata")
+    for part, values in given.items():
+        if values:
+            metadata[part] = copy_object(metadata, part, f"metadata.{part}") | format_values(values)
+    return document | {"metadata": metadata} if any(given.values()) else document

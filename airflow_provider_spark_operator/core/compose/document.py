@@ -2,9 +2,10 @@
 
 from typing import Protocol, TypeGuard
 
+from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS
 from airflow_provider_spark_operator.core.identity import (
     APPLICATION_IDENTITY,
-    Identity,
+    NameRules,
     find_name_problem,
     find_namespace_problem,
 )
@@ -13,7 +14,7 @@ from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 
-class Model(Protocol):
+class PydanticModel(Protocol):
     """The method of a pydantic model of a resource. DAG files must not import the models, so only the shape counts."""
 
     def to_document(self) -> JsonObject:
@@ -21,16 +22,21 @@ class Model(Protocol):
         ...
 
 
-def is_model(value: object) -> TypeGuard[Model]:
+def is_model(value: object) -> TypeGuard[PydanticModel]:
     """Return whether `value` is the model of a resource."""
     return not isinstance(value, type) and callable(getattr(value, "to_document", None))
+
+
+def is_file_name(text: str) -> bool:
+    """Return whether `text` is the path of a file instead of a document."""
+    return "\n" not in text and text.endswith(FILE_EXTENSIONS)
 
 
 def new_application(api_version: str | None = None) -> JsonObject:
     """Return an application without any field.
 
     Args:
-        api_version: The apiVersion. None for `spark.apache.org/v1`.
+        api_version: The apiVersion. If None, the apiVersion is `spark.apache.org/v1`.
     """
     return {"apiVersion": api_version or DEFAULT_API_VERSION, "kind": APPLICATION_IDENTITY.kind, "spec": {}}
 
@@ -56,7 +62,7 @@ def complete_kind(document: JsonObject, api_version: str | None) -> JsonObject:
 
 
 def override_metadata(
-    document: JsonObject, *, name: str | None, namespace: str | None, identity: Identity = APPLICATION_IDENTITY
+    document: JsonObject, *, name: str | None, namespace: str | None, identity: NameRules = APPLICATION_IDENTITY
 ) -> JsonObject:
     """Return `document` with a name and a namespace that override its own.
 

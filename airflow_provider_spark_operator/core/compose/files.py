@@ -6,11 +6,11 @@ about a mebibyte. Larger files, and files that are not text, are uploaded to a U
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes_names import is_data_key
 from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
 from airflow_provider_spark_operator.core.parameters import Parameters, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -19,7 +19,6 @@ from airflow_provider_spark_operator.core.problems import InvalidResource, Probl
 CONFIG_MAP_BYTES: Final = 900 * 1024
 # etcd allows 1.5 MiB for the JSON of the application.
 STORED_BYTES: Final = 1400 * 1024
-_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class LocalFile:
     @property
     def text(self) -> str | None:
         """The content as text; None if a config map cannot hold the content or the name."""
-        if not _KEY.match(self.name):
+        if not is_data_key(self.name):
             return None
         try:
             return self.content.decode()
@@ -104,11 +103,11 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
         if not can_mount:
             why = "this kind of SparkApplication cannot contain files"
         elif not mounted and size > CONFIG_MAP_BYTES:
-            why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
+            why = f"the files have {size} bytes in total, more than {CONFIG_MAP_BYTES}"
         elif not mounted and texts:
-            why = f"together they have {stored} bytes as JSON, more than {STORED_BYTES}"
+            why = f"the files have {stored} bytes as JSON, more than {STORED_BYTES}"
         else:
-            why = "it holds text files whose names contain only letters, digits, -, _ and ."
+            why = "a config map holds only text files whose names contain only letters, digits, -, _ and ."
         names = ", ".join(file.given for file in uploaded)
         message = (
             f"{names} cannot be stored in a config map ({why}): set upload_to to a URL that the driver can read, "
@@ -171,6 +170,13 @@ def build_config_map_name(application: str, files: Iterable[LocalFile], try_id: 
     for file in files:
         digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())
     return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
+
+
+def convert_to_spark_url(url: str) -> str:
+    """Convert a URL of Airflow's object storage to Spark's form: without the connection, `s3a` for `s3`."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _count_stored_bytes(text: str) -> int:

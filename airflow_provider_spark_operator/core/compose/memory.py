@@ -17,7 +17,7 @@ class MemoryGrowth:
 
     Attributes:
         factors: Factor by role, "driver" or "executor", of each role that ran out of memory.
-        limit: The largest memory after an increase, for example "32g". None for no limit.
+        limit: The largest memory after an increase, for example "32g". If None, there is no limit.
     """
 
     factors: Mapping[str, float] = field(default_factory=dict)

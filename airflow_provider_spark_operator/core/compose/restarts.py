@@ -11,8 +11,8 @@ from typing import Final
 from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.backoff import choose_backoff_millis
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.json_object import JsonObject, is_integer
-from airflow_provider_spark_operator.core.parameters import is_template
+from airflow_provider_spark_operator.core.json_object import is_integer
+from airflow_provider_spark_operator.core.pending import is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.times import to_duration
 
@@ -36,9 +36,9 @@ class Retries:
 
 def find_restarts_problem(restarts: object) -> Problem | None:
     """Return the problem with the parameter `restarts`; None if it is valid."""
-    if restarts in (RESTARTS_BY_CLUSTER, RESTARTS_BY_AIRFLOW):
+    if restarts in (None, RESTARTS_BY_CLUSTER, RESTARTS_BY_AIRFLOW):
         return None
-    return Problem("restarts", f"must be {RESTARTS_BY_CLUSTER!r} or {RESTARTS_BY_AIRFLOW!r}, not {restarts!r}")
+    return Problem("restarts", f"must be {RESTARTS_BY_CLUSTER!r}, {RESTARTS_BY_AIRFLOW!r} or None, not {restarts!r}")
 
 
 def build_retries(document: object) -> Retries | None:
@@ -68,17 +68,42 @@ def build_retries(document: object) -> Retries | None:
     )
 
 
-def describe_double_restarts(document: JsonObject, retries: int) -> str | None:
-    """Return a warning if both the operator and Airflow restart the application; None if at most one does."""
+def has_double_restarts(document: Mapping[str, object], retries: int) -> bool:
+    """Return whether both the operator and Airflow may run the application again.
+
+    Args:
+        document: The application that a task submits.
+        retries: Maximum number of retries of the task.
+    """
+    config = dialect_of(document.get("apiVersion")).read_restart_config(document)
+    return retries > 0 and config.get("restartPolicy", _NEVER) != _NEVER
+
+
+def describe_restarts(document: Mapping[str, object], retries: int, restarts: str | None) -> str | None:
+    """Return how restarts by the operator and retries by Airflow add up; None if at most one of them applies.
+
+    Args:
+        document: The application that the first try of the task submits.
+        retries: Maximum number of retries of the task.
+        restarts: The parameter `restarts`.
+    """
+    if not has_double_restarts(document, retries):
+        return None
     dialect = dialect_of(document.get("apiVersion"))
     config = dialect.read_restart_config(document)
-    if retries < 1 or config.get("restartPolicy", _NEVER) == _NEVER:
-        return None
-    attempts = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
+    number = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)
+    if restarts is None:
+        return (
+            f"the application runs up to {number + 1 + retries} times: in the first try of the task, the cluster "
+            f"restarts it up to {number} times; the {retries} retries run it once each. "
+            'Set restarts="cluster" to allow restarts in each try, or restarts="airflow" to use only the '
+            "task's retries"
+        )
     return (
-        f"the application restarts itself (up to {attempts} attempts), and the task is retried (up to {retries + 1} "
-        f"tries): together up to {attempts * (retries + 1)} attempts. Remove one of them, or set "
-        'restarts="airflow" to use only the task\'s retries'
+        "both the cluster and the task repeat a failed application: "
+        f"up to {number + 1} attempts in each of up to {retries + 1} tries, "
+        f"together up to {(number + 1) * (retries + 1)} attempts. To allow restarts in the first try "
+        'only, remove the parameter restarts. To use only the task\'s retries, set restarts="airflow"'
     )
 
 

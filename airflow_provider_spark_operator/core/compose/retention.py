@@ -26,12 +26,12 @@ def find_ttl_problem(ttl: object) -> Problem | None:
     return None
 
 
-def find_retention_problem(keep: object) -> Problem | None:
-    """Return the problem with the parameter `keep_failed_driver`; None if it is valid."""
+def find_retention_problem(name: str, keep: object) -> Problem | None:
+    """Return the problem with the parameter `keep_driver` or `keep_failed_driver`; None if it is valid."""
     seconds = _read_seconds(keep)
     if keep is None or (isinstance(seconds, (int, float)) and not isinstance(keep, bool) and 0 <= seconds < math.inf):
         return None
-    return Problem("keep_failed_driver", f"must be a number of seconds, a timedelta, or None, not {keep!r}")
+    return Problem(name, f"must be a number of seconds, a timedelta, or None, not {keep!r}")
 
 
 def _read_seconds(duration: object) -> object:

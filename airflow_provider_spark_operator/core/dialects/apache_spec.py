@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from airflow_provider_spark_operator.core.dialects.apache_pods import write_conf, write_lifecycle, write_pods
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
@@ -21,7 +22,9 @@ from airflow_provider_spark_operator.core.parameters import (
     find_version_in_tag,
     split_list,
 )
+from airflow_provider_spark_operator.core.pod_template import extend_template
 from airflow_provider_spark_operator.core.pods import get_object
+from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
@@ -36,7 +39,13 @@ _CONF_KEYS: Final = {
     "executor_cores": "spark.executor.cores",
     "executor_memory": "spark.executor.memory",
     "executor_instances": "spark.executor.instances",
+    "image_pull_policy": "spark.kubernetes.container.image.pullPolicy",
 }
+
+
+def find_unsupported(parameters: Parameters) -> list[Problem]:  # noqa: ARG001 - the signature of every dialect
+    """Return an empty list: applications of this group support every parameter."""
+    return []
 
 
 def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
@@ -47,7 +56,8 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         parameters: Valid parameters.
 
     Raises:
-        InvalidResource: A part of the document that must be extended is not an object.
+        InvalidResource: A part of the document that must be extended is not an object or list, or a parameter
+            conflicts with a property.
     """
     spec = copy_object(document, "spec", "spec")
     conf = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
@@ -59,10 +69,12 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         conf |= {"spark.master": build_master_url(parameters.cluster)}
         # On Kubernetes, executors get a secret from the driver. The master and workers of a SparkCluster have none.
         conf.setdefault("spark.authenticate", "false")
+    spec, conf = write_pods(spec, write_conf(conf, parameters), parameters)
+    spec = write_lifecycle(spec, parameters)
     _write_program(spec, conf, parameters)
     _write_python_runner(spec, conf)
     _write_version(spec, conf, parameters)
-    return document | {"spec": spec | ({"sparkConf": conf} if conf else {})}
+    return document | {"spec": spec | ({"sparkConf": conf} if conf or "sparkConf" in spec else {})}
 
 
 def _write_program(spec: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
@@ -259,17 +271,15 @@ def read_ui_url(document: Mapping[str, object]) -> str:
 def _mount_config_map(spec: JsonObject, role: str, name: str, container_name: str) -> JsonObject:
     path = f"spec.{role}.podTemplateSpec"
     holder = copy_object(spec, role, f"spec.{role}")
-    template = copy_object(holder, "podTemplateSpec", path)
-    pod = copy_object(template, "spec", f"{path}.spec")
-    containers = [dict(one) for one in copy_list(pod, "containers", f"{path}.spec.containers")]
-    containers = containers or [{"name": container_name}]
-    container = next((one for one in containers if one.get("name") == container_name), containers[0])
     mount = {"name": _FILES_VOLUME, "mountPath": FILES_DIRECTORY, "readOnly": True}
-    mounts = copy_list(container, "volumeMounts", f"{path}.spec.containers[].volumeMounts")
-    container["volumeMounts"] = [*mounts, mount]
-    volumes = copy_list(pod, "volumes", f"{path}.spec.volumes")
-    volumes = [*volumes, {"name": _FILES_VOLUME, "configMap": {"name": name}}]
-    return holder | {"podTemplateSpec": template | {"spec": pod | {"containers": containers, "volumes": volumes}}}
+    template = extend_template(
+        copy_object(holder, "podTemplateSpec", path),
+        path,
+        container_name,
+        pod={"volumes": [{"name": _FILES_VOLUME, "configMap": {"name": name}}]},
+        container={"volumeMounts": [mount]},
+    )
+    return holder | {"podTemplateSpec": template}
 
 
 def _list_objects(holder: object, key: str) -> list[Mapping[str, object]]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import names
 from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
-from airflow_provider_spark_operator.core.dialects import apache, apache_spec, kubeflow, kubeflow_spec
+from airflow_provider_spark_operator.core.dialects import apache, apache_spec, kubeflow, kubeflow_pods, kubeflow_spec
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.problems import Problem
@@ -23,11 +23,13 @@ APACHE: Final = Dialect(
     success=ApplicationState.SUCCEEDED,
     application_label=names.LABEL_APPLICATION_NAME,
     owned_driver=True,
+    has_clusters=True,
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     read_progress=apache.read_progress,
     count_wanted_executors=apache.count_wanted_executors,
     find_problems=None,
+    find_unsupported=apache_spec.find_unsupported,
     is_suspended=apache_spec.is_suspended,
     read_application_id=apache.read_application_id,
     read_driver_pod_name=apache.read_driver_pod_name,
@@ -58,11 +60,13 @@ KUBEFLOW: Final = Dialect(
     success=kubeflow.KubeflowState.COMPLETED,
     application_label=kubeflow.LABEL_APPLICATION_NAME,
     owned_driver=False,  # the operator's webhook adds the owner, if the webhook is installed
+    has_clusters=False,
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     read_progress=kubeflow.read_progress,
     count_wanted_executors=kubeflow.count_wanted_executors,
     find_problems=kubeflow.find_problems,
+    find_unsupported=kubeflow_pods.find_unsupported,
     is_suspended=kubeflow_spec.is_suspended,
     read_application_id=kubeflow.read_application_id,
     read_driver_pod_name=kubeflow.read_driver_pod_name,

@@ -4,10 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
+    find_unsupported,
+    write_dependencies,
+    write_lifecycle,
+    write_pods,
+)
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
 from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
 from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP
 
 # The path of the field for each parameter.
@@ -37,10 +43,9 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         InvalidResource: A part of the document that must be extended is not an object, or Kubeflow's operator does not
             support a parameter.
     """
-    if parameters.cluster is not None:
-        raise InvalidResource([Problem("cluster", "is not supported by Kubeflow's operator")])
-    if parameters.has_no_executors:
-        raise InvalidResource([Problem("executor_instances", "must be at least 1 for Kubeflow's operator")])
+    unsupported = find_unsupported(parameters)
+    if unsupported:
+        raise InvalidResource(unsupported)
     spec = copy_object(document, "spec", "spec")
     for name in ("driver", "executor", "deps"):
         spec[name] = copy_object(spec, name, f"spec.{name}")
@@ -53,8 +58,12 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     if version:
         spec.setdefault("sparkVersion", version)
     _write_program(spec, parameters)
-    if parameters.conf:
-        spec["sparkConf"] = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
+    conf = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
+    write_dependencies(spec["deps"], conf, parameters)
+    write_lifecycle(spec, conf, parameters)
+    conf = write_pods(spec, conf, parameters)
+    if conf or "sparkConf" in spec:
+        spec["sparkConf"] = conf
     if not spec["deps"]:
         del spec["deps"]
     return document | {"spec": spec}

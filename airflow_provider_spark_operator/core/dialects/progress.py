@@ -90,7 +90,7 @@ class Progress:
         since: When the application entered the state. None if unknown.
         message: Message of the current state. None if there is none.
         attempt: Number of the attempt, from 0.
-        history: States of the current attempt, perhaps also of earlier ones, oldest first.
+        history: States of the current attempt, and possibly of earlier ones, oldest first.
         driver_status: Status of the driver pod at the last stop of the current attempt. None if it was not recorded.
         application_id: Spark's id of the attempt. None if unknown.
         restart_pending: Whether the driver has ended, and another attempt may follow.

@@ -34,11 +34,13 @@ class Dialect:
         success: The state of a successful application.
         application_label: The label of the pods that contains the name of the application.
         owned_driver: Whether the driver pod always has the application as its owner.
+        has_clusters: Whether the group also defines SparkClusters, on which its applications can run.
         default_restart_attempts: Number of restarts if the document has a policy but no number.
         default_restart_backoff_millis: Delay before a restart in milliseconds, if the document has none.
         read_progress: Reads the status.
         count_wanted_executors: Counts the executors with which an application starts.
         find_problems: Checks a document without a model. None if there is a model.
+        find_unsupported: Finds the parameters that the operator does not support, as far as their values are known.
         is_suspended: Reads whether an application requests to be suspended.
         read_application_id: Reads Spark's id of an attempt (from 0). Returns None if only the status contains it.
         read_driver_pod_name: Reads the name of the driver pod of the attempt with an application id. Returns None if it
@@ -71,11 +73,13 @@ class Dialect:
     success: str
     application_label: str
     owned_driver: bool
+    has_clusters: bool
     default_restart_attempts: int
     default_restart_backoff_millis: int
     read_progress: Callable[[Mapping[str, object]], Progress]
     count_wanted_executors: Callable[[Mapping[str, object]], int]
     find_problems: Callable[[Mapping[str, object]], list[Problem]] | None
+    find_unsupported: Callable[[Parameters], list[Problem]]
     is_suspended: Callable[[Mapping[str, object]], bool]
     read_application_id: Callable[[Mapping[str, object], int], str | None]
     read_driver_pod_name: Callable[[Mapping[str, object], str | None], str | None]

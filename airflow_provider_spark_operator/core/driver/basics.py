@@ -3,10 +3,10 @@
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.metadata import build_driver_labels, replace_placeholders
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     build_variable,
 )
 from airflow_provider_spark_operator.core.driver.ports import (
@@ -31,7 +31,7 @@ _DRIVER_IMAGE_KEY = "spark.kubernetes.driver.container.image"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
 
-def fill_pod(submission: Submission, spark_pod: SparkPod) -> Changes:
+def fill_pod(submission: BuildContext, spark_pod: SparkPod) -> Changes:
     """Set the name and labels of the pod, and fill its Spark container.
 
     Raises:
@@ -53,7 +53,7 @@ def fill_pod(submission: Submission, spark_pod: SparkPod) -> Changes:
     )
 
 
-def _check_pod_name(submission: Submission) -> None:
+def _check_pod_name(submission: BuildContext) -> None:
     """Raise DriverBuildError for a name that is too long: Spark would send the pod, and the API would reject it."""
     name = submission.naming.pod_name
     if len(name) > _MAX_NAME_LENGTH:
@@ -63,7 +63,7 @@ def _check_pod_name(submission: Submission) -> None:
         )
 
 
-def _build_pod(submission: Submission) -> JsonObject:
+def _build_pod(submission: BuildContext) -> JsonObject:
     conf = submission.conf
     metadata: JsonObject = {"name": submission.naming.pod_name, "labels": build_driver_labels(submission)}
     annotations = conf.get_by_prefix("spark.kubernetes.driver.annotation.")
@@ -84,7 +84,7 @@ def _build_pod(submission: Submission) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _build_container(submission: Submission, name: str | None) -> JsonObject:
+def _build_container(submission: BuildContext, name: str | None) -> JsonObject:
     conf = submission.conf
     escalation = conf.get_boolean(f"spark.kubernetes.driver.{_ESCALATION}", f"spark.kubernetes.{_ESCALATION}")
     return {
@@ -108,7 +108,7 @@ def _build_container(submission: Submission, name: str | None) -> JsonObject:
     }
 
 
-def _get_image(submission: Submission) -> str:
+def _get_image(submission: BuildContext) -> str:
     image = submission.conf.get_text(_DRIVER_IMAGE_KEY, "spark.kubernetes.container.image")
     if submission.conf.get_text(_DRIVER_IMAGE_KEY) == "":
         raise DriverBuildError(_DRIVER_IMAGE_KEY, "is empty: set an image that contains Spark, or remove the key")
@@ -117,7 +117,7 @@ def _get_image(submission: Submission) -> str:
     return image.replace(VERSION_PLACEHOLDER, submission.inputs.spark_version)
 
 
-def _build_environment(submission: Submission) -> list[JsonObject]:
+def _build_environment(submission: BuildContext) -> list[JsonObject]:
     inputs = submission.inputs
     return [
         build_variable("SPARK_USER", inputs.proxy_user or inputs.user),

@@ -15,11 +15,11 @@ from airflow_provider_spark_operator.core.driver.kerberos import mount_kerberos_
 from airflow_provider_spark_operator.core.driver.local_dirs import add_local_directories
 from airflow_provider_spark_operator.core.driver.network_policy import add_network_policy
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
     Step,
-    Submission,
     Upload,
     apply_changes,
     merge,
@@ -80,7 +80,7 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
     Raises:
         DriverBuildError: spark-submit would refuse the inputs, or the build would need a JVM.
     """
-    submission = Submission(inputs, naming, Configuration(inputs.conf, inputs.environment))
+    submission = BuildContext(inputs, naming, Configuration(inputs.conf, inputs.environment))
     check_executor_volumes(submission)
     spark_pod, warnings = build_initial_pod(submission)
     excluded = find_excluded_steps(submission.conf)

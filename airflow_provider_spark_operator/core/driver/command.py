@@ -2,10 +2,10 @@
 
 from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE, ApplicationKind
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     Upload,
     build_variable,
 )
@@ -16,7 +16,7 @@ CONFIGURATION_DIRECTORY = "/opt/spark/conf"
 _MAIN_RESOURCE_FIELD = "main resource"
 
 
-def add_command(submission: Submission, _: SparkPod) -> Changes:
+def add_command(submission: BuildContext, _: SparkPod) -> Changes:
     """Append the arguments for the entry point of the image. For Python, also set the interpreters.
 
     Raises:
@@ -47,7 +47,7 @@ def add_command(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def _resolve_resource(submission: Submission) -> tuple[str, tuple[Upload, ...]]:
+def _resolve_resource(submission: BuildContext) -> tuple[str, tuple[Upload, ...]]:
     """Return the main resource for the command line: `spark.jars` contains a local jar; an R script is not changed."""
     inputs = submission.inputs
     resource = inputs.main_resource or NO_RESOURCE
@@ -59,7 +59,7 @@ def _resolve_resource(submission: Submission) -> tuple[str, tuple[Upload, ...]]:
     return moved.target, (moved,)
 
 
-def _build_python_variables(submission: Submission) -> list[JsonObject]:
+def _build_python_variables(submission: BuildContext) -> list[JsonObject]:
     conf, environment = submission.conf, submission.inputs.environment
     common = environment.get("PYSPARK_PYTHON")
     interpreters = {

@@ -79,7 +79,7 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
             switches.add(flag)
             continue
         if flag not in _FLAGS:
-            raise DriverBuildError(flag, "is not an option with which spark-submit submits an application")
+            raise DriverBuildError(flag, "is not an option for submitting an application")
         if value is None:
             if not rest:
                 raise DriverBuildError(flag, "requires a value")

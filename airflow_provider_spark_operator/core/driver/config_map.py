@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from airflow_provider_spark_operator.core.driver.command import CONFIGURATION_DIRECTORY
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
-    Submission,
     build_config_map,
     build_variable,
 )
@@ -23,7 +23,7 @@ _READ_BY_OWNER_WRITABLE = 0o644
 _EXCLUDED = re.compile(r".*\.(gz|zip|jar|tar|template)|spark.*(conf|properties)", re.DOTALL)
 
 
-def mount_configuration(submission: Submission, properties: Mapping[str, str]) -> Changes:
+def mount_configuration(submission: BuildContext, properties: Mapping[str, str]) -> Changes:
     """Create the config map from the final properties and the accepted configuration files, and mount it.
 
     Raises:
@@ -48,7 +48,7 @@ def mount_configuration(submission: Submission, properties: Mapping[str, str]) -
     )
 
 
-def _select_files(submission: Submission) -> tuple[dict[str, str], tuple[str, ...]]:
+def _select_files(submission: BuildContext) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the accepted files, and warnings about skipped ones. Smaller files come first, up to the size limit."""
     limit = submission.conf.get_integer(_LIMIT_KEY, default=_LARGEST)
     if limit > _LARGEST:

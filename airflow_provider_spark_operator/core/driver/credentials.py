@@ -1,10 +1,10 @@
 """The credentials of the driver for the API: a service account, or a secret with a token or certificate."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     build_secret,
     build_volume_with_mount,
     get_file_content,
@@ -21,7 +21,7 @@ _FILE_ENTRIES = {"caCertFile": "ca-cert", "clientKeyFile": "client-key", "client
 _TOKEN_FILE, _TOKEN_ENTRY = "oauthTokenFile", "oauth-token"
 
 
-def add_credentials(submission: Submission, _: SparkPod) -> Changes:
+def add_credentials(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount the configured credentials; if there are none, set the service account. Redact tokens in the properties.
 
     Raises:
@@ -50,7 +50,7 @@ def add_credentials(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def _collect_secret_data(submission: Submission) -> dict[str, bytes]:
+def _collect_secret_data(submission: BuildContext) -> dict[str, bytes]:
     data: dict[str, bytes] = {}
     token = submission.conf.get_text(_TOKEN_KEY)
     if token is not None:
@@ -65,7 +65,7 @@ def _collect_secret_data(submission: Submission) -> dict[str, bytes]:
     return data
 
 
-def _build_properties(submission: Submission, data: dict[str, bytes]) -> dict[str, str]:
+def _build_properties(submission: BuildContext, data: dict[str, bytes]) -> dict[str, str]:
     properties = {key: _REDACTED for key in submission.conf.values if key.endswith(_TOKEN_SUFFIX)}
     entries: JsonObject = {_TOKEN_FILE: _TOKEN_ENTRY, **_FILE_ENTRIES}
     for setting, entry in entries.items():

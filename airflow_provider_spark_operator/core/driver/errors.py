@@ -1,7 +1,9 @@
 """The error of the driver build."""
 
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-class DriverBuildError(Exception):
+
+class DriverBuildError(InvalidResource):
     """The resources of the driver cannot be built. A retry does not help: the user must edit the field.
 
     Attributes:
@@ -10,6 +12,6 @@ class DriverBuildError(Exception):
     """
 
     def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(f"{field}: {sentence}")
+        super().__init__([Problem(field, sentence)])
         self.field = field
         self.sentence = sentence

@@ -1,9 +1,9 @@
 """The pod template of the executors, which the driver reads from a config map."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     SparkPod,
-    Submission,
     build_config_map,
     build_volume_with_mount,
     check_no_file_named,
@@ -16,7 +16,7 @@ _VOLUME = "pod-template-volume"
 EXECUTOR_TEMPLATE_KEY = "spark.kubernetes.executor.podTemplateFile"
 
 
-def mount_executor_template(submission: Submission, _: SparkPod) -> Changes:
+def mount_executor_template(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount the unchanged text of the template in the driver.
 
     Raises:

@@ -2,10 +2,10 @@
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     build_config_map,
     build_variable,
 )
@@ -16,7 +16,7 @@ _DIRECTORY = "/opt/hadoop/conf"
 _VOLUME = "hadoop-properties"
 
 
-def mount_hadoop_configuration(submission: Submission, _: SparkPod) -> Changes:
+def mount_hadoop_configuration(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount the local Hadoop configuration, or an existing config map that contains one.
 
     Raises:

@@ -2,10 +2,10 @@
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     build_config_map,
     build_secret,
     build_variable,
@@ -27,7 +27,7 @@ _KEYTAB_DIRECTORY = "/mnt/secrets/kerberos-keytab"
 _KRB5_FILE = "krb5.conf"
 
 
-def mount_kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
+def mount_kerberos_configuration(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount `krb5.conf` from a local file or from an existing config map.
 
     Raises:
@@ -45,7 +45,7 @@ def mount_kerberos_configuration(submission: Submission, _: SparkPod) -> Changes
     return _mount_krb5_file({"name": existing}, ()) if existing is not None else Changes()
 
 
-def mount_kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
+def mount_kerberos_tokens(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount the local keytab; if there is none, mount an existing secret with delegation tokens.
 
     The build does not log in with the keytab. spark-submit does if Kerberos is enabled.
@@ -69,7 +69,7 @@ def mount_kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
     return Changes(pod=added.pod, container={**added.container, "env": [location]})
 
 
-def _mount_keytab(submission: Submission, path: str) -> Changes:
+def _mount_keytab(submission: BuildContext, path: str) -> Changes:
     """Mount the keytab from a new secret."""
     instead = "mount the keytab in the driver, for example from a secret, and refer to it with local://"
     content = get_file_content(submission, _KEYTAB_KEY, path, instead)
@@ -94,7 +94,7 @@ def _mount_krb5_file(source: JsonObject, resources: tuple[JsonObject, ...]) -> C
     return Changes(pod=added.pod, container=added.container, resources=resources)
 
 
-def _check_pair(submission: Submission, first: str, second: str) -> None:
+def _check_pair(submission: BuildContext, first: str, second: str) -> None:
     for present, absent in ((first, second), (second, first)):
         if submission.conf.get_text(present) is not None and submission.conf.get_text(absent) is None:
             raise DriverBuildError(absent, f"is required together with {present}")

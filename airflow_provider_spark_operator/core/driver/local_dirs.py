@@ -1,10 +1,10 @@
 """The scratch directories of the driver."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     build_variable,
 )
 from airflow_provider_spark_operator.core.driver.text import split
@@ -13,7 +13,7 @@ _VOLUME_PREFIX = "spark-local-dir-"
 _VARIABLE = "SPARK_LOCAL_DIRS"
 
 
-def add_local_directories(submission: Submission, spark_pod: SparkPod) -> Changes:
+def add_local_directories(submission: BuildContext, spark_pod: SparkPod) -> Changes:
     """Use the volumes named `spark-local-dir-*`. If there are none, add an emptyDir for each configured path."""
     marked = [
         str(mount.get("mountPath", ""))

@@ -21,7 +21,7 @@ def parse_memory_mib(key: str, value: str) -> int:
     number, unit = _parse_size(key, value)
     size = number * unit // _MIB
     if max(size, number) > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is too large: Spark supports sizes of up to 64 bits")
+        raise DriverBuildError(key, f"{value!r} is too large: the size must fit in a 64-bit integer")
     return size
 
 
@@ -33,7 +33,7 @@ def is_positive_size(key: str, value: str) -> bool:
     """
     number, unit = _parse_size(key, value, "b")
     if number * unit > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is too large: Spark supports sizes of up to 64 bits")
+        raise DriverBuildError(key, f"{value!r} is too large: the size must fit in a 64-bit integer")
     return number > 0
 
 

@@ -1,7 +1,7 @@
 """The labels of a driver, and the placeholders in its labels and annotations."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod import Submission
+from airflow_provider_spark_operator.core.driver.pod import BuildContext
 from airflow_provider_spark_operator.core.driver.resource_names import build_application_name_label
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_SELECTOR,
@@ -15,12 +15,12 @@ _LABEL_SPARK_NAME = "spark-app-name"
 _DEFAULT_NAME = "spark"
 
 
-def build_selector_label(submission: Submission) -> dict[str, str]:
+def build_selector_label(submission: BuildContext) -> dict[str, str]:
     """Return the label that all resources of the application share."""
     return {LABEL_APPLICATION_SELECTOR: submission.naming.application_id}
 
 
-def build_driver_labels(submission: Submission) -> dict[str, str]:
+def build_driver_labels(submission: BuildContext) -> dict[str, str]:
     """Return the labels of the user and of Spark. The service selects the driver by all of them.
 
     Raises:
@@ -39,6 +39,6 @@ def build_driver_labels(submission: Submission) -> dict[str, str]:
     return {name: replace_placeholders(submission, value) for name, value in labels.items()} | reserved
 
 
-def replace_placeholders(submission: Submission, value: str) -> str:
+def replace_placeholders(submission: BuildContext, value: str) -> str:
     """Return the value with `{{APP_ID}}` replaced, and `{{EXECUTOR_ID}}` removed because a driver has none."""
     return value.replace("{{APP_ID}}", submission.naming.application_id).replace("{{EXECUTOR_ID}}", "")

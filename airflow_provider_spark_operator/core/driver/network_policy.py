@@ -1,11 +1,11 @@
 """The network policy that restricts access to the executors to pods of the same application."""
 
 from airflow_provider_spark_operator.core.driver.metadata import build_selector_label
-from airflow_provider_spark_operator.core.driver.pod import Changes, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, Changes, SparkPod
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_EXECUTOR
 
 
-def add_network_policy(submission: Submission, _: SparkPod) -> Changes:
+def add_network_policy(submission: BuildContext, _: SparkPod) -> Changes:
     """Add the network policy."""
     label = build_selector_label(submission)
     document = {

@@ -14,7 +14,7 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Submission:
+class BuildContext:
     """The input of every step: the inputs, the names, and the configuration before the first step."""
 
     inputs: SubmissionInputs
@@ -61,7 +61,7 @@ class Changes:
     warnings: tuple[str, ...] = ()
 
 
-Step: TypeAlias = Callable[[Submission, SparkPod], Changes]
+Step: TypeAlias = Callable[[BuildContext, SparkPod], Changes]
 
 
 def merge(base: Mapping[str, Any], patch: Mapping[str, Any]) -> JsonObject:
@@ -115,14 +115,14 @@ def build_secret(name: str, data: Mapping[str, bytes]) -> JsonObject:
     }
 
 
-def check_no_file_named(submission: Submission, key: str) -> None:
+def check_no_file_named(submission: BuildContext, key: str) -> None:
     """Raise DriverBuildError if the configuration names a file that the inputs do not contain."""
     path = submission.conf.get_text(key)
     if path is not None:
         raise DriverBuildError(key, _describe_missing_file(path))
 
 
-def get_file_content(submission: Submission, key: str, path: str, instead: str) -> bytes:
+def get_file_content(submission: BuildContext, key: str, path: str, instead: str) -> bytes:
     """Return the content of a file that the configuration names.
 
     Args:

@@ -22,7 +22,7 @@ class Naming:
     """The names of the resources of one driver.
 
     Attributes:
-        application_id: Spark's ID of the application, also the value of the selector label.
+        application_id: Spark's ID of the application, which is also the value of the selector label.
         prefix: The prefix of the names of most resources.
         pod_name: The name of the driver pod.
         service_name: The name of the headless service through which executors reach the driver.

@@ -1,7 +1,7 @@
 """Existing secrets as files and environment variables of the driver."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, Changes, JsonObject, SparkPod
 from airflow_provider_spark_operator.core.driver.text import split
 
 _MOUNT_PREFIX = "spark.kubernetes.driver.secrets."
@@ -9,7 +9,7 @@ _REFERENCE_PREFIX = "spark.kubernetes.driver.secretKeyRef."
 _REFERENCE_PARTS = 2
 
 
-def mount_secrets(submission: Submission, _: SparkPod) -> Changes:
+def mount_secrets(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount the secret of each `spark.kubernetes.driver.secrets.<name>=<path>`."""
     mounts = submission.conf.get_by_prefix(_MOUNT_PREFIX)
     if not mounts:
@@ -20,7 +20,7 @@ def mount_secrets(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def set_secret_variables(submission: Submission, _: SparkPod) -> Changes:
+def set_secret_variables(submission: BuildContext, _: SparkPod) -> Changes:
     """Set the variable of each `spark.kubernetes.driver.secretKeyRef.<variable>=<secret>:<key>`.
 
     Raises:

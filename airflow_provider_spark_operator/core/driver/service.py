@@ -2,7 +2,7 @@
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.metadata import build_driver_labels, build_selector_label
-from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, Changes, JsonObject, SparkPod
 from airflow_provider_spark_operator.core.driver.ports import (
     DRIVER_BLOCK_MANAGER_PORT_KEY,
     DRIVER_PORT_KEY,
@@ -13,22 +13,24 @@ from airflow_provider_spark_operator.core.driver.ports import (
 )
 
 _PREFIX = "spark.kubernetes.driver.service."
+_ADDRESSES = {
+    "spark.driver.bindAddress": "the IP address of the driver pod",
+    "spark.driver.host": "the name of the driver's service",
+}
 _FAMILY_POLICIES = ("SingleStack", "PreferDualStack", "RequireDualStack")
 _FAMILIES = ("IPv4", "IPv6", "IPv4,IPv6", "IPv6,IPv4")
 
 
-def add_service(submission: Submission, _: SparkPod) -> Changes:
+def add_service(submission: BuildContext, _: SparkPod) -> Changes:
     """Add the service, and set the address of the driver in its configuration.
 
     Raises:
         DriverBuildError: The user sets the address of the driver, or a value is invalid.
     """
     conf = submission.conf
-    for key in ("spark.driver.bindAddress", "spark.driver.host"):
+    for key, address in _ADDRESSES.items():
         if conf.get_text(key) is not None:
-            raise DriverBuildError(
-                key, "must not be set: the driver's address is that of its service and its pod. Remove the key"
-            )
+            raise DriverBuildError(key, f"must not be set: it is always {address}. Remove the key")
     host = f"{submission.naming.service_name}.{submission.inputs.namespace}.svc"
     return Changes(
         properties={
@@ -40,7 +42,7 @@ def add_service(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def _build_document(submission: Submission) -> JsonObject:
+def _build_document(submission: BuildContext) -> JsonObject:
     conf = submission.conf
     metadata: JsonObject = {
         "name": submission.naming.service_name,

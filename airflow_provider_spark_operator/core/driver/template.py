@@ -6,7 +6,7 @@ from typing import Any
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
-from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission, check_no_file_named
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, SparkPod, check_no_file_named
 
 _CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
 _OBJECT: Mapping[str, object] = {}
@@ -33,7 +33,7 @@ _POD = {
 """The shape of the fields that the build reads or extends. Other fields are not checked."""
 
 
-def build_initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
+def build_initial_pod(submission: BuildContext) -> tuple[SparkPod, tuple[str, ...]]:
     """Return the template without its Spark container, or an empty pod, and warnings.
 
     The Spark container is the one that the configuration names, or else the first one.

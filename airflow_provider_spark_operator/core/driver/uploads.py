@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod import Submission, Upload
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, Upload
 from airflow_provider_spark_operator.core.driver.uris import get_file_path, is_local, split_alias
 
 UPLOAD_PATH_KEY = "spark.kubernetes.file.upload.path"
@@ -20,7 +20,7 @@ class Uploads:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-def plan_dependency_uploads(submission: Submission) -> Uploads:
+def plan_dependency_uploads(submission: BuildContext) -> Uploads:
     """Plan the upload of local dependencies. The uploaded entries of a key come before its other entries.
 
     Raises:
@@ -40,7 +40,7 @@ def plan_dependency_uploads(submission: Submission) -> Uploads:
     return Uploads(tuple(uploads), properties)
 
 
-def plan_upload(submission: Submission, key: str, uri: str) -> Upload:
+def plan_upload(submission: BuildContext, key: str, uri: str) -> Upload:
     """Return the target of one local file, in its own directory. The target of an archive keeps its `#alias`.
 
     Raises:

@@ -8,10 +8,10 @@ from airflow_provider_spark_operator.core.driver.configuration import Configurat
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
 from airflow_provider_spark_operator.core.driver.pod import (
+    BuildContext,
     Changes,
     JsonObject,
     SparkPod,
-    Submission,
     check_no_file_named,
 )
 
@@ -26,7 +26,7 @@ def uses_volcano(conf: Configuration) -> bool:
     return VOLCANO_STEP in conf.get_list(_STEPS_KEY)
 
 
-def add_pod_group(submission: Submission, _: SparkPod) -> Changes:
+def add_pod_group(submission: BuildContext, _: SparkPod) -> Changes:
     """Create a PodGroup for the driver if the configuration contains Volcano's step.
 
     Raises:
@@ -68,7 +68,7 @@ def _build_group(key: str, template: JsonObject) -> JsonObject:
     }
 
 
-def _get_template(submission: Submission) -> Mapping[str, Any]:
+def _get_template(submission: BuildContext) -> Mapping[str, Any]:
     """Return the template of the group: the file, else the JSON in the configuration, else an empty object."""
     template = submission.inputs.pod_group_template
     if template is not None:

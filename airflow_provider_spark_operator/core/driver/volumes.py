@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.metadata import build_selector_label
-from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import BuildContext, Changes, JsonObject, SparkPod
 
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."
@@ -39,7 +39,7 @@ class _Volume:
         return word.lower() == "true"
 
 
-def mount_volumes(submission: Submission, _: SparkPod) -> Changes:
+def mount_volumes(submission: BuildContext, _: SparkPod) -> Changes:
     """Mount each volume `spark.kubernetes.driver.volumes.<type>.<name>.*`.
 
     Raises:
@@ -67,7 +67,7 @@ def mount_volumes(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def check_executor_volumes(submission: Submission) -> None:
+def check_executor_volumes(submission: BuildContext) -> None:
     """Raise DriverBuildError for executor volumes that the driver would refuse."""
     for volume in _parse_volumes(submission.conf.get_by_prefix(_EXECUTOR_PREFIX), _EXECUTOR_PREFIX):
         _SOURCES[volume.type](volume)
@@ -108,7 +108,7 @@ def _check_volume(volume: _Volume) -> None:
 def _check_bytes(key: str, size: str) -> None:
     """Raise DriverBuildError for a number of bytes that is too small for a volume or does not fit in 64 bits."""
     if len(size) > _MAX_DIGITS or int(size) > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{size} is too large: Spark supports sizes of up to 64 bits")
+        raise DriverBuildError(key, f"{size} is too large: the size must fit in a 64-bit integer")
     if int(size) < _MIN_BYTES:
         raise DriverBuildError(key, f"{size} bytes is too small: add a unit, for example {size}Gi")
 
@@ -161,7 +161,7 @@ _SOURCES: Mapping[str, Callable[[_Volume], JsonObject]] = {
 }
 
 
-def _build_claims(submission: Submission, volume: _Volume, name: str, *, shared: bool) -> list[JsonObject]:
+def _build_claims(submission: BuildContext, volume: _Volume, name: str, *, shared: bool) -> list[JsonObject]:
     """Build the claim. It is created only if both its storage class and its size are set."""
     storage_class = volume.settings.get("options.storageClass")
     size = volume.settings.get("options.sizeLimit")

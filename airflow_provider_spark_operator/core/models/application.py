@@ -123,7 +123,7 @@ class InstanceConfig(Model):
         default=0,
         description=(
             "Number of executors that the application expects in full operation; with fewer it is shown as "
-            "RunningWithPartialCapacity. 0 sets no number. Default: 0."
+            "RunningWithPartialCapacity. 0: no maximum; the state is not used. Default: 0."
         ),
     )
 
@@ -143,12 +143,15 @@ class RestartConfig(Model):
     )
     max_restart_on_failure: Integer | None = Field(
         default=None,
-        description="Maximum number of consecutive restarts after failures. Not limited separately by default.",
+        description=(
+            "Maximum number of consecutive restarts after failures. By default, only maxRestartAttempts limits them."
+        ),
     )
     max_restart_on_scheduling_failure: Integer | None = Field(
         default=None,
         description=(
-            "Maximum number of consecutive restarts after scheduling failures. Not limited separately by default."
+            "Maximum number of consecutive restarts after scheduling failures. By default, only maxRestartAttempts "
+            "limits them."
         ),
     )
     restart_backoff_millis: Integer = Field(

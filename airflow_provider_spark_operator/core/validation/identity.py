@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.core.identity import Identity, find_name_problem, find_namespace_problem
+from airflow_provider_spark_operator.core.identity import NameRules, find_name_problem, find_namespace_problem
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import Problem
@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.validation.metadata import find_metada
 API_VERSIONS: Final = tuple(f"{GROUP}/{version}" for version in VERSIONS)
 
 
-def find_identity_problems(document: Mapping[str, object], identity: Identity) -> list[Problem]:
+def find_identity_problems(document: Mapping[str, object], identity: NameRules) -> list[Problem]:
     """Find the problems of `apiVersion`, `kind` and the metadata."""
     problems = []
     if document.get("apiVersion") not in API_VERSIONS:
@@ -50,7 +50,7 @@ def report_unknown_word(path: str, value: object, known: Sequence[str]) -> Probl
     return Problem(path, f"{value!r} is not supported: use {wanted}")
 
 
-def _find_name_problems(metadata: Mapping[str, object], identity: Identity) -> list[Problem]:
+def _find_name_problems(metadata: Mapping[str, object], identity: NameRules) -> list[Problem]:
     name = metadata.get("name")
     if not name and metadata.get("generateName"):
         return []

@@ -96,13 +96,14 @@ def _describe_zero_minimum(most: int, autoscaler: Mapping[str, object] | None) -
     """Return the problem of a minimum of 0 workers, which needs a metric that does not come from the workers."""
     metrics = (autoscaler or {}).get("metrics")
     types = [get_object(metric).get("type") for metric in metrics] if isinstance(metrics, list) else []
-    is_zero = f"is 0, less than maxWorkers ({most})"
+    is_zero = f"is 0 and maxWorkers is {most}"
     if "Object" in types or "External" in types:
         message = f"{is_zero}: the API server refuses the autoscaler unless its feature gate HPAScaleToZero is enabled"
         return Problem(f"{_WORKERS}.minWorkers", message, Severity.WARNING)
     message = (
-        f"{is_zero}, but an autoscaler can scale to 0 workers only with an Object or External metric: use at least 1, "
-        "set both to the same value, or add such a metric to spec.workerSpec.horizontalPodAutoscalerSpec"
+        f"{is_zero}: an autoscaler can scale to 0 workers only with an Object or External metric. Use at least 1, "
+        "set minWorkers and maxWorkers to the same value, or add such a metric to "
+        "spec.workerSpec.horizontalPodAutoscalerSpec"
     )
     return Problem(f"{_WORKERS}.minWorkers", message)
 

@@ -1,153 +1,32 @@
-"""The command `local-kubernetes`."""
+"""The entry point of the command `local-kubernetes`. It handles SIGINT before it imports the command."""
 
-import argparse
-import asyncio
-import logging
+import os
 import signal
-import sys
-from collections.abc import Coroutine, Sequence
-from enum import IntEnum
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn
 
-from local_kubernetes import __version__
-from local_kubernetes.cluster import LocalCluster
-from local_kubernetes.home import LocalClusterError, UnusableHome
-from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, parse_rule
-
-_COMMAND = "local-kubernetes up"
-_EXIT_CODES = "exit codes: 0 success; 2 invalid input or usage; 5 infrastructure failure; 130 interrupted"
-
-
-class ExitCode(IntEnum):
-    """How the command ended."""
-
-    SUCCESS = 0
-    INVALID = 2
-    INFRASTRUCTURE_FAILED = 5
-    INTERRUPTED = 130
+# The value of ExitCode.INTERRUPTED. Importing the enumeration would delay the handler.
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: Command-line arguments without the program's name. If None, those of the process.
+        arguments: Command-line arguments without the program's name. If None, those of the process. In that case,
+            SIGINT ends the process without a traceback, also while it imports its modules.
 
     Returns:
         An `ExitCode`. Usage errors end the process with exit code 2.
     """
-    options = build_parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
-    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
-    try:
-        return asyncio.run(_run_until_signalled(_run_cluster(options)))
-    except UnusableHome as error:
-        return _report(f"--home: {error}", ExitCode.INVALID)
-    except UnusableKubeconfig as error:
-        return _report(f"--kubeconfig {error}", ExitCode.INVALID)
-    except LocalClusterError as error:
-        return _report(str(error), ExitCode.INFRASTRUCTURE_FAILED)
+    # An exception is not enough: during imports, some callbacks lose a KeyboardInterrupt.
+    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _exit)
+    # This import takes a third of a second. The handler of SIGINT must be set before it.
+    from local_kubernetes.command import run_command  # noqa: PLC0415
+
+    return run_command(arguments)
 
 
-def _report(message: str, exit_code: ExitCode) -> ExitCode:
-    print(f"local-kubernetes: error: {message}", file=sys.stderr)
-    return exit_code
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line; usage errors end the process with exit code 2."""
-    root = argparse.ArgumentParser(
-        prog="local-kubernetes",
-        description="A Kubernetes cluster in one process: the containers of its pods are processes of this machine.",
-        epilog=_EXIT_CODES,
-    )
-    root.add_argument("--version", action="version", version=f"local-kubernetes {__version__}")
-    verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
-    up = verbs.add_parser("up", help="start a cluster and keep it in the foreground", epilog=_EXIT_CODES)
-    up.add_argument(
-        "--home",
-        type=_parse_path,
-        metavar="DIR",
-        default=Path(".local-kubernetes"),
-        help="directory for the state of the cluster (default: %(default)s)",
-    )
-    up.add_argument(
-        "--kubeconfig",
-        type=_parse_path,
-        metavar="FILE",
-        help="also write the kubeconfig to FILE",
-    )
-    up.add_argument("--keep", action="store_true", help="keep the objects in DIR for the next start with --keep")
-    up.add_argument(
-        "--repair",
-        action="store_true",
-        help="with --keep: drop damaged records of DIR/journal, after keeping a copy of the file",
-    )
-    up.add_argument(
-        "--image",
-        type=_parse_rule,
-        action="append",
-        default=[],
-        metavar="PATTERN=RUNTIME",
-        help="run images whose name matches PATTERN with RUNTIME (only: process, the programs of this machine)",
-    )
-    return root
-
-
-def _parse_path(text: str) -> Path:
-    if not text:  # an unset variable of a shell: as a path, it would be the current directory
-        raise argparse.ArgumentTypeError("must not be empty")
-    return Path(text)
-
-
-def _parse_rule(text: str) -> ImageRule:
-    try:
-        return parse_rule(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-async def _run_cluster(options: argparse.Namespace) -> ExitCode:
-    """Run a cluster until the task is cancelled."""
-    if options.repair and not options.keep:
-        return _report("--repair: requires --keep", ExitCode.INVALID)
-    if options.kubeconfig is not None:
-        check_kubeconfig(options.kubeconfig, _COMMAND)
-    images = (*options.image, *DEFAULT_IMAGES)
-    async with LocalCluster(options.home, images=images, keep=options.keep, repair=options.repair) as cluster:
-        with publish_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
-            try:
-                print(f"ready kubeconfig={path}", flush=True)
-            except OSError as error:
-                return _report(f"could not write to standard output: {error.strerror}", ExitCode.INFRASTRUCTURE_FAILED)
-            await asyncio.Event().wait()
-    return ExitCode.SUCCESS
-
-
-async def _run_until_signalled(work: Coroutine[Any, Any, ExitCode]) -> ExitCode:
-    """Run `work`; SIGTERM, SIGINT and SIGHUP cancel it and let it clean up.
-
-    If the process was started with SIGHUP ignored, as by `nohup`, SIGHUP stays ignored.
-    """
-    task = asyncio.create_task(work)
-    endings = {signal.SIGTERM: ExitCode.SUCCESS, signal.SIGINT: ExitCode.INTERRUPTED}
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        endings[signal.SIGHUP] = ExitCode.INTERRUPTED
-    received: list[signal.Signals] = []
-
-    def stop(number: signal.Signals) -> None:
-        if not received:  # a second signal must not interrupt the cleanup
-            task.cancel()
-        received.append(number)
-
-    loop = asyncio.get_running_loop()
-    for number in endings:
-        loop.add_signal_handler(number, stop, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if not received:
-            raise
-        return endings[received[0]]
+def _exit(_number: int, _frame: object) -> NoReturn:
+    os._exit(_INTERRUPTED)

@@ -200,8 +200,8 @@ def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
     for name, number in sorted(store.count_homeless().items()):
         _install(store, kinds, NAMESPACES, [_build_namespace(name)])
         logger.warning(
-            "namespace %s did not exist, but %d objects are in it: created it again, without its labels and "
-            "annotations. If it was to be deleted, delete it again",
+            "namespace %s did not exist, but contains objects (%d): created the namespace again, without its labels "
+            "and annotations. If the namespace was being deleted, delete it again",
             name,
             number,
         )

@@ -70,7 +70,7 @@ def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterato
 
     Args:
         source: The kubeconfig in the home of the cluster.
-        copy: The path that the user named; None for no copy.
+        copy: The path that the user named. If None, no copy is written.
         command: The command that runs the cluster; the first line of the copy names it.
 
     Yields:

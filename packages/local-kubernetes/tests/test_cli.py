@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local_kubernetes.cli import ExitCode, main
+from local_kubernetes.cli import main
+from local_kubernetes.command import ExitCode
 
 DEADLINE_SECONDS = 60
 POD = {

@@ -61,4 +61,4 @@ async def test_cluster_starts_and_is_usable_after_a_repair_of_any_record(
                     await client.create(CONFIG_MAPS, config_map("new"), name)
                 await client.list(THINGS, None)
         assert f"dropped: record {number} at byte" in caplog.text
-        assert ("namespace team did not exist, but 3 objects are in it" in caplog.text) == (number == team)
+        assert ("namespace team did not exist, but contains objects (3)" in caplog.text) == (number == team)

@@ -298,7 +298,7 @@ def test_user_autoscaler_keeps_its_rules_with_worker_limits_of_the_cluster() -> 
     ("modifiers", "expected"),
     [
         ({"name": "c" * 46}, "metadata.name: has 46 characters"),
-        ({"name": "a.b"}, "metadata.name: 'a.b' cannot name the cluster's services"),
+        ({"name": "a.b"}, "metadata.name: 'a.b' is not a valid name for the cluster and its services"),
         ({"version": "4.3 beta"}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
         ({"version": ""}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
         (

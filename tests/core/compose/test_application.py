@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.compose.files import MountedFiles
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -15,14 +15,14 @@ PARAMETERS = Parameters(py_file="local:///a.py")
 FILES = MountedFiles("files", {"a.py": ""}, executors=False)
 
 
-def compose_tolerations(settings: Settings, **spec: Any) -> dict[str, Any]:
+def compose_tolerations(settings: TaskSettings, **spec: Any) -> dict[str, Any]:
     document = new_application() | {"spec": spec}
     found: dict[str, Any] = compose_application(document, PARAMETERS, settings)["spec"]["applicationTolerations"]
     return found
 
 
 def test_compose_application_applies_parameters_files_and_settings() -> None:
-    made = compose_application(new_application(), PARAMETERS, Settings(), FILES)
+    made = compose_application(new_application(), PARAMETERS, TaskSettings(), FILES)
     assert made["spec"]["pyFiles"] == "local:///a.py"
     assert made["spec"]["configMapSpecs"][0]["name"] == "files"
     assert made["spec"]["applicationTolerations"] == {"ttlAfterStopMillis": 604_800_000}
@@ -30,7 +30,7 @@ def test_compose_application_applies_parameters_files_and_settings() -> None:
 
 @pytest.mark.parametrize("duration", [timedelta(minutes=5), 300])
 def test_durations_can_be_timedelta_or_seconds(duration: timedelta | int) -> None:
-    assert compose_tolerations(Settings(ttl=duration, keep_failed_driver=duration)) == {
+    assert compose_tolerations(TaskSettings(ttl=duration, keep_failed_driver=duration)) == {
         "ttlAfterStopMillis": 300_000,
         "resourceRetainPolicy": "OnFailure",
         "resourceRetainDurationMillis": 300_000,
@@ -40,11 +40,11 @@ def test_durations_can_be_timedelta_or_seconds(duration: timedelta | int) -> Non
 @pytest.mark.parametrize(("restarts", "policy"), [(True, "Always"), (False, "Never")])
 def test_restarts_can_be_disabled(restarts: bool, policy: str) -> None:
     given = {"restartConfig": {"restartPolicy": "Always"}}
-    found = compose_tolerations(Settings(restarts=restarts), applicationTolerations=given)
+    found = compose_tolerations(TaskSettings(restarts=restarts), applicationTolerations=given)
     assert found["restartConfig"]["restartPolicy"] == policy
 
 
 def test_dialect_without_mounted_files_gets_no_files() -> None:
-    made = compose_application(new_application(KUBEFLOW), PARAMETERS, Settings(), FILES)
+    made = compose_application(new_application(KUBEFLOW), PARAMETERS, TaskSettings(), FILES)
     assert set(made["spec"]) >= {"type", "mainApplicationFile", "timeToLiveSeconds"}
     assert "configMapSpecs" not in made["spec"]

@@ -6,6 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.document import (
     complete_kind,
+    is_file_name,
     is_model,
     new_application,
     override_metadata,
@@ -29,7 +30,10 @@ def test_parameters_override_document_metadata() -> None:
     ("document", "message"),
     [
         ({"metadata": []}, "metadata: must be an object"),
-        ({"metadata": {"name": "Big"}}, "metadata.name: 'Big' cannot name the driver's service"),
+        (
+            {"metadata": {"name": "Big"}},
+            "metadata.name: 'Big' is not a valid name for the application and its driver service",
+        ),
         ({"metadata": {"name": "a" * 64}}, "metadata.name: has 64 characters: use at most 63"),
         ({"metadata": {"name": 3}}, "metadata.name: must be a string, not 3"),
         ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
@@ -75,3 +79,11 @@ def test_only_model_instances_are_models() -> None:
     assert is_model(model)
     assert not is_model(SparkApplication)
     assert not is_model(new_application())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("jobs/pi.yaml", True), ("pi.yml", True), ("pi.json", True), ("pi", False), ("kind: a\n# pi.yaml", False)],
+)
+def test_path_of_a_file_is_distinguished_from_a_document(text: str, expected: bool) -> None:
+    assert is_file_name(text) is expected

@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.compose.files import (
     LocalFile,
     build_mounted_files,
     build_mounted_uri,
+    convert_to_spark_url,
     list_paths,
     locate_files,
     pack_files,
@@ -35,7 +36,7 @@ def test_files_exceeding_config_map_limit_are_uploaded(large: LocalFile) -> None
     ("files", "can_mount", "message"),
     [
         ([JOB], False, "this kind of SparkApplication cannot contain files"),
-        ([JOB, LARGE], True, "together they have 921606 bytes, more than"),
+        ([JOB, LARGE], True, "the files have 921606 bytes in total, more than"),
         ([SIGNS], True, "bytes as JSON, more than"),
         ([JOB, ODD], True, "names contain only letters, digits"),
     ],
@@ -81,3 +82,15 @@ def test_each_try_has_its_own_config_map() -> None:
 
 def test_no_config_map_is_built_without_files() -> None:
     assert build_mounted_files([], Parameters(), "pi", "id-1") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("s3://store@bucket/jobs", "s3a://bucket/jobs"),
+        ("s3://bucket", "s3a://bucket"),
+        ("gs://store@bucket/jobs/a@b", "gs://bucket/jobs/a@b"),
+    ],
+)
+def test_url_for_spark_has_no_connection(url: str, expected: str) -> None:
+    assert convert_to_spark_url(url) == expected

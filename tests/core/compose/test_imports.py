@@ -6,7 +6,15 @@ import sys
 
 from airflow_provider_spark_operator.core import compose, dialects
 
-OTHERS = ("pydantic", "yaml", "aiohttp", "kubernetes", "airflow.sdk", "airflow_provider_spark_operator.core.models")
+OTHERS = (
+    "pydantic",
+    "yaml",
+    "aiohttp",
+    "kubernetes",
+    "kubernetes_asyncio",
+    "airflow.sdk",
+    "airflow_provider_spark_operator.core.models",
+)
 MODULES = [
     f"{package.__name__}.{module.name}"
     for package in (compose, dialects)

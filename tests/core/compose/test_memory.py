@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, find_limits, grow_memory, is_size
 from airflow_provider_spark_operator.core.parameters import Parameters
 
@@ -65,7 +65,7 @@ def test_no_limit_is_reached_without_factor_or_limit() -> None:
 )
 def test_grown_memory_is_written_in_fields_of_dialect(api_version: str, spec: dict[str, Any]) -> None:
     document = {"apiVersion": api_version, "kind": "SparkApplication", "spec": {}}
-    settings = Settings(memory=MemoryGrowth({"driver": 1.5}))
+    settings = TaskSettings(memory=MemoryGrowth({"driver": 1.5}))
     made = compose_application(document, Parameters(driver_memory="2g"), settings)["spec"]
     for field, value in spec.items():
         assert made[field] == value

@@ -7,13 +7,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameters import (
-    PENDING,
-    Parameters,
-    Pending,
-    find_cluster_problem,
-    find_folder_problem,
-)
+from airflow_provider_spark_operator.core.parameters import Parameters, find_cluster_problem, find_folder_problem
+from airflow_provider_spark_operator.core.pending import PENDING, Pending
 from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
 
@@ -194,7 +189,7 @@ INVALID = [
     ({"py_file": "local:///a.py", "executor_instances": -1}, "executor_instances: must be an integer of 0 or more"),
     (
         {"py_file": "local:///a.py", "image": "spark:4.3.0", "executor_instances": 0},
-        "executor_instances: must be at least 1, or set spark.dynamicAllocation.enabled in conf",
+        "executor_instances: must be at least 1, or set dynamic_allocation",
     ),
     (
         {
@@ -203,7 +198,7 @@ INVALID = [
             "executor_instances": 0,
             "conf": {"spark.dynamicAllocation.enabled": None},
         },
-        "executor_instances: must be at least 1, or set spark.dynamicAllocation.enabled in conf",
+        "executor_instances: must be at least 1, or set dynamic_allocation",
     ),
     ({"py_file": "local:///a.py", "executor_cores": 0}, "executor_cores: must be an integer of 1 or more"),
     ({"py_file": "local:///a.py", "driver_cores": True}, "driver_cores: must be an integer"),
@@ -213,15 +208,15 @@ INVALID = [
     ({"py_file": "local:///a.py", "conf": ["a"]}, "conf: must be an object"),
     (
         {"py_file": "local:///a.py", "conf": {"spark.jars.packages": ["a:b:1", "c:d:2"]}},
-        "conf: spark.jars.packages must be text, a number or true or false; a list is text with commas",
+        "conf: the value of spark.jars.packages must be text, a number, true or false. Write a list as text",
     ),
     ({"py_file": ["local:///a.py"]}, "py_file: must be text"),
     ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version: must be text, not 4.0"),
     (
         {"py_file": "local:///a.py", "image": "spark:latest"},
-        "spark_version: is required: the tag of spark:latest",
+        "spark_version: is required, because the tag of spark:latest",
     ),
-    ({"py_file": "local:///a.py"}, "spark_version: is required: there is no image"),
+    ({"py_file": "local:///a.py"}, "spark_version: is required, because no image is set"),
 ]
 
 
@@ -240,6 +235,14 @@ def test_invalid_parameter_raises_when_applied() -> None:
 def test_zero_executors_are_accepted_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
     conf = {"spark.dynamicAllocation.enabled": enabled}
     given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
+    assert given.find_problems(alone=True) == []
+
+
+@pytest.mark.parametrize("allocation", [True, "true", {"min": 0}, "{{ params.dynamic }}"])
+def test_zero_executors_are_accepted_with_the_parameter_dynamic_allocation(allocation: Any) -> None:
+    given = Parameters(
+        py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, dynamic_allocation=allocation
+    )
     assert given.find_problems(alone=True) == []
 
 

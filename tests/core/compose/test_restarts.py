@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.compose.restarts import (
     Retries,
     build_retries,
-    describe_double_restarts,
+    describe_restarts,
     find_restarts_problem,
     get_backoff,
 )
@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
-from tests.builders import NOW, status_at
+from tests.builders import NOW, build_status_at
 
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
@@ -76,14 +76,14 @@ def test_backoff_depends_on_failure_kind(config: dict[str, Any], kind: str, dela
     ids=len,
 )
 def test_task_and_controller_choose_same_backoff(state: ApplicationState, kind: str, config: dict[str, Any]) -> None:
-    status = move_to_next_attempt(status_at(state), AttemptInfo(id=1), NOW, "", trim=True)
+    status = move_to_next_attempt(build_status_at(state), AttemptInfo(id=1), NOW, "", trim=True)
     of_controller = policy.get_backoff(RestartConfig.model_validate(config), status)
     default = timedelta(milliseconds=RestartConfig().restart_backoff_millis)
     of_task = get_backoff(build_document(**config), kind)
     assert of_controller == (default if of_task is None else of_task)
 
 
-@pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])
+@pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, True)])
 def test_invalid_restarts_parameter_is_reported(restarts: str | None, valid: bool) -> None:
     assert (find_restarts_problem(restarts) is None) is valid
 
@@ -129,12 +129,20 @@ def test_document_without_restarts_is_unchanged() -> None:
     assert APACHE.disable_restarts(document) is document
 
 
-def test_restarts_with_retries_return_warning() -> None:
-    warning = describe_double_restarts(build_document(**ON_FAILURE), retries=4)
+def test_restarts_in_each_try_multiply_with_retries() -> None:
+    warning = describe_restarts(build_document(**ON_FAILURE), 4, "cluster")
     assert warning
-    assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in warning
+    assert "up to 3 attempts in each of up to 5 tries, together up to 15 attempts" in warning
+
+
+def test_restarts_in_the_first_try_add_to_retries() -> None:
+    notice = describe_restarts(build_document(**ON_FAILURE), 4, None)
+    assert notice
+    assert "in the first try of the task, the cluster restarts it up to 2 times" in notice
+    assert "the application runs up to 7 times" in notice
 
 
 @pytest.mark.parametrize(("config", "retries"), [(ON_FAILURE, 0), ({"restartPolicy": "Never"}, 4), ({}, 4)])
 def test_restarts_or_retries_alone_return_no_warning(config: dict[str, Any], retries: int) -> None:
-    assert describe_double_restarts(build_document(**config), retries) is None
+    for restarts in (None, "cluster"):
+        assert describe_restarts(build_document(**config), retries, restarts) is None

@@ -142,7 +142,7 @@ def test_document_without_retention_fields_or_with_own_values_is_unchanged(docum
 
 @pytest.mark.parametrize(("keep", "valid"), [(None, True), (5, True), (-1, False), (True, False), ("5m", False)])
 def test_invalid_retention_duration_is_reported(keep: int | str | None, valid: bool) -> None:
-    assert (find_retention_problem(keep) is None) is valid
+    assert (find_retention_problem("keep_failed_driver", keep) is None) is valid
 
 
 def test_keep_driver_respects_retain_policy_of_document() -> None:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
-from tests.builders import NOW, application_document, status_at, status_in
+from tests.builders import NOW, build_application_document, build_status, build_status_at
 
 S = ApplicationState
 PHASES = {
@@ -27,23 +27,23 @@ PHASES = {
 
 
 def build_document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any]:
-    return application_document(status=status.to_document(), **modifiers)
+    return build_application_document(status=status.to_document(), **modifiers)
 
 
 @pytest.mark.parametrize("state", sorted(ApplicationState))
 def test_every_state_has_a_phase(state: ApplicationState) -> None:
     expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
-    assert read_progress(build_document(status_at(state))).phase is expected
+    assert read_progress(build_document(build_status_at(state))).phase is expected
 
 
 def test_application_without_status_is_submitted() -> None:
-    seen = read_progress(application_document())
+    seen = read_progress(build_application_document())
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
     assert seen.application_id is None
 
 
 def test_progress_contains_state_history_and_driver_of_status() -> None:
-    status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
+    status = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
     seen = read_progress(build_document(status))
     assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
     assert [entry.state for entry in seen.history] == ["Submitted", "DriverRequested", "Failed"]
@@ -52,14 +52,14 @@ def test_progress_contains_state_history_and_driver_of_status() -> None:
 
 
 def test_driver_status_is_kept_after_release() -> None:
-    status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
+    status = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     assert read_progress(build_document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {
         "phase": "Failed"
     }
 
 
 def test_new_attempt_omits_driver_status_of_previous_attempt() -> None:
-    first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
+    first = move(build_status(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     seen = read_progress(build_document(second))
     assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
@@ -84,7 +84,9 @@ def test_long_name_results_in_hashed_application_id() -> None:
 
 
 def test_configured_application_id_is_read() -> None:
-    assert read_progress(build_document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+    assert (
+        read_progress(build_document(build_status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_configured_application_id_is_read() -> None:
 )
 def test_restart_is_pending_if_policy_allows_it(state: ApplicationState, policy: str | None, pending: bool) -> None:
     restart = {"restartPolicy": policy} if policy else None
-    assert read_progress(build_document(status_at(state), restart=restart)).restart_pending is pending
+    assert read_progress(build_document(build_status_at(state), restart=restart)).restart_pending is pending
 
 
 def test_history_is_sorted_by_number() -> None:
@@ -161,7 +163,7 @@ def test_number_of_wanted_executors_depends_on_spec(conf: dict[str, Any], wanted
     ],
 )
 def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, str], name: str | None) -> None:
-    application = build_document(status_at(S.RUNNING_HEALTHY), conf=conf)
+    application = build_document(build_status_at(S.RUNNING_HEALTHY), conf=conf)
     assert read_progress(application).driver_name == name
     if name:
         parsed = parse_application(application)
@@ -176,4 +178,4 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     ],
 )
 def test_property_that_is_null_is_not_set(conf: dict[str, str | None], name: str) -> None:
-    assert read_progress(build_document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name
+    assert read_progress(build_document(build_status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name

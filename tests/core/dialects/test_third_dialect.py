@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application
 from airflow_provider_spark_operator.core.compose.restarts import Retries, build_retries, get_backoff
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
@@ -25,7 +25,7 @@ def third_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_application_is_composed() -> None:
     document = complete_kind({"spec": {}}, API_VERSION)
-    made = compose_application(document, Parameters(py_file="local:///a.py"), Settings(ttl=5))
+    made = compose_application(document, Parameters(py_file="local:///a.py"), TaskSettings(ttl=5))
     assert made["spec"] == {"program": "local:///a.py", "ttl": 5}
     assert validate(made) == []
 

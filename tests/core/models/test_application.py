@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from tests.builders import application
+from tests.builders import build_application_model
 
 
 def with_metadata(**metadata: Any) -> SparkApplication:
-    return application().model_copy(update={"metadata": metadata})
+    return build_application_model().model_copy(update={"metadata": metadata})
 
 
 def test_metadata_fields_are_read() -> None:

@@ -8,12 +8,12 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.identity import API_VERSIONS
-from tests.builders import application_document
+from tests.builders import build_application_document
 
 
 def build_changed_document(path: str, value: Any) -> dict[str, Any]:
     """Build a minimal document with `value` at `path`. The value `...` removes the field."""
-    document = deepcopy(application_document())
+    document = deepcopy(build_application_document())
     *parents, last = path.split("/")
     inner: Any = document
     for name in parents:
@@ -26,7 +26,7 @@ def build_changed_document(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_valid_application_has_no_problems() -> None:
-    assert validate_application(application_document()) == []
+    assert validate_application(build_application_document()) == []
 
 
 @pytest.mark.parametrize("version", API_VERSIONS)
@@ -35,7 +35,7 @@ def test_every_served_version_is_valid(version: str) -> None:
 
 
 def test_minimal_document_has_defaults_of_apache_operator() -> None:
-    tolerations = parse_application(application_document()).spec.application_tolerations
+    tolerations = parse_application(build_application_document()).spec.application_tolerations
     timeouts, restart = tolerations.application_timeout_config, tolerations.restart_config
     assert timeouts.driver_start_timeout_millis == 300_000
     assert timeouts.termination_requeue_period_millis == 2_000
@@ -53,7 +53,7 @@ def test_unknown_fields_survive_a_round_trip() -> None:
 
 
 def test_round_trip_adds_no_fields() -> None:
-    document = application_document()
+    document = build_application_document()
     assert parse_application(document).to_document() == document
 
 
@@ -86,8 +86,8 @@ TOLERATIONS = "spec/applicationTolerations"
         ("metadata/name", ..., "metadata.name", "is required"),
         ("metadata/name", 7, "metadata.name", "put it in quotes"),
         ("metadata/name", "x" * 64, "metadata.name", "has 64 characters"),
-        ("metadata/name", "1st.app", "metadata.name", "cannot name the driver's service"),
-        ("metadata/name", "pi\n", "metadata.name", "cannot name the driver's service"),
+        ("metadata/name", "1st.app", "metadata.name", "is not a valid name for the application and its driver service"),
+        ("metadata/name", "pi\n", "metadata.name", "is not a valid name for the application and its driver service"),
         ("spec", ..., "spec", "is required"),
         ("spec", [], "spec", "must be an object (key: value pairs), not a list"),
         ("spec/runtimeVersions", ..., "spec.runtimeVersions", "sparkVersion"),
@@ -156,7 +156,7 @@ def test_document_that_is_not_an_object_has_one_problem(document: int | list[Any
 
 
 def test_application_without_program_is_invalid() -> None:
-    document = application_document()
+    document = build_application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     assert validate_application(document) == [
         Problem("spec", "contains no program: set mainClass with jars, or pyFiles, or sparkRFiles")
@@ -199,7 +199,7 @@ JAR, SCRIPT = "local:///a.jar", "local:///a.py"
     ],
 )
 def test_application_has_one_main_resource(resources: dict[str, str], problem: str | None, words: str) -> None:
-    document = application_document()
+    document = build_application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     document["spec"] |= resources
     problems = validate_application(document)
@@ -208,7 +208,7 @@ def test_application_has_one_main_resource(resources: dict[str, str], problem: s
 
 
 def test_missing_route_fields_are_reported() -> None:
-    document = application_document(
+    document = build_application_document(
         driverServiceIngressList=[{"serviceSpec": {"ports": []}}],
         driverHttpRouteList=[
             {
@@ -231,7 +231,7 @@ def test_missing_route_fields_are_reported() -> None:
 
 
 def test_duplicate_config_map_name_is_an_error() -> None:
-    twice = application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
+    twice = build_application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
     (problem,) = validate_application(twice)
     assert problem.path == "spec.configMapSpecs[2].name"
     assert problem.message == "repeats 'a': use a different name for each ConfigMap"
@@ -254,7 +254,7 @@ def test_invalid_resource_error_has_one_line_per_problem() -> None:
 
 
 def test_message_does_not_contain_configuration_value() -> None:
-    problems = validate_application(application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
+    problems = validate_application(build_application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
     assert "987654321" not in "".join(map(str, problems))
 
 

@@ -2,13 +2,13 @@ import pytest
 
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.configuration import format_conf_path
-from tests.builders import application_document
+from tests.builders import build_application_document
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "TRUE"}
 
 
 def find_problems(conf: dict[str, str]) -> list[tuple[str, str]]:
-    return [(each.path, each.message) for each in validate_application(application_document(conf=conf))]
+    return [(each.path, each.message) for each in validate_application(build_application_document(conf=conf))]
 
 
 @pytest.mark.parametrize(

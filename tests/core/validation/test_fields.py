@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.validation.cluster import validate_clu
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from local_kubernetes.api import discovery
-from tests.builders import application_document
+from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.core.validation.kubernetes_types import find_types
 
@@ -16,11 +16,11 @@ VERSION = f"{discovery.VERSION['major']}.{discovery.VERSION['minor']}"
 
 
 def find_errors(**spec: Any) -> list[str]:
-    return [str(each) for each in validate_application(application_document(**spec)) if each.is_error]
+    return [str(each) for each in validate_application(build_application_document(**spec)) if each.is_error]
 
 
 def find_warnings(**spec: Any) -> list[str]:
-    return [str(each) for each in validate_application(application_document(**spec)) if not each.is_error]
+    return [str(each) for each in validate_application(build_application_document(**spec)) if not each.is_error]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_unknown_field_is_an_error_with_a_suggestion(spec: dict[str, Any], probl
 
 
 def test_unknown_field_at_the_top_is_an_error() -> None:
-    document = application_document() | {"foo": 1, "metdata": {}}
+    document = build_application_document() | {"foo": 1, "metdata": {}}
     assert [str(each) for each in validate_application(document)] == [
         "foo: is not a field of SparkApplication: remove it",
         "metdata: is not a field of SparkApplication: did you mean metadata?",
@@ -72,7 +72,7 @@ def test_unknown_field_at_the_top_is_an_error() -> None:
 
 
 def test_unknown_field_of_the_metadata_is_an_error() -> None:
-    document = application_document()
+    document = build_application_document()
     document["metadata"]["lables"] = {}
     (problem,) = validate_application(document)
     assert problem.path == "metadata.lables"
@@ -81,7 +81,7 @@ def test_unknown_field_of_the_metadata_is_an_error() -> None:
 
 
 def test_unknown_field_does_not_stop_an_operator_from_running_the_resource() -> None:
-    (problem,) = validate_application(application_document(sparkConfs={}))
+    (problem,) = validate_application(build_application_document(sparkConfs={}))
     assert problem.is_error
     assert not problem.is_refused
 
@@ -110,7 +110,7 @@ TEMPLATE = "spec.driverSpec.podTemplateSpec"
 def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(
     template: dict[str, Any], path: str, says: str
 ) -> None:
-    (problem,) = validate_application(application_document(driverSpec={"podTemplateSpec": template}))
+    (problem,) = validate_application(build_application_document(driverSpec={"podTemplateSpec": template}))
     assert problem.severity is Severity.WARNING
     assert problem.path == path
     assert f"in Kubernetes {KUBERNETES_VERSION}" in problem.message
@@ -140,11 +140,11 @@ def test_fields_of_the_gateway_api_are_not_checked() -> None:
 
 
 def test_unknown_status_field_is_an_error_unless_status_is_dropped() -> None:
-    document = application_document(status={"novelty": 1})
+    document = build_application_document(status={"novelty": 1})
     assert [str(problem) for problem in validate(document)] == ["status.novelty: is not a field of status: remove it"]
     assert validate_without_status(document) == []
     history = {"0": {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-01-01T00:00:00Z", "novelty": 1}}
-    document = application_document(status={"currentState": history["0"], "stateTransitionHistory": history})
+    document = build_application_document(status={"currentState": history["0"], "stateTransitionHistory": history})
     assert [problem.path for problem in validate(document)] == [
         "status.currentState.novelty",
         "status.stateTransitionHistory['0'].novelty",

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from tests.builders import application_document
+from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 
@@ -81,7 +81,7 @@ def test_deeply_nested_document_is_a_problem() -> None:
 
 @pytest.mark.parametrize(
     ("validate", "document"),
-    [(validate_application, application_document()), (validate_cluster, build_cluster_document())],
+    [(validate_application, build_application_document()), (validate_cluster, build_cluster_document())],
     ids=["application", "cluster"],
 )
 def test_resource_with_value_that_json_cannot_represent_is_invalid(

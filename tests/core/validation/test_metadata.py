@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.validation.validate import validate
-from tests.builders import application_document
+from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.core.validation.test_validate import build_kubeflow_document
 
 KEY = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
-BUILDERS = [application_document, build_cluster_document, build_kubeflow_document]
+BUILDERS = [build_application_document, build_cluster_document, build_kubeflow_document]
 
 
 def find_problems(build: Any, **metadata: Any) -> list[str]:

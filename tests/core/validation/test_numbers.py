@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.problems import Severity
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
-from tests.builders import application_document
+from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 TOLERATIONS = "spec.applicationTolerations"
@@ -23,7 +23,7 @@ RESTARTS = (
 
 
 def find_problems(**modifiers: Any) -> list[Any]:
-    return validate_application(application_document(**modifiers))
+    return validate_application(build_application_document(**modifiers))
 
 
 @pytest.mark.parametrize("name", [*TIMEOUTS, *PERIODS])

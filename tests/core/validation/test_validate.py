@@ -9,7 +9,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.problems import Severity, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate
-from tests.builders import application_document
+from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "apache_operator"
@@ -47,7 +47,9 @@ def build_kubeflow_document(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-@pytest.mark.parametrize("document", [application_document(), build_cluster_document(), build_kubeflow_document()])
+@pytest.mark.parametrize(
+    "document", [build_application_document(), build_cluster_document(), build_kubeflow_document()]
+)
 def test_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -> None:
     assert validate(document) == []
 
@@ -58,7 +60,7 @@ def test_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -
         ([], ""),
         ({}, "kind"),
         ({"kind": ["SparkApplication"]}, "kind"),
-        (application_document() | {"kind": "Spork"}, "kind"),
+        (build_application_document() | {"kind": "Spork"}, "kind"),
         (build_kubeflow_document(kind="Spork"), "kind"),
         (build_kubeflow_document(metadata={"name": "pi", "namespace": "A_B"}), "metadata.namespace"),
         (build_kubeflow_document(metadata={"name": "pi", "day": {1, 2}}), "metadata.day"),
@@ -71,7 +73,7 @@ def test_invalid_document_of_each_kind_has_problem_with_path(document: dict[str,
 
 
 @pytest.mark.parametrize("namespace", ["A_B", "a.b", "-a", "x" * 64, 7])
-@pytest.mark.parametrize("build", [application_document, build_cluster_document])
+@pytest.mark.parametrize("build", [build_application_document, build_cluster_document])
 def test_invalid_namespace_is_an_error(build: Callable[..., dict[str, Any]], namespace: int | str) -> None:
     document = build()
     document["metadata"]["namespace"] = namespace
@@ -98,7 +100,7 @@ def test_invalid_namespace_is_an_error(build: Callable[..., dict[str, Any]], nam
     ],
 )
 def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, says: str) -> None:
-    document = application_document()
+    document = build_application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     image = document["spec"]["sparkConf"]
     document["spec"] |= spec
@@ -110,7 +112,7 @@ def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, sa
 
 
 def test_missing_image_is_a_warning() -> None:
-    document = application_document()
+    document = build_application_document()
     document["spec"]["sparkConf"] = {"spark.kubernetes.driver.container.image": ""}
     (problem,) = validate(document)
     assert (problem.path, problem.severity) == (IMAGE, Severity.WARNING)
@@ -120,7 +122,7 @@ def test_missing_image_is_a_warning() -> None:
 
 def test_ignored_setting_of_driver_is_a_warning() -> None:
     template = {"spec": {"containers": [{"name": "main"}]}}
-    document = application_document(
+    document = build_application_document(
         conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
     )
     (problem,) = filter_warnings(validate(document))
@@ -128,7 +130,7 @@ def test_ignored_setting_of_driver_is_a_warning() -> None:
 
 
 def test_document_without_name_and_namespace_is_built() -> None:
-    document = application_document(pyFiles="main.py", mainClass=None, jars=None)
+    document = build_application_document(pyFiles="main.py", mainClass=None, jars=None)
     document["metadata"] = {"generateName": "pi-"}
     assert [problem.path for problem in validate(document)] == ["spec.pyFiles"]
 
@@ -161,11 +163,13 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
     ],
 )
 def test_dependency_replaced_by_property_is_a_warning(spec: dict[str, Any], conf: dict[str, str], message: str) -> None:
-    assert [str(problem) for problem in filter_warnings(validate(application_document(conf=conf, **spec)))] == [message]
+    assert [str(problem) for problem in filter_warnings(validate(build_application_document(conf=conf, **spec)))] == [
+        message
+    ]
 
 
 def test_property_with_all_dependencies_is_valid() -> None:
-    document = application_document(
+    document = build_application_document(
         conf={"spark.jars": "local:///y.jar, local:///x.jar"},
         mainClass=RUNNER,
         pyFiles="local:///a.py",
@@ -176,12 +180,12 @@ def test_property_with_all_dependencies_is_valid() -> None:
 
 @pytest.mark.parametrize("name", ["A_B", "", "a..b", "x" * 254])
 def test_invalid_config_map_name_is_an_error(name: str) -> None:
-    (problem,) = validate(application_document(configMapSpecs=[{"name": "a.b-1"}, {"name": name}]))
+    (problem,) = validate(build_application_document(configMapSpecs=[{"name": "a.b-1"}, {"name": name}]))
     assert str(problem).startswith(f"spec.configMapSpecs[1].name: {name!r} is not a valid ConfigMap name")
     assert problem.is_refused
 
 
-@pytest.mark.parametrize("build", [application_document, build_cluster_document])
+@pytest.mark.parametrize("build", [build_application_document, build_cluster_document])
 @pytest.mark.parametrize(("version", "is_odd"), [("abc", True), ("4", True), ("4.3", False), ("4.4.0-SNAPSHOT", False)])
 def test_malformed_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
     problems = validate(build(runtimeVersions={"sparkVersion": version}))

@@ -106,7 +106,7 @@ def apply_configuration(
 
     Args:
         served: The kind, in the version of `current` and `config`.
-        current: The present object.
+        current: The current object.
         config: The configuration; fields that it omits are not changed.
         options: The name of the manager, and whether it takes over fields of others.
         subresource: `status` to apply the status only.

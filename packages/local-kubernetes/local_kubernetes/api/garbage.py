@@ -31,7 +31,7 @@ class OwnerIndex:
         self._dependents: dict[str, set[str]] = {}
 
     def record(self, place: Place, document: JsonObject) -> None:
-        """Record the present version of an object."""
+        """Record the current version of an object."""
         uid = document["metadata"]["uid"]
         owners = frozenset(str(owner["uid"]) for owner in _get_owners(document))
         for gone in self._owners.get(uid, frozenset()) - owners:

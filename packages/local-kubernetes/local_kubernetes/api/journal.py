@@ -20,7 +20,7 @@ from local_kubernetes.api.journal_format import (
     LONGEST_LINE,
     Contents,
     Damage,
-    Entry,
+    JournalEntry,
     encode_closing,
     encode_entry,
     encode_header,
@@ -67,16 +67,16 @@ class Journal:
         self._written = 0
         self._synced = 0
         self._syncing: asyncio.Future[None] | None = None
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         _refuse_foreign(_get_unfinished_path(path))
         self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
 
-    def read(self) -> list[Entry]:
+    def read(self) -> list[JournalEntry]:
         """Return the changes that the file held when it was opened; only the first call returns them."""
         entries, self._entries = self._entries, []
         return entries
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: JournalEntry) -> None:
         """Write a change; it survives the end of this process and, after `sync`, a crash of the machine.
 
         Raises:
@@ -100,8 +100,8 @@ class Journal:
         """Return whether the file contains far more changes than objects."""
         return self._size > 2 * self._needed + self._compact_bytes
 
-    def compact(self, entries: Iterable[Entry]) -> None:
-        """Rewrite the file with the present objects only.
+    def compact(self, entries: Iterable[JournalEntry]) -> None:
+        """Rewrite the file with the current objects only.
 
         Raises:
             OSError: The file could not be written; it is unchanged.
@@ -116,7 +116,7 @@ class Journal:
         descriptor, self._size, self._next_number = self._write_new(())
         return descriptor
 
-    def _write_new(self, entries: Iterable[Entry]) -> tuple[int, int, int]:
+    def _write_new(self, entries: Iterable[JournalEntry]) -> tuple[int, int, int]:
         """Replace the file by one with these changes; return its descriptor, its size, and the next number.
 
         Raises:
@@ -197,9 +197,9 @@ class Journal:
         os.close(self._descriptor)
 
 
-def find_latest(entries: Iterable[Entry]) -> Iterator[Entry]:
+def find_latest(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
     """Return the objects after all changes, in the order of their last change."""
-    found: dict[tuple[_Key, tuple[str, str]], Entry] = {}
+    found: dict[tuple[_Key, tuple[str, str]], JournalEntry] = {}
     for entry in entries:
         found.pop((entry.kind, entry.place), None)
         if entry.document is not None:
@@ -207,11 +207,13 @@ def find_latest(entries: Iterable[Entry]) -> Iterator[Entry]:
     yield from found.values()
 
 
-def log_unserved(entries: Iterable[Entry]) -> None:
+def log_unserved(entries: Iterable[JournalEntry]) -> None:
     """Log the objects in a journal whose kind is not defined; they stay in the journal."""
     counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
     for name, number in sorted(counts.items()):
-        logger.warning("%d objects stay in the journal but are not served: %s is not defined", number, name)
+        logger.warning(
+            "objects stay in the journal but are not served: %s is not defined; number of objects: %d", name, number
+        )
 
 
 def _write(descriptor: int, line: bytes) -> int:
@@ -222,7 +224,7 @@ def _write(descriptor: int, line: bytes) -> int:
 
 
 def _get_unfinished_path(path: Path) -> Path:
-    """Return the path of the new journal before it replaces the present one."""
+    """Return the path of the new journal before it replaces the current one."""
     return path.with_name(f"{path.name}.new")
 
 
@@ -271,7 +273,7 @@ def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
         )
     if contents.damages and not repair:
         first, *others = contents.damages
-        more = f" (and {len(others)} more damaged places)" if others else ""
+        more = f" (further damaged places: {len(others)})" if others else ""
         raise JournalError(
             f"could not read the journal {path}: {first}{more}. {len(contents.entries)} changes are intact. Restore "
             "the file from a copy, or start with --repair, which keeps the damaged file and drops what is damaged"
@@ -283,8 +285,8 @@ def _log_repair(path: Path, damages: Sequence[Damage], copy: Path) -> None:
     for damage in damages[:_MOST_DAMAGES_LOGGED]:
         logger.warning("journal %s: dropped: %s", path, damage)
     if len(damages) > _MOST_DAMAGES_LOGGED:
-        logger.warning("journal %s: dropped: %d more damaged places", path, len(damages) - _MOST_DAMAGES_LOGGED)
-    logger.warning("journal %s: objects whose record was dropped are as an earlier record has them, or missing", path)
+        logger.warning("journal %s: dropped further damaged places: %d", path, len(damages) - _MOST_DAMAGES_LOGGED)
+    logger.warning("journal %s: an object whose record was dropped has its previous content, or is missing", path)
 
 
 def _log_end(path: Path, contents: Contents) -> None:

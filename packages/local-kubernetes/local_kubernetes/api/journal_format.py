@@ -36,7 +36,7 @@ _OBJECT = re.compile(rb'\[\["([^"\\]*)","([^"\\]+)"\],\["([^"\\]*)","([^"\\]+)"\
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """A change of one object.
 
     Attributes:
@@ -89,7 +89,7 @@ class Contents:
         is_journal: Whether the file has any intact record.
     """
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
     damages: list[Damage] = field(default_factory=list)
     torn: Damage | None = None
     size: int = 0
@@ -106,12 +106,12 @@ class _Line:
     length: int
     number: int | None
     """None for a record of an earlier version, and for a damaged line."""
-    content: Entry | str | None
+    content: JournalEntry | str | None
     """None for a damaged line."""
     object: str = ""
 
 
-def encode_entry(number: int, entry: Entry) -> bytes:
+def encode_entry(number: int, entry: JournalEntry) -> bytes:
     """Return the line of a change."""
     return _encode(number, [entry.kind, entry.place, entry.version, entry.document])
 
@@ -145,7 +145,7 @@ def read_contents(lines: Iterable[bytes]) -> Contents:
     if not contents.is_journal:
         return contents
     tail = found.pop() if found[-1].content is None else None
-    numbered: dict[int, Entry] = {}
+    numbered: dict[int, JournalEntry] = {}
     for position, record in enumerate(found):
         _add(contents, numbered, record if is_numbered else _add_number(record, position))
     contents.entries = [numbered[number] for number in sorted(numbered)]
@@ -200,7 +200,7 @@ def _is_beginning_of_array(text: bytes) -> bool:
     return True
 
 
-def _add(contents: Contents, numbered: dict[int, Entry], line: _Line) -> None:
+def _add(contents: Contents, numbered: dict[int, JournalEntry], line: _Line) -> None:
     """Add one line."""
     expected = contents.next_number
     contents.next_number = expected + 1
@@ -219,7 +219,7 @@ def _add(contents: Contents, numbered: dict[int, Entry], line: _Line) -> None:
         contents.next_number = line.number
         return
     contents.size = line.offset + line.length
-    if isinstance(line.content, Entry):
+    if isinstance(line.content, JournalEntry):
         numbered[line.number] = line.content
     elif line.number == 0:
         contents.header = line.content
@@ -248,7 +248,7 @@ def _encode(number: int, content: Any) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def _decode(line: bytes) -> tuple[int | None, Entry | str] | None:
+def _decode(line: bytes) -> tuple[int | None, JournalEntry | str] | None:
     """Return number and content of a record; None if the line is damaged."""
     checksum, _, text = line.removesuffix(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
@@ -263,15 +263,15 @@ def _decode(line: bytes) -> tuple[int | None, Entry | str] | None:
         return None
 
 
-def _parse_entry(content: Any) -> Entry:
+def _parse_entry(content: Any) -> JournalEntry:
     kind, place, version, document = content
     if not (document is None or isinstance(document, dict)):
         raise TypeError("not an object")
-    return Entry((str(kind[0]), str(kind[1])), (str(place[0]), str(place[1])), int(version), document)
+    return JournalEntry((str(kind[0]), str(kind[1])), (str(place[0]), str(place[1])), int(version), document)
 
 
-def _describe(content: Entry | str) -> str:
-    return _format_object_name(*content.kind, *content.place) if isinstance(content, Entry) else ""
+def _describe(content: JournalEntry | str) -> str:
+    return _format_object_name(*content.kind, *content.place) if isinstance(content, JournalEntry) else ""
 
 
 def _find_legible_object(line: bytes) -> str:

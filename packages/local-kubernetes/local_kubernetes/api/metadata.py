@@ -93,7 +93,7 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
 
     Raises:
         ApiStatusError: 400 or 422 if it contradicts the object, for example by another name, namespace or UID.
-            Also for a finalizer that is added during a deletion, and for invalid labels.
+            It is also raised for a finalizer that is added during a deletion, and for invalid labels.
     """
     was = current["metadata"]
     metadata = ensure_metadata(document)
@@ -276,7 +276,7 @@ def get_deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | Non
     Args:
         kind: The object's kind.
         document: The object.
-        asked: The `gracePeriodSeconds` of the request; None for the pod's own grace period.
+        asked: The `gracePeriodSeconds` of the request. If None, the grace period of the pod is used.
     """
     if kind.key != PODS.key:
         return 0

@@ -10,7 +10,7 @@ from local_kubernetes.api.definitions import build_kind
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.garbage import OwnerIndex, Place
 from local_kubernetes.api.journal import Journal, find_latest, log_unserved
-from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.journal_format import JournalEntry
 from local_kubernetes.api.kinds import (
     BUILT_IN_KINDS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -41,7 +41,8 @@ class Objects:
         first_version: Resource version to start from.
         history: Number of changes of each kind that a watch can replay.
         queue: Number of changes that can wait for one subscriber before its stream is cut.
-        journal: File to which changes are written, and from which earlier ones are read; None for no file.
+        journal: File to which changes are written, and from which earlier ones are read. If None, changes are not
+            written.
         room: Limit of the size of all objects.
     """
 
@@ -57,7 +58,7 @@ class Objects:
         # An object is stored as its last change, which has it encoded for watches.
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
         self._feeds: dict[tuple[str, str], Feed] = {}
-        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
+        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], JournalEntry] = {}
         if journal is not None:
             self._restore(journal)
 
@@ -169,19 +170,19 @@ class Objects:
         try:
             if self._journal.overgrown:
                 self._journal.compact(self._list_entries())
-            self._journal.append(Entry(kind.key, place, self.version + 1, document))
+            self._journal.append(JournalEntry(kind.key, place, self.version + 1, document))
             self._unserved.pop((kind.key, place), None)
         except OSError as error:
             why = f"the change could not be written to the journal: {error.strerror or error}"
             raise ApiStatusError(500, "InternalError", why) from error
 
-    def _list_entries(self) -> Iterator[Entry]:
+    def _list_entries(self) -> Iterator[JournalEntry]:
         """Return all objects, definitions before their instances; objects of unknown kinds stay in the journal."""
         yield from self._unserved.values()
         keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
         for key in keys:
             for place, event in self._objects[key].items():
-                yield Entry(key, place, event.resource_version, event.current)
+                yield JournalEntry(key, place, event.resource_version, event.current)
 
     def _restore(self, journal: Journal) -> None:
         """Read the objects of the journal; their versions are older than any that a client can request."""

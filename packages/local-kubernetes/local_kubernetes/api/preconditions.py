@@ -54,7 +54,7 @@ def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str 
 
 
 def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
-    """Reject an update that names another object or version than the present one.
+    """Reject an update that names another object or version than the current one.
 
     Raises:
         ApiStatusError: 409; 500, as in Kubernetes, for a version that is not a number.
@@ -72,7 +72,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
 
 
 def merge_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
-    """Return the present object with the part of an update that its subresource can write."""
+    """Return the current object with the part of an update that its subresource can write."""
     if subresource == "status":
         result = copy_json(current)
         result["status"] = new.get("status")

@@ -125,7 +125,7 @@ def patch(
     def patch_from(current: JsonObject) -> JsonObject:
         patched = appliers[media_type](current, value)
         if not isinstance(patched, dict):
-            raise build_unprocessable("the patched document is no object")
+            raise build_unprocessable("the result of the patch must be an object")
         _check_patched(served, current, patched, options)
         return patched
 

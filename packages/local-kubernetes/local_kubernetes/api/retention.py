@@ -2,19 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from local_kubernetes.api.kinds import EVENTS
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
+from local_kubernetes.clock import utc_now
 
 _SWEEP_SECONDS = 60.0
 _AGE = timedelta(hours=1)
 _MOST = 10_000
-
-
-def _get_utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class EventRetention:
@@ -22,13 +19,13 @@ class EventRetention:
 
     Args:
         store: The cluster's objects.
-        clock: Returns the present time.
+        clock: Returns the current time.
         age: Time after its last change at which an event is removed.
         most: Maximum number of events.
     """
 
     def __init__(
-        self, store: Store, *, clock: Callable[[], datetime] = _get_utc_now, age: timedelta = _AGE, most: int = _MOST
+        self, store: Store, *, clock: Callable[[], datetime] = utc_now, age: timedelta = _AGE, most: int = _MOST
     ) -> None:
         self._store = store
         self._clock = clock

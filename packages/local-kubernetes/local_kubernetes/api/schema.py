@@ -56,7 +56,7 @@ def prune(schema: Schema, document: dict[str, Any]) -> None:
 
 
 def apply_defaults(schema: Schema, value: Any) -> None:
-    """Set the defaults of missing fields, in place; also of null fields where null is not allowed."""
+    """Set the defaults of missing fields, in place, and of null fields where null is not allowed."""
     if isinstance(value, dict):
         for key, child in (schema.get("properties") or {}).items():
             missing = key not in value or (value[key] is None and not child.get("nullable"))

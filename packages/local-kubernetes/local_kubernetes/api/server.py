@@ -41,7 +41,7 @@ class ApiServer:
         store: The cluster's objects.
         kinds: The served kinds.
         token: Bearer token of every request, except for `/version` and the health paths.
-        tls: TLS settings; None for plain HTTP.
+        tls: TLS settings. If None, the server uses plain HTTP.
         logs: The source of the logs of pods.
     """
 
@@ -112,7 +112,7 @@ class ApiServer:
         except ApiStatusError as error:
             return _build_refusal(error)
         except RecursionError:
-            return _build_refusal(build_bad_request("the document is nested too deeply"))
+            return _build_refusal(build_bad_request("the body is nested too deeply"))
         except web.HTTPException:
             raise
         except ConnectionError:

@@ -7,7 +7,7 @@ enter and leave. `Objects` stores the objects; `admission` and `schema` validate
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from local_kubernetes.api import garbage
 from local_kubernetes.api.documents import JsonObject, add_seconds, copy_json, format_timestamp
@@ -35,29 +35,27 @@ from local_kubernetes.api.watch import (
     Event,
     Subscription,
 )
-
-
-def _get_utc_now() -> datetime:
-    return datetime.now(UTC)
+from local_kubernetes.clock import utc_now
 
 
 class Store:
     """All objects of a cluster.
 
     Args:
-        clock: Returns the present time.
+        clock: Returns the current time.
         first_version: Resource version to start from. The default is higher than any version of an earlier store, so
             that clients of that store must list again.
         history: Number of changes of each kind that a watch can replay.
         queue: Number of changes that can wait for one subscriber before it is cut.
-        journal: File to which changes are written, and from which earlier ones are read; None for no file.
+        journal: File to which changes are written, and from which earlier ones are read. If None, changes are not
+            written.
         room: Limit of the size of all objects; by default that of Kubernetes.
     """
 
     def __init__(
         self,
         *,
-        clock: Callable[[], datetime] = _get_utc_now,
+        clock: Callable[[], datetime] = utc_now,
         first_version: int | None = None,
         history: int = 2000,
         queue: int = 4000,

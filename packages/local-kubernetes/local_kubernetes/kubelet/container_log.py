@@ -11,14 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from local_kubernetes.clock import utc_now
+
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024
 _BATCH_BYTES = 64 * 1024
 _BLOCK_BYTES = 64 * 1024
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -27,10 +25,10 @@ class LogQuery:
 
     Args:
         follow: Whether to continue until the container has terminated.
-        tail_lines: Number of lines from the end; None for all lines.
-        since: Time of the first line; None for no limit.
+        tail_lines: Number of lines from the end. If None, all lines are returned.
+        since: Time of the first line. If None, there is no limit.
         timestamps: Whether each line begins with its time.
-        limit_bytes: Number of bytes after which to stop; None for no limit.
+        limit_bytes: Number of bytes after which to stop. If None, there is no limit.
     """
 
     follow: bool = False
@@ -46,11 +44,11 @@ class ContainerLog:
     Args:
         path: File to write; the older part is in the same directory, with the suffix `.1`.
         max_file_bytes: Size at which the file becomes the older part.
-        clock: Returns the present time.
+        clock: Returns the current time.
     """
 
     def __init__(
-        self, path: Path, *, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], datetime] = _utc_now
+        self, path: Path, *, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], datetime] = utc_now
     ) -> None:
         self.path = path
         self.older = path.with_name(path.name + ".1")
@@ -98,7 +96,7 @@ class ContainerLog:
             path.unlink(missing_ok=True)
 
     async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
-        """Yield the requested part of the log in pieces; without `follow`, stop at the present end."""
+        """Yield the requested part of the log in pieces; without `follow`, stop at the current end."""
         remaining = query.limit_bytes
         async for piece in self._split_pieces(query):
             if remaining is not None:
@@ -135,7 +133,7 @@ class ContainerLog:
                 file.close()
 
     def _open(self) -> tuple[list[BinaryIO], int]:
-        """Open the present files, the older first; they stay readable after a rename or deletion."""
+        """Open the current files, the older first; they stay readable after a rename or deletion."""
         paths = [path for path in (self.older, self.path) if path.exists()]
         return [path.open("rb") for path in paths], self._rotations
 

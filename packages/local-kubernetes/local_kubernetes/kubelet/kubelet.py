@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from local_kubernetes.api.documents import JsonObject
@@ -12,6 +12,7 @@ from local_kubernetes.api.kinds import NODES, PODS
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.watch import DELETED
+from local_kubernetes.clock import utc_now
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.container_log import MAX_FILE_BYTES, LogQuery
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
@@ -27,10 +28,6 @@ _STOP_SECONDS = 15.0
 _EXPIRED = 410
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Kubelet:
     """The node: runs every pod that is not bound to another node.
 
@@ -41,7 +38,7 @@ class Kubelet:
         images: The images that can be run, and the runtime of each.
         max_log_bytes: Size at which the log file of a container is rotated; two files are kept.
         max_pods: Maximum number of pods on the node; further pods wait.
-        clock: Returns the present time.
+        clock: Returns the current time.
     """
 
     def __init__(
@@ -53,7 +50,7 @@ class Kubelet:
         images: Sequence[ImageRule] = DEFAULT_IMAGES,
         max_log_bytes: int = MAX_FILE_BYTES,
         max_pods: int = MAX_PODS,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._node = Node(
             store,

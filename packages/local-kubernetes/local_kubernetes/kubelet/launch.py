@@ -33,7 +33,7 @@ class Launch:
         command: Program and arguments.
         environment: The complete environment.
         directory: Working directory.
-        memory_limit: Memory limit in bytes; None for no limit.
+        memory_limit: Memory limit in bytes. If None, there is no limit.
     """
 
     command: list[str]
@@ -65,6 +65,21 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         own_folder.mkdir(parents=True, exist_ok=True)
     variables = build_environment(sandbox.pod, spec, sandbox.references, _build_cluster_environment(node.api.url))
     paths = _map_paths(sandbox, spec, variables, map_image_paths)
+    process = await runtime.prepare(_build_setup(node, sandbox, spec, folders, paths, variables))
+    if not process.words:
+        raise StartError("no command specified")
+    return Launch(process.words, process.environment, _prepare_directory(spec, paths, folder), _read_memory_limit(spec))
+
+
+def _build_setup(
+    node: Node,
+    sandbox: Sandbox,
+    spec: JsonObject,
+    folders: ContainerFolders,
+    paths: PathMap,
+    variables: Mapping[str, str],
+) -> ContainerSetup:
+    """Return the input of the runtime, with the addresses and paths of this machine."""
     namespace, name = (str(sandbox.pod["metadata"][key]) for key in ("namespace", "name"))
 
     def resolve(text: str) -> str:
@@ -73,7 +88,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
     environment = _build_default_environment(sandbox.pod, folders)
     environment |= {variable: resolve(paths.rewrite(value)) for variable, value in variables.items()}
     command, arguments = build_command_line(spec, variables)
-    setup = ContainerSetup(
+    return ContainerSetup(
         pod=sandbox.pod,
         command=command,
         arguments=arguments,
@@ -84,10 +99,6 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         resolve=resolve,
         assign_port=lambda port: node.services.assign_port(namespace, name, port),
     )
-    process = await runtime.prepare(setup)
-    if not process.words:
-        raise StartError("no command specified")
-    return Launch(process.words, process.environment, _prepare_directory(spec, paths, folder), _read_memory_limit(spec))
 
 
 def _map_paths(

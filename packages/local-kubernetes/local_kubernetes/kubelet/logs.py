@@ -24,7 +24,7 @@ def read_log(
         pod: The pod's name.
         container: The container's name.
         query: The wanted part of the log.
-        previous: Whether to read the log of the run before the present or last one.
+        previous: Whether to read the log of the run before the current or last one.
 
     Raises:
         ApiStatusError: 400 with the message of a kubelet, if the log does not exist (yet).

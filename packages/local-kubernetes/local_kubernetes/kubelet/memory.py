@@ -43,7 +43,7 @@ class MemoryLimits:
         Args:
             guard_pid: Process id of the container's guard.
             leader: Process id of the container's first process.
-            limit: Limit in bytes; None for no limit.
+            limit: Limit in bytes. If None, there is no limit.
             exceeded: Called once when the container exceeds the limit.
         """
         if limit is None:

@@ -34,7 +34,7 @@ class Node:
         api: Access of containers to the API server.
         images: The images that can be run, and the runtime of each.
         recorder: Writes events.
-        clock: Returns the present time.
+        clock: Returns the current time.
         max_log_bytes: Size at which the log file of a container is rotated.
         places: One permit for each pod that the node can run at a time.
         memory: Kills containers that exceed their memory limit.

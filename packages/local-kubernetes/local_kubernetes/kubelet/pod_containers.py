@@ -74,7 +74,7 @@ class PodContainers:
         Args:
             status: The pod's status.
             logs: The folder of the pod's logs.
-            now: The present time.
+            now: The current time.
         """
         recorded = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
         by_name = {str(item["name"]): item for item in recorded}

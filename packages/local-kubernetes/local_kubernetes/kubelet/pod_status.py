@@ -66,10 +66,10 @@ def build_pod_status(
     """Return the status of a pod that is bound to this node.
 
     Args:
-        pod: The present pod; conditions that have not changed keep their times.
+        pod: The current pod; conditions that have not changed keep their times.
         init: Records of the init containers.
         containers: Records of the main containers.
-        now: The present time.
+        now: The current time.
         eviction: The reason why the node ended the pod; None if it did not.
         volumes_made: Whether the volumes exist, so that containers can start.
     """

@@ -19,7 +19,7 @@ class EventRecorder:
     Args:
         store: The cluster's objects.
         host: Name of the node; empty for a component without a node.
-        clock: Returns the present time.
+        clock: Returns the current time.
     """
 
     def __init__(self, store: Store, host: str, clock: Callable[[], datetime]) -> None:

@@ -27,7 +27,7 @@ class ExitCodes:
 
 
 @dataclass(frozen=True)
-class RestartPolicy:
+class ContainerRestartPolicy:
     """The restart policy of one container.
 
     Args:
@@ -50,7 +50,7 @@ class RestartPolicy:
         return self.name == ALWAYS or (self.name == ON_FAILURE and exit_code != 0)
 
 
-def restart_policy(container: Mapping[str, Any], default: str) -> RestartPolicy:
+def restart_policy(container: Mapping[str, Any], default: str) -> ContainerRestartPolicy:
     """Return the restart policy of a container.
 
     Args:
@@ -59,4 +59,4 @@ def restart_policy(container: Mapping[str, Any], default: str) -> RestartPolicy:
     """
     codes = [rule["exitCodes"] for rule in container.get("restartPolicyRules") or ()]
     rules = tuple(ExitCodes(str(item["operator"]), frozenset(item.get("values") or ())) for item in codes)
-    return RestartPolicy(str(container.get("restartPolicy") or default), rules)
+    return ContainerRestartPolicy(str(container.get("restartPolicy") or default), rules)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from local_kubernetes.api.documents import JsonObject, format_timestamp
-from local_kubernetes.kubelet.restarts import ALWAYS, RestartPolicy
+from local_kubernetes.kubelet.restarts import ALWAYS, ContainerRestartPolicy
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,15 @@ State = Waiting | Running | Terminated
 
 @dataclass
 class ContainerRecord:
-    """The present state and history of a container.
+    """The current state and history of a container.
 
     Args:
         name: Name of the container.
         image: Image of the container.
-        state: Present state.
+        state: Current state.
         last: Termination of the previous run; None if there is none.
         restarts: Number of restarts.
-        container_id: Identity of the present or last run.
+        container_id: Identity of the current or last run.
         sidecar: Whether it is an init container that continues to run next to the main containers.
         policy: Restart policy.
     """
@@ -99,7 +99,7 @@ class ContainerRecord:
     restarts: int = 0
     container_id: str = ""
     sidecar: bool = False
-    policy: RestartPolicy = field(default_factory=lambda: RestartPolicy(ALWAYS))
+    policy: ContainerRestartPolicy = field(default_factory=lambda: ContainerRestartPolicy(ALWAYS))
 
     @property
     def starts_again(self) -> bool:

@@ -15,7 +15,7 @@ class StatusWriter:
     Args:
         pod: The object of the pod.
         containers: The containers of the pod.
-        clock: Returns the present time.
+        clock: Returns the current time.
 
     Attributes:
         eviction: The reason why the node ended the pod; None if it did not.
@@ -30,7 +30,7 @@ class StatusWriter:
         self._clock = clock
 
     def publish(self) -> None:
-        """Write the present status; a node that stops leaves the last status, as after a crash."""
+        """Write the current status; a node that stops leaves the last status, as after a crash."""
         if not self._pod.gone.is_set():
             self._pod.write_status(self._with_status)
 

@@ -20,7 +20,7 @@ class Termination:
         pod: The object of the pod.
         containers: The containers of the pod.
         status: Writes the status of the pod.
-        clock: Returns the present time.
+        clock: Returns the current time.
 
     Attributes:
         requested: Set when the pod must terminate.

@@ -13,7 +13,7 @@ _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 @dataclass(frozen=True)
-class Decision:
+class StatefulSetChanges:
     """The changes that a StatefulSet needs.
 
     Args:
@@ -29,7 +29,7 @@ class Decision:
     status: JsonObject
 
 
-def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
+def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> StatefulSetChanges:
     """Return the next changes.
 
     Pods are created in the order of their numbers and deleted in reverse order. Each waits for the one before it,
@@ -47,7 +47,7 @@ def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
     missing, deletions = _find_next_steps(known, wanted, parallel=parallel)
     if not missing and not deletions:
         deletions = _find_outdated(stateful_set, known, wanted)
-    return Decision(
+    return StatefulSetChanges(
         [claim for number in missing for claim in _build_claims(stateful_set, number)],
         [_build_pod(stateful_set, number) for number in missing],
         deletions,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local_kubernetes.api.journal import Journal, find_latest
-from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.journal_format import JournalEntry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.preconditions import MAX_OBJECT_BYTES
 from local_kubernetes.api.registry import KindRegistry
@@ -22,12 +22,12 @@ from api.builders import config_map, definition, thing
 KEY = ("", "configmaps")
 
 
-def entry(name: str, version: int = 1, text: str = "x") -> Entry:
-    return Entry(KEY, ("default", name), version, {"metadata": {"name": name}, "data": {"k": text}})
+def entry(name: str, version: int = 1, text: str = "x") -> JournalEntry:
+    return JournalEntry(KEY, ("default", name), version, {"metadata": {"name": name}, "data": {"k": text}})
 
 
-def gone(name: str, version: int = 2) -> Entry:
-    return Entry(KEY, ("default", name), version, None)
+def gone(name: str, version: int = 2) -> JournalEntry:
+    return JournalEntry(KEY, ("default", name), version, None)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def read(path: Path) -> list[Entry]:
+def read(path: Path) -> list[JournalEntry]:
     journal = Journal(path)
     try:
         return journal.read()
@@ -43,7 +43,7 @@ def read(path: Path) -> list[Entry]:
         journal.close()
 
 
-def write(path: Path, *entries: Entry) -> None:
+def write(path: Path, *entries: JournalEntry) -> None:
     journal = Journal(path)
     journal.read()
     for item in entries:

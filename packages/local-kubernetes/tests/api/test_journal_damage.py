@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from local_kubernetes.api.journal import Journal, JournalError, find_latest
-from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.journal_format import JournalEntry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.requests import WriteOptions
@@ -23,7 +23,7 @@ from api.test_journal import entry, gone, read, store_on, write
 ENTRIES = [entry("a"), entry("b", 2, "ü\n"), gone("a", 3), entry("c", 4), entry("b", 5, "other")]
 
 
-def write_killed_journal(path: Path, *entries: Entry) -> None:
+def write_killed_journal(path: Path, *entries: JournalEntry) -> None:
     """Leave a journal as a killed process leaves it: without its closing record."""
     journal = Journal(path)
     for item in entries:
@@ -33,7 +33,7 @@ def write_killed_journal(path: Path, *entries: Entry) -> None:
     path.write_bytes(content)
 
 
-def of_an_earlier_version(*entries: Entry) -> bytes:
+def of_an_earlier_version(*entries: JournalEntry) -> bytes:
     """Return the file of an earlier version, without header, numbers and closing record."""
     lines = []
     for item in entries:
@@ -50,7 +50,7 @@ def offsets(content: bytes) -> list[int]:
     return starts[:-1]
 
 
-def repair(path: Path) -> list[Entry]:
+def repair(path: Path) -> list[JournalEntry]:
     journal = Journal(path, repair=True)
     journal.close()
     return journal.read()
@@ -317,7 +317,10 @@ def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: py
 
     journal = Journal(path, repair=True)
     second = Store(journal=journal)
-    assert "1 objects stay in the journal but are not served: things.example.com is not defined" in caplog.text
+    assert (
+        "objects stay in the journal but are not served: things.example.com is not defined; number of objects: 1"
+        in caplog.text
+    )
     served = KindRegistry(second).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
     create(second, served, None, definition(), WriteOptions())
     journal.close()

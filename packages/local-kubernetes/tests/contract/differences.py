@@ -14,12 +14,12 @@ DIFFERENCES = {
     "deletion-the_answer_to_the_deletion_of_a?claim?": "not protected while a pod uses it",
     "custom_resources-a_schema_with?date-time?": "formats of strings are not evaluated",
     "custom_resources-a_schema_with?rule?": "Rules in CEL",
-    "patching-a_bad_json_patch?replace of what is not there?": "JSON patches follow RFC 6902",
-    "patching-a_bad_json_patch?missing value?": "JSON patches follow RFC 6902",
-    "patching-a_bad_json_patch?copy from nowhere?": "JSON patches follow RFC 6902",
-    "patching-a_json_patch_of_a_list": "JSON patches follow RFC 6902",
+    "patch-a_bad_json_patch?replace of what is not there?": "JSON patches follow RFC 6902",
+    "patch-a_bad_json_patch?missing value?": "JSON patches follow RFC 6902",
+    "patch-a_bad_json_patch?copy from nowhere?": "JSON patches follow RFC 6902",
+    "patch-a_json_patch_of_a_list": "JSON patches follow RFC 6902",
     "subresources-the_columns_of?endpoints?": "no warning about endpoints",
-    "watching-the_old_path_of_a_watch": "paths below `/watch`",
+    "watch-the_old_path_of_a_watch": "paths below `/watch`",
 }
 """The text of each difference, by a pattern of the behaviour's name in which `?` stands for a bracket."""
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from local_kubernetes.kubelet.pod_status import Eviction, build_pod_status, compute_pod_phase
-from local_kubernetes.kubelet.restarts import RestartPolicy, restart_policy
+from local_kubernetes.kubelet.restarts import ContainerRestartPolicy, restart_policy
 from local_kubernetes.kubelet.states import (
     ContainerRecord,
     Running,
@@ -22,7 +22,7 @@ BAD = Terminated(1, "Error", NOW, NOW)
 def record(
     state: State, *, last: Terminated | None = None, sidecar: bool = False, policy: str = "Always"
 ) -> ContainerRecord:
-    return ContainerRecord("it", "image", state, last, sidecar=sidecar, policy=RestartPolicy(policy))
+    return ContainerRecord("it", "image", state, last, sidecar=sidecar, policy=ContainerRestartPolicy(policy))
 
 
 @pytest.mark.parametrize(

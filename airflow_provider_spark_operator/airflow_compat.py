@@ -1,0 +1,217 @@
+"""The differences between the supported versions of Airflow, 3.0 to 3.3. No other module depends on the version.
+
+Import from this module each name of Airflow whose place or existence differs between these versions. Type checkers see
+the names of the newest version.
+"""
+
+import asyncio
+import warnings
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_version
+
+if TYPE_CHECKING:
+    from airflow.dag_processing.dagbag import DagBag
+    from airflow.sdk import Connection, Context
+
+_Answer = TypeVar("_Answer")
+
+VERSION = parse_version(INSTALLED)
+"""The major and the minor number of the installed Airflow."""
+
+__all__ = [
+    "HAS_ON_KILL",
+    "HAS_RETRY_POLICIES",
+    "REPORTS_LATER_TRIES",
+    "STARTS_IN_TRIGGERER",
+    "VERSION",
+    "AirflowException",
+    "AirflowFailException",
+    "AirflowNotFoundException",
+    "AirflowSensorTimeout",
+    "AirflowSkipException",
+    "AirflowTaskTimeout",
+    "BaseHook",
+    "GetPreviousTI",
+    "PreviousTIResult",
+    "RetryAction",
+    "RetryDecision",
+    "RetryPolicy",
+    "TaskDeferralError",
+    "TaskDeferralTimeout",
+    "TaskDeferred",
+    "TaskInstanceKey",
+    "TaskInstanceState",
+    "async_get_connection",
+    "async_read_extra",
+    "bind_output_handler",
+    "build_retry_arguments",
+    "conf",
+    "deserialize",
+    "import_string",
+    "load_dag_bag",
+    "read_asset_stores",
+    "serialize",
+    "warn_too_old",
+]
+
+if TYPE_CHECKING or VERSION >= (3, 1):
+    from airflow.sdk import BaseHook, TaskInstanceState
+else:
+    from airflow.hooks.base import BaseHook
+    from airflow.utils.state import TaskInstanceState
+
+if TYPE_CHECKING or VERSION >= (3, 2):
+    from airflow.sdk import conf
+    from airflow.sdk._shared.module_loading import import_string
+    from airflow.sdk.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowNotFoundException,
+        AirflowSensorTimeout,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+        TaskDeferralError,
+        TaskDeferralTimeout,
+        TaskDeferred,
+    )
+    from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult
+    from airflow.sdk.serde import deserialize, serialize
+    from airflow.sdk.types import TaskInstanceKey
+else:
+    from airflow.configuration import conf
+    from airflow.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowNotFoundException,
+        AirflowSensorTimeout,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+        TaskDeferralError,
+        TaskDeferralTimeout,
+        TaskDeferred,
+    )
+    from airflow.models.taskinstancekey import TaskInstanceKey
+    from airflow.serialization.serde import deserialize, serialize
+    from airflow.utils.module_loading import import_string
+
+    GetPreviousTI = PreviousTIResult = None
+
+if TYPE_CHECKING or VERSION >= (3, 3):
+    from airflow.sdk import RetryAction, RetryDecision, RetryPolicy
+else:
+    from airflow_provider_spark_operator.retry_decision import RetryAction, RetryDecision, RetryPolicy
+
+HAS_RETRY_POLICIES = VERSION >= (3, 3)
+"""Whether Airflow asks the retry policy of a task, and has a store for the state of a task."""
+
+STARTS_IN_TRIGGERER = VERSION >= (3, 3)
+"""Whether a task can start in the triggerer with its templates rendered."""
+
+HAS_ON_KILL = VERSION >= (3, 3)
+"""Whether Airflow calls `on_kill` of a trigger whose task a user has stopped.
+
+Older versions cancel the trigger, for any reason, and call only `cleanup`.
+"""
+
+REPORTS_LATER_TRIES = VERSION >= (3, 2)
+"""Whether Airflow reports the number of a try to triggers, with `GetPreviousTI`."""
+
+
+def build_retry_arguments(policy: RetryPolicy | None) -> dict[str, Any]:
+    """Return the arguments of an operator for its retry policy; none if Airflow does not ask policies."""
+    return {"retry_policy": policy} if HAS_RETRY_POLICIES else {}
+
+
+def warn_too_old(argument: str, effect: str) -> None:
+    """Warn about an argument in a DAG file that the installed Airflow does not support.
+
+    Args:
+        argument: Name of the argument.
+        effect: What happens instead.
+    """
+    warnings.warn(f"{argument} requires Apache Airflow 3.3 or newer, but found {INSTALLED}: {effect}", stacklevel=3)
+
+
+async def async_get_connection(conn_id: str) -> "Connection":
+    """Return a connection, for code in an event loop.
+
+    Args:
+        conn_id: Id of the connection.
+
+    Raises:
+        AirflowNotFoundException: The connection does not exist.
+    """
+    if VERSION >= (3, 2):
+        return await BaseHook.aget_connection(conn_id)
+    if VERSION >= (3, 1):
+        return await _finish(BaseHook.aget_connection(conn_id))
+    from asgiref.sync import sync_to_async
+
+    return await _finish(sync_to_async(BaseHook.get_connection)(conn_id))
+
+
+async def async_read_extra(connection: "Connection") -> Any:
+    """Return the decoded extra of a connection, for code in an event loop. Airflow masks its secrets in logs.
+
+    Args:
+        connection: The connection.
+    """
+    if VERSION >= (3, 3):
+        return await connection.aextra_dejson()
+    from asgiref.sync import sync_to_async
+
+    read = sync_to_async(lambda: connection.extra_dejson)()
+    return await (read if VERSION >= (3, 2) else _finish(read))
+
+
+async def _finish(request: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """Await a request to Airflow, which continues if the caller is cancelled.
+
+    Before Airflow 3.2, a cancelled request of a trigger ends the triggerer: the next request receives its answer.
+    """
+    return await asyncio.shield(asyncio.create_task(request))
+
+
+def bind_output_handler(handle_output: Callable[..., Any], context: "Context") -> Callable[[Any], Any]:
+    """Return the method of a decorated operator that handles the return value of its function.
+
+    Args:
+        handle_output: The method.
+        context: The context of the task.
+    """
+    if VERSION >= (3, 1):
+        return handle_output
+    return partial(handle_output, context=context, xcom_push=context["ti"].xcom_push)
+
+
+def read_asset_stores(trigger: object) -> Mapping[str, Any]:
+    """Return the state stores of the assets of a trigger, by the names of the assets; none before Airflow 3.3.
+
+    Args:
+        trigger: The trigger.
+    """
+    # Airflow has no public way to list the assets of a trigger.
+    return getattr(getattr(trigger, "asset_state_store", None), "_by_name", {})
+
+
+def load_dag_bag(file: Path, folder: Path) -> "DagBag":
+    """Parse a DAG file as the DAG processor does. Loads the models of Airflow's database.
+
+    Args:
+        file: The file.
+        folder: The folder of the DAG bundle, which contains the file.
+    """
+    if TYPE_CHECKING or VERSION >= (3, 2):
+        from airflow.dag_processing.dagbag import BundleDagBag
+    elif VERSION >= (3, 1):
+        from airflow.models.dagbag import BundleDagBag
+    else:
+        from airflow.models.dagbag import DagBag
+
+        return DagBag(dag_folder=file, include_examples=False, safe_mode=False)
+    name: dict[str, Any] = {"bundle_name": "dags-folder"} if VERSION >= (3, 2) else {}
+    return BundleDagBag(dag_folder=file, bundle_path=folder, safe_mode=False, **name)

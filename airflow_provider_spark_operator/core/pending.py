@@ -1,0 +1,22 @@
+"""Values that are not known when a DAG file is parsed: template expressions, and results of other tasks."""
+
+from typing import Final
+
+
+class Pending:
+    """A value that becomes known when the task runs, for example the result of another task."""
+
+
+PENDING: Final = Pending()
+
+
+def is_template(value: object) -> bool:
+    """Return whether `value` is a template expression, so that its final value is not known yet."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def is_pending(value: object) -> bool:
+    """Return whether `value` is missing or not known yet."""
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    return value is None or isinstance(value, Pending)

@@ -1,0 +1,75 @@
+"""Read the Kubernetes Events of an application and its driver."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_spark_operator.core.driver_log import clean_line
+from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.follow.pods import read_driver_pod
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import EVENTS
+
+
+@dataclass(frozen=True)
+class KubernetesEvent:
+    """An Event of Kubernetes.
+
+    Attributes:
+        time: When the event happened last. None if the Event does not contain a time.
+        type: "Normal" or "Warning".
+        reason: The reason, for example "FailedScheduling".
+        message: The message in one line.
+        subject: The object of the event, for example "Pod pi-0-driver".
+        count: How often the event happened.
+    """
+
+    time: datetime | None
+    type: str
+    reason: str
+    message: str
+    subject: str
+    count: int = 1
+
+
+async def list_events(client: KubeClient, reference: ApplicationReference, most: int) -> list[KubernetesEvent]:
+    """List the Events of an application and of its driver pod, oldest first.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        most: The maximum number of Events of each of the two objects.
+
+    Raises:
+        KubeError: The API rejected a request or could not be reached.
+    """
+    pod = await read_driver_pod(client, reference)
+    uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
+    answers = await asyncio.gather(
+        *(
+            client.list(EVENTS, reference.namespace, field_selector=f"involvedObject.uid={uid}", most=most)
+            for uid in uids
+        )
+    )
+    documents = sorted((event for answer in answers for event in answer.items), key=read_event_time)
+    return [_parse(event) for event in documents]
+
+
+def read_event_time(event: Mapping[str, Any]) -> str:
+    """Return the text of the time when an event happened last; empty if the Event does not contain a time."""
+    return str(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp") or "")
+
+
+def _parse(event: Mapping[str, Any]) -> KubernetesEvent:
+    subject = event.get("involvedObject") or {}
+    return KubernetesEvent(
+        time=read_time(read_event_time(event)),
+        type=str(event.get("type") or ""),
+        reason=str(event.get("reason") or ""),
+        message=clean_line(str(event.get("message") or "")),
+        subject=f"{subject.get('kind', '')} {subject.get('name', '')}".strip(),
+        count=int(event.get("count") or 1),
+    )

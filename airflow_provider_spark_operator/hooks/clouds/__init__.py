@@ -1,0 +1,1 @@
+"""Connections to managed clusters: Amazon EKS, Google GKE and Microsoft AKS."""

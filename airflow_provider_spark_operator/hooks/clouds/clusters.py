@@ -1,0 +1,163 @@
+"""The managed cluster that the extras of a connection select."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+_GKE_PATH = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/clusters/(?P<name>[^/]+)")
+_FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
+
+
+class InvalidCluster(Exception):
+    """The extras do not select a cluster. The message does not name the connection."""
+
+
+@dataclass(frozen=True)
+class EksCluster:
+    """An Amazon EKS cluster.
+
+    Attributes:
+        name: The name of the cluster.
+        aws_conn_id: The id of the Airflow connection of the type `aws`.
+        region_name: The region of the cluster. If None, the region of the AWS connection is used.
+    """
+
+    service: ClassVar[str] = "EKS"
+    provider: ClassVar[str] = "amazon"
+
+    name: str
+    aws_conn_id: str = "aws_default"
+    region_name: str | None = None
+
+    @property
+    def renewal(self) -> str:
+        """What to do if the cluster rejects the identity."""
+        return f"add the identity of the connection {self.aws_conn_id!r} to the access entries of the cluster"
+
+
+@dataclass(frozen=True)
+class GkeCluster:
+    """A Google GKE cluster.
+
+    Attributes:
+        name: The name of the cluster.
+        location: The region or zone of the cluster.
+        gcp_conn_id: The id of the Airflow connection of the type `google_cloud_platform`.
+        project_id: The project of the cluster. If None, the project of the Google Cloud connection is used.
+        use_internal_ip: Whether to use the private IP address of the control plane.
+        use_dns_endpoint: Whether to use the DNS endpoint of the control plane.
+    """
+
+    service: ClassVar[str] = "GKE"
+    provider: ClassVar[str] = "google"
+
+    name: str
+    location: str
+    gcp_conn_id: str = "google_cloud_default"
+    project_id: str | None = None
+    use_internal_ip: bool = False
+    use_dns_endpoint: bool = False
+
+    @property
+    def renewal(self) -> str:
+        """What to do if the cluster rejects the identity."""
+        return f"check the credentials of the connection {self.gcp_conn_id!r}"
+
+
+@dataclass(frozen=True)
+class AksCluster:
+    """A Microsoft AKS cluster that authenticates users with Microsoft Entra ID.
+
+    Attributes:
+        name: The name of the cluster.
+        resource_group: The resource group of the cluster.
+        azure_conn_id: The id of the Airflow connection of the type `azure`.
+        subscription_id: The subscription of the cluster. If None, the subscription of the Azure connection is used.
+    """
+
+    service: ClassVar[str] = "AKS"
+    provider: ClassVar[str] = "microsoft.azure"
+
+    name: str
+    resource_group: str
+    azure_conn_id: str = "azure_default"
+    subscription_id: str | None = None
+
+    @property
+    def renewal(self) -> str:
+        """What to do if the cluster rejects the identity."""
+        return f"check that the connection {self.azure_conn_id!r} belongs to the Entra ID tenant of the cluster"
+
+
+CloudCluster: TypeAlias = EksCluster | GkeCluster | AksCluster
+
+# The extras that name a managed cluster, and the other extras of each kind of cluster.
+FIELDS = {
+    "eks_cluster": ("aws_conn_id", "region_name"),
+    "gke_cluster": ("gcp_conn_id", "project_id", "location", "use_internal_ip", "use_dns_endpoint"),
+    "aks_cluster": ("azure_conn_id", "subscription_id", "resource_group"),
+}
+SOURCES = tuple(FIELDS)
+
+
+def parse_cloud_cluster(extras: Mapping[str, Any]) -> CloudCluster | None:
+    """Return the managed cluster that the extras of a connection select. None if they select none.
+
+    Raises:
+        InvalidCluster: An extra is missing, has a wrong type, or belongs to another kind of cluster.
+    """
+    source = next((name for name in SOURCES if extras.get(name)), None)
+    for other, fields in FIELDS.items():
+        misplaced = next((name for name in fields if other != source and parse_flag(extras.get(name))), None)
+        if misplaced is not None:
+            raise InvalidCluster(f"{misplaced} has no effect without {other}. Set {other}, or remove {misplaced}")
+    if source is None:
+        return None
+    texts = {name: _read_text(extras, name) for name in (source, *FIELDS[source]) if not name.startswith("use_")}
+    given = {name: text for name, text in texts.items() if text is not None}
+    name = given.pop(source)
+    if source == "eks_cluster":
+        return EksCluster(name, **given)
+    if source == "gke_cluster":
+        return _build_gke_cluster(name, given, extras)
+    if "resource_group" not in given:
+        raise InvalidCluster("resource_group is missing. Set it to the resource group of the AKS cluster")
+    return AksCluster(name, **given)
+
+
+def parse_flag(value: Any) -> bool:
+    """Return the meaning of a boolean extra, which can be text such as `False`."""
+    return value.strip().lower() not in _FALSE_WORDS if isinstance(value, str) else bool(value)
+
+
+def _build_gke_cluster(name: str, given: dict[str, str], extras: Mapping[str, Any]) -> GkeCluster:
+    if path := _GKE_PATH.fullmatch(name):
+        named = {"project_id": path["project"], "location": path["location"]}
+        if any(given.get(key, value) != value for key, value in named.items()):
+            raise InvalidCluster(
+                "the project or location in gke_cluster differs from project_id or location. Remove one of them"
+            )
+        name, given = path["name"], given | named
+    if "/" in name:
+        raise InvalidCluster("gke_cluster must be a name, or projects/PROJECT/locations/LOCATION/clusters/NAME")
+    if "location" not in given:
+        raise InvalidCluster("location is missing. Set it to the region or zone of the GKE cluster")
+    internal, dns = parse_flag(extras.get("use_internal_ip")), parse_flag(extras.get("use_dns_endpoint"))
+    if internal and dns:
+        raise InvalidCluster("use_internal_ip and use_dns_endpoint cannot be combined. Set only one of them")
+    return GkeCluster(
+        name,
+        given["location"],
+        given.get("gcp_conn_id", GkeCluster.gcp_conn_id),
+        given.get("project_id"),
+        use_internal_ip=internal,
+        use_dns_endpoint=dns,
+    )
+
+
+def _read_text(extras: Mapping[str, Any], name: str) -> str | None:
+    value = extras.get(name)
+    if value and not isinstance(value, str):
+        raise InvalidCluster(f"{name} must be a string")
+    return value or None

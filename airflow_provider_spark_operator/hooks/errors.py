@@ -1,0 +1,65 @@
+"""Translate the errors of requests to the cluster into the exceptions of tasks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationConflict,
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationForbidden,
+    SparkApplicationNotFound,
+)
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
+from airflow_provider_spark_operator.follow.suspension import SuspensionNotSupported
+from airflow_provider_spark_operator.follow.versions import KindNotServed
+from airflow_provider_spark_operator.kube.errors import (
+    AlreadyExists,
+    ConfigurationError,
+    Conflict,
+    Forbidden,
+    KubeError,
+    NotFound,
+)
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+
+_CLASSES: tuple[tuple[type[Exception], type[SparkApplicationError]], ...] = (
+    (NotFound, SparkApplicationNotFound),
+    (Forbidden, SparkApplicationForbidden),
+    (AlreadyExists, SparkApplicationConflict),
+    (Conflict, SparkApplicationConflict),
+    (NameTaken, SparkApplicationConflict),
+    (PodMissing, SparkApplicationNotFound),
+)
+
+
+@contextmanager
+def translate_errors(action: str) -> Iterator[None]:
+    """Translate the errors of requests in the `with` block.
+
+    Args:
+        action: What the requests do, after "could not", for example "submit the application".
+
+    Raises:
+        SparkApplicationDeleted: The application was deleted while the caller waited for it.
+        SparkApplicationError: A request failed. The subclass depends on the cause.
+    """
+    try:
+        yield
+    except ApplicationDeleted as error:
+        raise SparkApplicationDeleted(str(error)) from None
+    # The message names the cause: a chained exception would print it a second time in the task log.
+    except (ConfigurationError, DeletionStuck, KubeError, NameTaken, PodMissing, SuspensionNotSupported) as error:
+        kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), SparkApplicationError)
+        raise kind(f"could not {action}: {error}{_suggest_api_version(error)}") from None
+
+
+def _suggest_api_version(error: Exception) -> str:
+    """Return what to do if the cluster has another operator than the one that the application is for."""
+    if not isinstance(error, KindNotServed) or error.versions or error.resource != SPARK_APPLICATIONS.qualified_name:
+        return ""
+    return "".join(
+        f'. For {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
+        for dialect in find_alternatives(error.group)
+    )

@@ -1,0 +1,80 @@
+"""Compose the application that the hook submits, from its arguments."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from airflow_provider_spark_operator.core.compose.application import TaskSettings
+from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
+from airflow_provider_spark_operator.follow.document import read_document
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.hooks.composition import Composition
+from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
+from airflow_provider_spark_operator.hooks.text_file import read_text_file
+
+Manifest: TypeAlias = JsonObject | PydanticModel | str | os.PathLike[str] | None
+"""An application: an object, a model, YAML or JSON text, the path of a file, or None for parameters alone."""
+
+
+def compose_manifest(
+    manifest: Manifest,
+    parameters: Mapping[str, Any],
+    settings: TaskSettings,
+    *,
+    api_version: str,
+    name: str | None,
+    namespace: str | None,
+    upload_to: str | None = None,
+    download_from: str | None = None,
+    stamp: TaskStamp | None = None,
+) -> JsonObject:
+    """Return the application. Reads its files, and uploads those that it cannot contain.
+
+    Args:
+        manifest: The manifest.
+        parameters: Parameters of `SparkApplicationOperator` by their names.
+        settings: Further settings.
+        api_version: The apiVersion of a manifest that has none.
+        name: The name. If None, the name in the manifest is used.
+        namespace: The namespace. If None, the namespace in the manifest is used.
+        upload_to: URL of a folder for files that the application cannot contain. If None, nothing is uploaded.
+        download_from: The same folder as the driver reads it.
+        stamp: The task instance that owns the application. If None, no task owns it.
+
+    Raises:
+        TypeError: A parameter does not exist.
+        AirflowFailException: The application is not valid, or a file could not be read.
+        AirflowException: A file could not be uploaded.
+    """
+    unknown = [given for given in parameters if given not in NAMES]
+    if unknown:
+        raise TypeError(f"submit() has no parameter {', '.join(unknown)}. The parameters are {', '.join(NAMES)}")
+    with fail_if_invalid("application"):
+        source = _read(manifest, "application")
+        document = read_document(source, api_version if source is None else None, name=name, namespace=namespace)
+        known = {given: _convert_paths(given, value) for given, value in parameters.items()}
+        return Composition(
+            document={**document, "apiVersion": document.get("apiVersion") or api_version},
+            parameters=Parameters(**known),
+            settings=settings,
+            folders=[str(Path.cwd())],
+            upload_to=upload_to,
+            download_from=download_from,
+            stamp=stamp,
+        ).compose()
+
+
+def _convert_paths(name: str, value: Any) -> Any:
+    if name in ("driver_template", "executor_template"):
+        return _read(value, "pod template")
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _read(source: Any, noun: str) -> Any:
+    """Return the text of the file if `source` is a path, and `source` otherwise."""
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and is_file_name(source)):
+        return read_text_file(source, noun)
+    return source

@@ -1,0 +1,84 @@
+"""Log what happens to an application in the log of its task."""
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC
+
+from airflow_provider_spark_operator.airflow_compat import conf
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.pods import ContainerStatus
+from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.logs import LogPosition
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS
+
+_SECTION = "spark_operator"
+
+
+class TaskLog:
+    """The sink for the log of a task. Airflow adds the lines of the logger to the log of the current task.
+
+    Args:
+        reference: The application.
+        log: The logger.
+    """
+
+    def __init__(self, reference: ApplicationReference, log: logging.Logger) -> None:
+        self._reference = reference
+        self._log = log
+
+    def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+        """Log a state with its executors, its time and its message."""
+        more = f", executors {executors}" if executors is not None else ""
+        since = f" since {entry.time.astimezone(UTC):%H:%M:%S} UTC" if entry.time else ""
+        message = f": {entry.message}" if entry.message else ""
+        self._log.info("%s: %s%s%s%s", self._reference, entry.state, more, since, message)
+
+    def show_executors(self, executors: ExecutorCount) -> None:
+        """Log the number of executors."""
+        self._log.info("%s: executors %s", self._reference, executors)
+
+    def show_obstacle(self, sentence: str) -> None:
+        """Log a warning."""
+        self._log.warning("%s", sentence)
+
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
+        """Log a warning about an executor that cannot start. A driver that cannot start is logged as an obstacle."""
+        if role == ROLE_EXECUTOR:
+            why = describe_block(container)
+            self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
+
+    def show_driver_line(self, line: str, level: int) -> None:
+        """Log a line of the driver's log."""
+        self._log.log(level, "driver | %s", line)
+
+    def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        """Log the warning events of the cluster, and the last lines of the executors that failed."""
+        for event in events:
+            self._log.warning("event | %s", event)
+        for executor in executors:
+            self._log.warning("%s: executor %s ended with %s", self._reference, executor.pod, executor.how)
+            for line in executor.log_lines:
+                self._log.warning("%s | %s", executor.pod, line)
+
+    def show_remark(self, level: int, sentence: str) -> None:
+        """Log a sentence."""
+        self._log.log(level, "%s", sentence)
+
+
+def read_driver_log_options(reader: str | None, position: LogPosition) -> DriverLogOptions:
+    """Read the limits of drivers' logs from Airflow's configuration.
+
+    Args:
+        reader: See `DriverLogOptions`.
+        position: See `DriverLogOptions`.
+    """
+    return DriverLogOptions(
+        reader=reader,
+        position=position,
+        longest=conf.getint(_SECTION, "driver_log_bytes", fallback=DRIVER_LOG_BYTES),
+        most_streams=conf.getint(_SECTION, "driver_log_streams", fallback=DRIVER_LOG_STREAMS),
+    )

@@ -1,0 +1,40 @@
+"""The stamp of Airflow's task instance."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
+    """Return the stamp of a task instance in its current try."""
+    return TaskStamp(
+        dag_id=task_instance.dag_id,
+        task_id=task_instance.task_id,
+        run_id=task_instance.run_id,
+        map_index=-1 if task_instance.map_index is None else task_instance.map_index,
+        try_number=task_instance.try_number,
+        task_instance_id=str(task_instance.id),
+        max_tries=getattr(task_instance, "max_tries", None),  # in the triggerer, the task instance may have ids only
+        trace_parent=_read_trace_parent(task_instance),
+        logical_date=_read_logical_date(task_instance),
+    )
+
+
+def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
+    # The protocol does not contain the attribute, but Airflow's task instances do, on workers and in the triggerer.
+    carrier = getattr(task_instance, "context_carrier", None) or {}
+    value: str | None = carrier.get("traceparent")
+    return value
+
+
+def _read_logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
+    # The protocol does not contain the method. A run that was triggered without a logical date has none.
+    read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
+    date = read_context().get("logical_date")
+    return date.isoformat() if isinstance(date, datetime) else None

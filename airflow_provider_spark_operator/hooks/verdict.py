@@ -1,0 +1,151 @@
+"""The verdict on an application, with the evidence of its end and the exception of its failure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.pods import list_containers
+from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
+from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
+from airflow_provider_spark_operator.exceptions import build_failure
+from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.wait import Conclusion
+
+
+@dataclass(frozen=True)
+class ApplicationVerdict:
+    """How an application ended, or that it has not ended.
+
+    Attributes:
+        reference: The application.
+        outcome: "Waiting" until the application has ended, then "Succeeded" or "Failed".
+        state: The state of the application, in the words of its operator. After the end, it is the state that
+            determined the outcome, for example `Failed`.
+        sentence: The outcome, its cause and what to do, for users. For a failure, it contains the last lines of the
+            driver log.
+        reason: A constant of `core.reasons`, for example "OOMKilled".
+        failure_kind: "application", "infrastructure" or "scheduling". None unless the application has failed.
+        retry_worthy: Whether another run of the same application can succeed.
+        application_id: Spark's id of the last attempt. None if unknown.
+        attempts: How often the operator has started the application.
+        seconds_per_state: Seconds that the application spent in each state, in the order of the states.
+        out_of_memory: Which of "driver" and "executor" was out of memory.
+        log_lines: The last informative lines of the driver log.
+        driver_message: Termination message of the driver container after a success. None if there is none.
+        had_driver: Whether a driver pod existed.
+        resource: The application as it was last seen.
+    """
+
+    reference: ApplicationReference
+    outcome: str
+    state: str
+    sentence: str
+    reason: str
+    failure_kind: str | None = None
+    retry_worthy: bool = False
+    application_id: str | None = None
+    attempts: int = 1
+    seconds_per_state: Mapping[str, float] = field(default_factory=dict)
+    out_of_memory: tuple[str, ...] = ()
+    log_lines: tuple[str, ...] = ()
+    driver_message: str | None = None
+    had_driver: bool = True
+    resource: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the application has ended."""
+        return self.outcome != Outcome.WAITING
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether the application has succeeded."""
+        return self.outcome == Outcome.SUCCEEDED
+
+    def raise_for_failure(self) -> None:
+        """Raise the exception of a failed application. Do nothing if the application runs or has succeeded.
+
+        Raises:
+            SparkApplicationFailed: The application itself failed.
+            SparkInfrastructureFailed: The infrastructure failed.
+            SparkSchedulingFailed: The driver could not be created or scheduled.
+        """
+        if self.outcome == Outcome.FAILED:
+            raise build_failure(
+                self.failure_kind,
+                self.sentence,
+                state=self.state,
+                reason=self.reason,
+                retry_worthy=self.retry_worthy,
+                out_of_memory=self.out_of_memory,
+            )
+
+
+def build_verdict(conclusion: Conclusion) -> ApplicationVerdict:
+    """Return the verdict on an application that has ended."""
+    reference, evidence = conclusion.reference, conclusion.evidence
+    verdict, seen = conclusion.ending.verdict, conclusion.ending.progress
+    failed = verdict.outcome is Outcome.FAILED
+    out_of_memory = ["driver"] if verdict.reason == OUT_OF_MEMORY else []
+    out_of_memory += ["executor"] if failed and any(one.out_of_memory for one in conclusion.executors) else []
+    return ApplicationVerdict(
+        reference=reference,
+        outcome=verdict.outcome.value,
+        state=_find_decisive_state(seen),
+        sentence=describe_failure(verdict, evidence) if failed else f"{reference}: {verdict.sentence}",
+        reason=verdict.reason,
+        failure_kind=verdict.failure_kind.value if verdict.failure_kind else None,
+        retry_worthy=verdict.retry_worthy,
+        application_id=seen.application_id,
+        attempts=seen.attempt + 1,
+        seconds_per_state=compute_seconds_per_state(seen),
+        out_of_memory=tuple(out_of_memory),
+        log_lines=evidence.log_lines,
+        driver_message=_read_driver_message(evidence),
+        had_driver=had_driver(seen) or not failed,
+        resource=conclusion.ending.resource,
+    )
+
+
+def build_preliminary_verdict(reference: ApplicationReference, resource: Mapping[str, Any]) -> ApplicationVerdict:
+    """Return the verdict on an application that has not ended."""
+    seen = read_progress(resource)
+    verdict = judge_progress(seen)
+    return ApplicationVerdict(
+        reference=reference,
+        outcome=Outcome.WAITING.value,
+        state=seen.state,
+        sentence=f"{reference}: {verdict.sentence}",
+        reason=verdict.reason,
+        application_id=seen.application_id,
+        attempts=seen.attempt + 1,
+        seconds_per_state=compute_seconds_per_state(seen),
+        had_driver=had_driver(seen),
+        resource=resource,
+    )
+
+
+def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
+    """Return how long each state of the recorded history lasted, without the last state, which has not ended."""
+    seconds: dict[str, float] = {}
+    for entry, following in zip(seen.history, seen.history[1:], strict=False):
+        if entry.time and following.time:
+            lasted = max(0.0, (following.time - entry.time).total_seconds())
+            seconds[entry.state] = round(seconds.get(entry.state, 0.0) + lasted, 3)
+    return seconds
+
+
+def _read_driver_message(evidence: Evidence) -> str | None:
+    present = list_containers(evidence.driver_status or {})
+    named = [container for container in present if container.name == DRIVER_CONTAINER] or present
+    return next((one.message for one in named if one.exit_code == 0 and one.message), None)
+
+
+def _find_decisive_state(seen: Progress) -> str:
+    # ResourceReleased does not show the result; the state before it does.
+    stop = find_last_stop(seen.history)
+    return stop.state if stop else seen.state

@@ -1,0 +1,65 @@
+"""Links to the web interface and the log of the master of a SparkCluster."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airflow.sdk import BaseOperator, BaseOperatorLink
+
+from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey
+from airflow_provider_spark_operator.core.names import build_master_pod_name
+from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.links.target import LinkTarget
+from airflow_provider_spark_operator.links.url import build_url, find_url
+
+
+class SparkMasterUILink(BaseOperatorLink):
+    """Link to the web interface of the master. The URL is that of `[spark_operator] cluster_ui_url`."""
+
+    name = "Spark master UI"
+
+    def build_url(self, target: LinkTarget) -> str:
+        """Return the URL for a SparkCluster; empty if it is unknown."""
+        return build_url("cluster_ui_url", target)
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown."""
+        return find_url(self, operator, ti_key)
+
+
+class SparkMasterLogLink(BaseOperatorLink):
+    """Link to the log of the master pod in your log store.
+
+    The URL is that of `[spark_operator] driver_log_url`. `{driver_pod}` is the name of the master pod.
+    """
+
+    name = "Spark master log"
+
+    def build_url(self, target: LinkTarget) -> str:
+        """Return the URL for a SparkCluster; empty if it is unknown."""
+        return build_url("driver_log_url", target)
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown."""
+        return find_url(self, operator, ti_key)
+
+
+CLUSTER_LINKS: Final = (SparkMasterUILink(), SparkMasterLogLink())
+
+
+def build_cluster_target(cluster: Mapping[str, Any], conn_id: str | None) -> LinkTarget:
+    """Return the target of the links of a SparkCluster.
+
+    Args:
+        cluster: The SparkCluster as the API returned it.
+        conn_id: Id of the connection of the task. If None, the default cluster is used.
+    """
+    metadata = cluster["metadata"]
+    return LinkTarget(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        application_id="",
+        driver_pod=build_master_pod_name(metadata["name"]),
+        conn_id=conn_id or "",
+        start=read_time(metadata.get("creationTimestamp")),
+    )

@@ -1,0 +1,131 @@
+"""Build the URL of a link from its configuration, and store the URLs while the task runs."""
+
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Protocol, TypeGuard
+
+from airflow.sdk.bases.xcom import BaseXCom
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey, conf
+from airflow_provider_spark_operator.links.target import Linked, LinkTarget
+
+logger = logging.getLogger(__name__)
+
+SECTION = "spark_operator"
+
+
+class TargetLink(Protocol):
+    """A link of which the URL depends on the target alone."""
+
+    @property
+    def name(self) -> str:
+        """The name of the link in Airflow."""
+        ...
+
+    @property
+    def xcom_key(self) -> str:
+        """The key of the XCom from which Airflow reads the URL."""
+        ...
+
+    def build_url(self, target: LinkTarget) -> str:
+        """Return the URL; empty if it is unknown."""
+        ...
+
+
+def find_url(link: TargetLink, operator: object, ti_key: TaskInstanceKey) -> str:
+    """Return the URL of a link of a task; empty if it is unknown.
+
+    Args:
+        link: The link.
+        operator: The operator of the task.
+        ti_key: The task instance.
+    """
+    if not _is_linked(operator):
+        return ""
+    if operator.link_target is not None:
+        return link.build_url(operator.link_target)
+    return _read_stored_url(link, ti_key) if operator.resumed else ""
+
+
+def list_urls(links: Iterable[TargetLink], target: LinkTarget) -> dict[str, str]:
+    """Return the known URLs of the links by the keys of their XComs."""
+    urls = {link.xcom_key: link.build_url(target) for link in links}
+    return {key: url for key, url in urls.items() if url}
+
+
+def push_links(
+    links: Iterable[TargetLink], target: LinkTarget | None, task_instance: RuntimeTaskInstanceProtocol
+) -> None:
+    """Store the links while the task runs. Airflow itself stores them only when the task has left the worker.
+
+    Args:
+        links: The links.
+        target: Their target. If None, nothing is stored.
+        task_instance: The task instance of the try.
+    """
+    for key, url in (list_urls(links, target) if target else {}).items():
+        task_instance.xcom_push(key=key, value=url)
+
+
+def build_url(option: str, target: LinkTarget) -> str:
+    """Return the URL of an option of `[spark_operator]` with its placeholders replaced; empty if a value is unknown.
+
+    Args:
+        option: The name of the option.
+        target: The source of the values.
+    """
+    template = conf.get(SECTION, option, fallback="") or ""
+    for field, value in _list_values(target).items():
+        if not value and f"{{{field}}}" in template:
+            return ""  # not known yet: Kubeflow's operator reports Spark's id only when the driver runs
+        template = template.replace(f"{{{field}}}", value)
+    return template
+
+
+def _read_stored_url(link: TargetLink, ti_key: TaskInstanceKey) -> str:
+    """Return the URL stored before the task deferred, for a task that resumes without knowing its resource.
+
+    Airflow would replace the stored URL with an empty one.
+    """
+    try:
+        stored = BaseXCom.get_one(
+            key=link.xcom_key,
+            dag_id=ti_key.dag_id,
+            task_id=ti_key.task_id,
+            run_id=ti_key.run_id,
+            map_index=ti_key.map_index,
+        )
+    except Exception as error:  # a missing link must not hide why the task failed
+        logger.debug("could not read the link %s: %s", link.name, error)
+        return ""
+    return stored if isinstance(stored, str) else ""
+
+
+def _is_linked(operator: object) -> TypeGuard[Linked]:
+    return hasattr(operator, "link_target")
+
+
+def _list_values(target: LinkTarget) -> dict[str, str]:
+    """Return the values of the placeholders. Log stores read "now" as the end of a range that goes on."""
+    return {
+        "namespace": target.namespace,
+        "name": target.name,
+        "uid": target.uid,
+        "application_id": target.application_id,
+        "driver_pod": target.driver_pod,
+        "conn_id": target.conn_id,
+        "start": _format_iso(target.start) if target.start else "",
+        "start_ms": _format_millis(target.start) if target.start else "",
+        "end": _format_iso(target.end) if target.end else "now",
+        "end_ms": _format_millis(target.end) if target.end else "now",
+    }
+
+
+def _format_iso(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _format_millis(time: datetime) -> str:
+    return str(int(time.timestamp() * 1000))

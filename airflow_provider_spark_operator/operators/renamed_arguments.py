@@ -1,0 +1,74 @@
+"""The arguments of other Spark operators: which parameter of SparkApplicationOperator replaces each of them.
+
+DAG files import this module.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+# Arguments with the same meaning under another name. They are accepted with a warning.
+ALIASES: Final[Mapping[str, str]] = {
+    "application_args": "arguments",
+    "java_class": "main_class",
+    "num_executors": "executor_instances",
+    "service_account_name": "service_account",
+}
+_NOT_NEEDED: Final = "remove it: the task watches the application, and a retry adopts it"
+_CLUSTER: Final = "use kubernetes_conn_id, with a connection of the type spark_kubernetes"
+_NO_YARN: Final = "remove it: there is no YARN"
+_KERBEROS: Final = (
+    "use conf with spark.kubernetes.kerberos.krb5.configMapName and spark.kubernetes.kerberos.tokenSecret"
+)
+# Arguments with another meaning, or without an equivalent. Each has the advice for the error.
+ADVICE: Final[Mapping[str, str]] = {
+    "conn_id": _CLUSTER,
+    "in_cluster": _CLUSTER,
+    "cluster_context": _CLUSTER,
+    "config_file": _CLUSTER,
+    "application_file": "use application",
+    "template_spec": "use application with the content of `spark`",
+    "code_path": "use py_file, or main_class with jars",
+    "archives": "use conf with spark.archives",
+    "driver_class_path": "use conf with spark.driver.extraClassPath",
+    "total_executor_cores": "use executor_instances and executor_cores; with cluster, conf with spark.cores.max",
+    "properties_file": "use conf, or sparkConf in a manifest",
+    "deploy_mode": "remove it: the driver always runs in the cluster",
+    **dict.fromkeys(("keytab", "principal", "use_krb5ccache"), _KERBEROS),
+    **dict.fromkeys(("yarn_queue", "yarn_track_via_rm_api", "yarn_rm_auth"), _NO_YARN),
+    **dict.fromkeys(("spark_binary", "verbose"), "remove it: spark-submit does not run"),
+    **dict.fromkeys(
+        ("status_poll_interval", "poll_interval", "track_driver_via_k8s_api", "durable", "reconnect_on_retry"),
+        _NOT_NEEDED,
+    ),
+    "reattach_on_restart": _NOT_NEEDED,
+    "random_name_suffix": "remove it: without a name, each try has its own name",
+    "post_submit_commands": "use a downstream task",
+    "startup_timeout_seconds": "use timeouts=Timeouts(driver_start=...)",
+    "delete_on_termination": "use ttl",
+    "success_run_history_limit": "use ttl",
+    "cancel_on_kill": "use delete_on_kill",
+    "asynchronous": "use wait_for_completion=False",
+}
+
+
+def take_renamed_arguments(arguments: dict[str, Any], given: Iterable[str]) -> dict[str, Any]:
+    """Take the arguments of other operators out of `arguments`, and return them under their names here.
+
+    Args:
+        arguments: The arguments of a task that the operator has no parameter for. It is changed.
+        given: Names of the parameters that the task sets.
+
+    Raises:
+        TypeError: An argument has no equivalent, or the task sets its equivalent, too.
+    """
+    found = [f"{name}: {advice}" for name, advice in ADVICE.items() if name in arguments]
+    twice = [f"{old} and {new}: set only {new}" for old, new in ALIASES.items() if old in arguments and new in given]
+    if found or twice:
+        raise TypeError(f"SparkApplicationOperator does not accept these arguments: {'; '.join([*found, *twice])}")
+    renamed = {name: arguments.pop(alias) for alias, name in ALIASES.items() if alias in arguments}
+    if renamed:
+        names = ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items() if name in renamed)
+        # The caller is the constructor of the operator. Airflow wraps the constructor that the DAG file calls.
+        warnings.warn(f"arguments have other names in SparkApplicationOperator: {names}. Rename them", stacklevel=4)
+    return renamed

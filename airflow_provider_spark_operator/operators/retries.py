@@ -1,0 +1,41 @@
+"""Ask the retry policy of a task on Airflow before 3.3, which does not ask it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from airflow_provider_spark_operator.airflow_compat import HAS_RETRY_POLICIES, AirflowFailException, RetryAction
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, rule_out_retry
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_spark_operator.airflow_compat import RetryPolicy
+
+
+@contextmanager
+def ask_policy(policy: "RetryPolicy | None", context: "Context") -> Iterator[None]:
+    """Raise the failure of the block so that Airflow does not retry the task, if the policy decides so.
+
+    An older Airflow cannot change the delay before a retry.
+
+    Args:
+        policy: The retry policy of the task; None if it has none.
+        context: The context of the task.
+
+    Raises:
+        SparkApplicationError: The failure of the block.
+    """
+    if HAS_RETRY_POLICIES or policy is None:
+        yield
+        return
+    try:
+        yield
+    except SparkApplicationError as error:
+        if isinstance(error, AirflowFailException):
+            raise
+        task_instance = context["ti"]
+        decision = policy.evaluate(error, task_instance.try_number, task_instance.max_tries, context)
+        if decision.action is RetryAction.FAIL:
+            raise rule_out_retry(error, decision.reason) from error
+        raise

@@ -1,0 +1,12 @@
+"""The types of parameters that group settings: for `secrets`, `volumes`, `dynamic_allocation` and others."""
+
+from airflow_provider_spark_operator.core.parameter_types import (
+    ConfigMap,
+    DynamicAllocation,
+    RestartPolicy,
+    Secret,
+    Timeouts,
+    Volume,
+)
+
+__all__ = ["ConfigMap", "DynamicAllocation", "RestartPolicy", "Secret", "Timeouts", "Volume"]

@@ -1,0 +1,1 @@
+"""Plugins of Airflow, which Airflow loads from the metadata of the provider."""

@@ -1,0 +1,116 @@
+"""Fire an asset event when an application of a namespace ends, from any client."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing
+from typing import Any, Final
+
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+
+from airflow_provider_spark_operator.airflow_compat import read_asset_stores
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.core.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
+
+OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
+_EVERY_END: Final = ("failed", "succeeded")
+
+
+class InvalidTrigger(TypeError, ValueError):
+    """An argument of a trigger is invalid. A TypeError alone does not end the triggerer of Airflow."""
+
+
+class SparkApplicationEventTrigger(BaseEventTrigger):
+    """Fires when an application of a namespace ends, from any client. For an `AssetWatcher`.
+
+    Applications that ended before the watcher first started do not fire. With Airflow 3.3, each application fires once,
+    also if the triggerer is killed. With an older Airflow, applications that end while no triggerer runs do not fire.
+
+    Args:
+        namespace: Namespace of the applications. The default is the namespace of the connection.
+        label_selector: Selects applications by their labels, in the syntax of `kubectl -l`, for example
+            `"team=sales,stage in (test,live)"`. The default selects every application.
+        name_pattern: Selects applications by their name, with the wildcards `*`, `?` and `[…]`, for example
+            `"report-*"`. The default selects every application.
+        outcomes: The ends that fire: `succeeded` and `failed`, or kinds of failures: `application`, `infrastructure`
+            and `scheduling`. The default is every end.
+        kubernetes_conn_id: Connection to a Kubernetes cluster. None, the default, uses the default cluster.
+        api_version: apiVersion of the applications. The default is that of the Apache operator.
+
+    Raises:
+        ValueError: An argument is not valid.
+    """
+
+    def __init__(
+        self,
+        namespace: str | None = None,
+        *,
+        label_selector: str = "",
+        name_pattern: str = "*",
+        outcomes: Iterable[str] = _EVERY_END,
+        kubernetes_conn_id: str | None = None,
+        api_version: str = DEFAULT_API_VERSION,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.namespace = namespace
+        self.label_selector = label_selector
+        self.name_pattern = name_pattern
+        # Airflow recognizes equal triggers by their arguments, so that the order must not matter.
+        self.outcomes = sorted({outcomes} if isinstance(outcomes, str) else set(outcomes))
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.api_version = api_version
+        self._check()
+
+    @property
+    def key(self) -> str:
+        """The same text for equal triggers in each process. Airflow's records about the trigger have this name."""
+        arguments = json.dumps(self._list_arguments(), sort_keys=True)
+        return f"{DELIVERY_KEY_PREFIX}{hashlib.sha256(arguments.encode()).hexdigest()[:16]}"
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments, as Airflow stores them."""
+        kind = type(self)
+        return f"{kind.__module__}.{kind.__qualname__}", self._list_arguments()
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait for applications to end, and fire an event for each. Never ends."""
+        from airflow_provider_spark_operator.triggers.delivery_record import open_record
+        from airflow_provider_spark_operator.triggers.spark_application_event_runtime import CompletionWatch
+
+        watch = CompletionWatch(
+            namespace=self.namespace,
+            label_selector=self.label_selector,
+            name_pattern=self.name_pattern,
+            outcomes=self.outcomes,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            api_version=self.api_version,
+            record=open_record(read_asset_stores(self), self.key),
+        )
+        async with aclosing(watch.watch()) as payloads:
+            async for payload in payloads:
+                yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
+
+    def _list_arguments(self) -> dict[str, Any]:
+        # Without the defaults: the identity of the trigger survives a release that adds an argument.
+        given = {
+            "namespace": (self.namespace, None),
+            "label_selector": (self.label_selector, ""),
+            "name_pattern": (self.name_pattern, "*"),
+            "outcomes": (self.outcomes, [*_EVERY_END]),
+            "kubernetes_conn_id": (self.kubernetes_conn_id, None),
+            "api_version": (self.api_version, DEFAULT_API_VERSION),
+        }
+        return {name: value for name, (value, default) in given.items() if value != default}
+
+    def _check(self) -> None:
+        if self.namespace is not None and not is_namespace(self.namespace):
+            raise InvalidTrigger(f"invalid namespace {self.namespace!r}: {NAMESPACE_RULE}")
+        if not self.outcomes or not set(self.outcomes) <= set(OUTCOMES):
+            raise InvalidTrigger(f"invalid outcomes {self.outcomes}: choose from {', '.join(OUTCOMES)}")
+        if not self.name_pattern:
+            raise InvalidTrigger("invalid name_pattern '': it matches no application. Omit it to match all")
+        try:
+            parse_label_selector(self.label_selector)
+        except ValueError as error:
+            raise InvalidTrigger(str(error)) from error

@@ -1,0 +1,8 @@
+"""The clock of the cluster."""
+
+from datetime import UTC, datetime
+
+
+def utc_now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)

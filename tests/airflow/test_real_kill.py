@@ -1,0 +1,106 @@
+"""Deferred tasks that a user stops, and triggerers that stop or lose their triggers, in real Airflow processes."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
+from tests.cluster import Cluster
+
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
+
+# How soon Airflow gives the triggers of a lost triggerer to another one.
+IMPATIENCE = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
+TASKS = ("cleared", "deleted", "failed", "kept", "succeeded")
+DAG_FILE = f"""
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+# On a busy machine, Airflow 3.0 may fail a task before it starts. The retries handle that.
+with DAG("deferred", schedule=None, default_args={{"retries": 3, "retry_delay": timedelta(seconds=1)}}):
+    for name in {TASKS}:
+        SparkApplicationOperator(
+            task_id=name, name=name, py_file="local:///opt/job.py", spark_version="4.3.0", deferrable=True
+        )
+"""
+
+
+async def run_on(application: Application) -> None:
+    application.start()
+
+
+async def succeed(application: Application) -> None:
+    application.succeed()
+
+
+def list_tries(cluster: Cluster) -> dict[str, int]:
+    """Return the try that owns the application of each task."""
+    notes = [one["metadata"]["annotations"] for one in cluster.applications()]
+    return {one[ANNOTATION_TASK_ID]: int(one[ANNOTATION_TRY_NUMBER]) for one in notes}
+
+
+def count_logged(folder: Path, task: str, words: str) -> int:
+    """Return how often the triggers of a task have logged the words."""
+    logs = (folder / "airflow" / "logs").rglob(f"task_id={task}/*.trigger.*.log")
+    return sum(log.read_text().count(words) for log in logs)
+
+
+async def test_stopped_task_deletes_application_but_stopped_triggerer_does_not(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.script = run_on
+    async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
+        await run.until(lambda: run.states == dict.fromkeys(TASKS, "deferred"))
+        await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") for task in TASKS))
+        tries = list_tries(cluster)
+
+        run.processes["triggerer"].send_signal(signal.SIGTERM)
+        await asyncio.to_thread(run.processes["triggerer"].wait)
+        assert list_tries(cluster) == tries
+        await run.start("triggerer again", "triggerer")
+        await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") > 1 for task in TASKS))
+        assert list_tries(cluster) == tries
+
+        await asyncio.gather(
+            asyncio.to_thread(run.mark, "failed", "failed"),
+            asyncio.to_thread(run.mark, "succeeded", "success"),
+            asyncio.to_thread(run.clear, "cleared"),
+        )
+        remaining = {"deleted": tries["deleted"], "kept": tries["kept"]}
+        await run.until(lambda: list_tries(cluster).keys() == {"cleared", *remaining})
+        await run.until(lambda: list_tries(cluster).get("cleared", 0) > tries["cleared"])
+        assert {"cleared": 0} | remaining == list_tries(cluster) | {"cleared": 0}
+
+        await asyncio.to_thread(cluster.play, succeed, "kept")
+        await run.until(lambda: run.states["kept"] == "success")
+        await asyncio.to_thread(run.delete)
+        while list_tries(cluster).keys() != {"kept"}:  # noqa: ASYNC110 - another process deletes the applications
+            await asyncio.sleep(0.2)
+
+
+async def test_triggerer_that_lost_its_triggers_keeps_applications(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.script = run_on
+    async with run_real_dag(cluster, tmp_path, DAG_FILE, settings=IMPATIENCE) as run:
+        await run.until(lambda: run.states == dict.fromkeys(TASKS, "deferred"))
+        await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") for task in TASKS))
+        tries = list_tries(cluster)
+
+        triggerer = run.processes["triggerer"]
+        frozen = [triggerer, *triggerer.children(recursive=True)]
+        for process in frozen:
+            process.suspend()
+        await run.start("other triggerer", "triggerer")
+        await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") > 1 for task in TASKS))
+        for process in frozen:
+            process.resume()
+        await run.until(lambda: all(count_logged(tmp_path, task, "is left running") for task in TASKS))
+        assert list_tries(cluster) == tries
+
+        for task in TASKS:
+            await asyncio.to_thread(cluster.play, succeed, task)
+        assert await run.wait_for_end() == dict.fromkeys(TASKS, "success")

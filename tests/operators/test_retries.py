@@ -1,0 +1,77 @@
+"""What follows a failure. Airflow before 3.3 does not ask the policy, so the operator does."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.airflow_compat import HAS_RETRY_POLICIES, STARTS_IN_TRIGGERER, AirflowFailException
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationError,
+    SparkApplicationFailed,
+    SparkInfrastructureFailed,
+    rule_out_retry,
+)
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, fail, succeed
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, run
+
+DEFERRABLE = pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+
+
+@DEFERRABLE
+def test_failure_that_the_policy_does_not_retry_ends_the_task(cluster: Cluster, deferrable: bool) -> None:
+    cluster.script = fail
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(deferrable, retries=3, retry_policy=SparkRetryPolicy()), TaskInstance())
+    assert isinstance(caught.value, AirflowFailException) is not HAS_RETRY_POLICIES
+    if not HAS_RETRY_POLICIES:
+        assert "not retried: the application itself failed, not the infrastructure" in str(caught.value)
+
+
+@DEFERRABLE
+def test_failure_that_the_policy_retries_does_not_end_the_task(cluster: Cluster, deferrable: bool) -> None:
+    async def evict(application: Application) -> None:
+        application.enter("Submitted", "DriverRequested", "DriverEvicted", "Failed")
+        application.enter("TerminatedWithoutReleaseResources")
+
+    cluster.script = evict
+    with pytest.raises(SparkInfrastructureFailed) as caught:
+        run(operator(deferrable, retries=3, retry_policy=SparkRetryPolicy()), TaskInstance())
+    assert not isinstance(caught.value, AirflowFailException)
+
+
+def test_policy_of_default_args_is_used() -> None:
+    policy = SparkRetryPolicy()
+    assert operator(default_args={"retry_policy": policy}).retry_policy is policy
+
+
+@pytest.mark.parametrize("reason", ["out of luck", None])
+def test_exception_without_retry_keeps_its_class_and_attributes(reason: str | None) -> None:
+    error: SparkApplicationError = SparkInfrastructureFailed(
+        "lost", state="DriverEvicted", reason="Evicted", retry_delay=timedelta(seconds=7), out_of_memory=("driver",)
+    )
+    final = rule_out_retry(error, reason)
+    assert isinstance(final, SparkInfrastructureFailed)
+    assert isinstance(final, AirflowFailException)
+    assert vars(final) == vars(error)
+    assert str(final) == ("lost; not retried: out of luck" if reason else "lost")
+
+
+@pytest.mark.skipif(STARTS_IN_TRIGGERER, reason="Airflow 3.3 starts the task in the triggerer")
+def test_task_of_older_airflow_warns_and_defers_in_place_of_starting_in_the_triggerer(cluster: Cluster) -> None:
+    cluster.script = succeed
+    given: dict[str, Any] = {"application": DOCUMENT, "start_from_trigger": True}
+    with pytest.warns(UserWarning, match=r"start_from_trigger requires Apache Airflow 3\.3 or newer, but found 3\."):
+        task = operator(**given)
+    assert (task.deferrable, task.start_from_trigger) == (True, False)
+    assert run(task, TaskInstance()) == "pi"
+
+
+@pytest.mark.skipif(HAS_RETRY_POLICIES, reason="Airflow 3.3 stores the growth")
+def test_memory_growth_warns_on_older_airflow() -> None:
+    with pytest.warns(UserWarning, match=r"memory_growth requires Apache Airflow 3\.3 or newer, but found 3\."):
+        policy = SparkRetryPolicy(memory_growth=2)
+    assert policy.memory_growth is None
