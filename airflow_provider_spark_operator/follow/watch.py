@@ -32,7 +32,10 @@ _Answer = TypeVar("_Answer")
 
 
 class Observer(Protocol):
-    """Receives every change of a watch, in addition to the followers of single applications."""
+    """Receives every change of a watch, in addition to the followers of single applications.
+
+    An observer that raises an error receives it through `fail`, and nothing afterwards. The watch continues.
+    """
 
     def put(self, change: Change) -> None:
         """Receive a change. The first change after the observer joins is a list."""
@@ -44,7 +47,7 @@ class Observer(Protocol):
         """Receive the end of a failure."""
 
     def fail(self, error: Exception) -> None:
-        """Receive the error that has ended the watch."""
+        """Receive the error that has ended the watch, or that the observer itself has raised."""
 
 
 class WatchHub:
@@ -309,8 +312,7 @@ class _Stream:
                 self._dispatch(change)
 
     def _dispatch(self, change: Change) -> None:
-        for observer in self.observers:
-            observer.put(change)
+        self._notify(lambda observer: observer.put(change))
         if not isinstance(change, Listed):
             for mailbox in self.followers.get(change.object["metadata"]["name"], ()):
                 mailbox.put(change)
@@ -330,8 +332,7 @@ class _Stream:
         self._interrupted = self._hub.is_failing = True
         for mailbox in self._list_mailboxes():
             mailbox.interrupt(error)
-        for observer in self.observers:
-            observer.interrupt(error)
+        self._notify(lambda observer: observer.interrupt(error))
 
     def _resume(self) -> None:
         if self._interrupted:
@@ -339,14 +340,28 @@ class _Stream:
             self._hub.record_success()
             for mailbox in self._list_mailboxes():
                 mailbox.resume()
-            for observer in self.observers:
-                observer.resume()
+            self._notify(lambda observer: observer.resume())
 
     def _fail_all(self, error: Exception) -> None:
         for mailbox in self._list_mailboxes():
             mailbox.fail(error)
-        for observer in self.observers:
+        for observer in tuple(self.observers):
+            self._fail(observer, error)
+
+    def _notify(self, tell: Callable[[Observer], None]) -> None:
+        """Call each observer. An observer that raises leaves: its error must not end the watch of the others."""
+        for observer in tuple(self.observers):
+            try:
+                tell(observer)
+            except Exception as error:
+                self.observers.discard(observer)
+                self._fail(observer, error)
+
+    def _fail(self, observer: Observer, error: Exception) -> None:
+        try:
             observer.fail(error)
+        except Exception:
+            logger.exception("an observer of %s in namespace %s failed", self._resource.qualified_name, self._namespace)
 
     def _list_mailboxes(self) -> Iterator[Mailbox]:
         return (mailbox for mailboxes in self.followers.values() for mailbox in mailboxes)

@@ -17,7 +17,8 @@ from airflow_provider_spark_operator.kube import listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError, Unreachable
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
+from airflow_provider_spark_operator.kube.listwatch import Change
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import RUNNING, SUCCEEDED, build_document, build_stamp, build_stored, set_states
 from tests.kube.scripted import (
@@ -141,6 +142,92 @@ async def test_many_followers_share_one_watch(
         await set_states(client, reference, *RUNNING)
     await asyncio.gather(*followers)
     assert watches.begun == [namespace]
+
+
+class RaisingObserver:
+    """Records what it receives. Raises an error in one of its methods."""
+
+    def __init__(self, method: str, error: Exception) -> None:
+        self._method = method
+        self._error = error
+        self.received: list[str] = []
+        self.failures: list[Exception] = []
+        self.failed = asyncio.Event()
+        self.listed = asyncio.Event()
+
+    def put(self, change: Change) -> None:
+        self.listed.set()
+        self._receive("put")
+
+    def interrupt(self, error: KubeError) -> None:
+        self._receive("interrupt")
+
+    def resume(self) -> None:
+        self._receive("resume")
+
+    def fail(self, error: Exception) -> None:
+        self.failures.append(error)
+        self.failed.set()
+        self._receive("fail")
+
+    def _receive(self, method: str) -> None:
+        self.received.append(method)
+        if method == self._method:
+            raise self._error
+
+
+async def test_observer_that_raises_fails_alone(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+    reference = (await submit(client, build_document("pi"), namespace)).reference
+    error = RuntimeError("observer failed")
+    broken, sound = RaisingObserver("put", error), RaisingObserver("", error)
+    async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
+        await anext(contents)
+        with (
+            hub.observe(SPARK_APPLICATIONS, namespace, broken),
+            hub.observe(SPARK_APPLICATIONS, namespace, sound),
+        ):
+            await broken.failed.wait()
+            await set_states(client, reference, *SUCCEEDED)
+            while get_state(await anext(contents)) != "ResourceReleased":
+                pass
+    assert broken.failures == [error]
+    assert broken.received == ["put", "fail"]
+    assert sound.failures == []
+    assert sound.received.count("put") > 1
+
+
+async def test_observer_that_raises_in_an_outage_fails_alone(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(*[refuse(503, "starting")] * 5, answer_page(build_stored("pi", "u1", "7")), verb="list")
+    api.script(stream(hold=True), verb="watch")
+    error = RuntimeError("observer failed")
+    broken, sound = RaisingObserver("interrupt", error), RaisingObserver("", error)
+    with (
+        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken),
+        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound),
+    ):
+        async with asyncio.timeout(30):
+            await broken.failed.wait()
+            await sound.listed.wait()
+    assert broken.failures == [error]
+    assert broken.received == ["interrupt", "fail"]
+    assert sound.received[:2] == ["interrupt", "put"]
+    assert sound.failures == []
+
+
+async def test_observer_that_raises_when_it_fails_does_not_hide_the_error_from_others(
+    api: ScriptedApi, faulty_hub: WatchHub
+) -> None:
+    api.script(deny("list", "sparkapplications"), verb="list")
+    broken = RaisingObserver("fail", RuntimeError("observer failed"))
+    sound = RaisingObserver("", RuntimeError())
+    with (
+        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", broken),
+        faulty_hub.observe(SPARK_APPLICATIONS, "jobs", sound),
+    ):
+        async with asyncio.timeout(30):
+            await broken.failed.wait()
+            await sound.failed.wait()
+    assert isinstance(sound.failures[0], Forbidden)
 
 
 async def test_watch_ends_with_last_follower_and_restarts(
