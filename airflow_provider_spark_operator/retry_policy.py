@@ -39,13 +39,14 @@ class SparkRetryPolicy(RetryPolicy):
     and the memory does not grow.
 
     Args:
-        application_failures: Also retry failures of the application itself.
+        application_failures: Also retry failures of the application itself, except those in which the driver or an
+            executor ran out of memory that cannot grow.
         deletions: Retry after a user or another program deleted the application or the SparkCluster.
         memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
             1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared
             task starts with the memory that was sufficient. If None, such failures are not retried.
         memory_limit: The maximum memory, for example "32g". If the driver or the executors run out of memory at this
-            limit, the task fails. If None, there is no limit.
+            limit and the application fails, the task fails. If None, there is no limit.
 
     Raises:
         TypeError: A switch is not a boolean.
@@ -84,18 +85,22 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.default()
         roles = [role for role in ROLES if role in exception.out_of_memory]
         if self.memory_growth is not None and context is not None:
-            roles = [role for role in roles if role not in _read_store(context, _LIMIT_KEY)]
-        if roles and self.memory_growth is not None and context is not None:
-            self._grow(context, roles)
-            reason = (
-                f"{' and '.join(roles)} ran out of memory; trying again with {self.memory_growth:g} times the memory"
-            )
-            return RetryDecision.retry(exception.retry_delay, reason)
+            limited = _read_store(context, _LIMIT_KEY)
+            growing = [role for role in roles if role not in limited]
+            if growing:
+                self._grow(context, growing)
+                reason = (
+                    f"{' and '.join(growing)} ran out of memory; "
+                    f"trying again with {self.memory_growth:g} times the memory"
+                )
+                return RetryDecision.retry(exception.retry_delay, reason)
         if isinstance(exception, SparkApplicationDeleted | SparkClusterDeleted) and not self.deletions:
             deleted = "cluster" if isinstance(exception, SparkClusterDeleted) else "application"
             return RetryDecision.fail(f"a user or another program deleted the {deleted}")
         if not exception.retry_worthy:
             return RetryDecision.fail(f"a retry would fail in the same way ({exception.reason})")
+        if isinstance(exception, SparkApplicationFailed) and roles:
+            return RetryDecision.fail(f"{' and '.join(roles)} ran out of memory, and a retry would have no more memory")
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:
             return RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:

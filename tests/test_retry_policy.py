@@ -111,6 +111,32 @@ def test_role_at_the_memory_limit_is_not_retried(context: Context) -> None:
     assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
 
 
+def executor_out_of_memory(kind: type[SparkApplicationError] = SparkApplicationFailed) -> SparkApplicationError:
+    return kind("exit code 1", reason="DriverFailed", out_of_memory=("executor",))
+
+
+@pytest.mark.needs_airflow("3.3")
+def test_executor_at_the_memory_limit_is_not_retried_as_application_failure(context: Context) -> None:
+    policy = SparkRetryPolicy(application_failures=True, memory_growth=4, memory_limit="6g")
+    assert policy.evaluate(executor_out_of_memory(), 1, 5, context).action is RetryAction.RETRY
+    policy.record_limits({"executor": True}, context)
+    decision = policy.evaluate(executor_out_of_memory(), 2, 5, context)
+    assert decision.action is RetryAction.FAIL
+    assert decision.reason == "executor ran out of memory, and a retry would have no more memory"
+
+
+@pytest.mark.needs_airflow("3.3")
+def test_infrastructure_failure_is_retried_with_an_executor_at_the_memory_limit(context: Context) -> None:
+    policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
+    policy.record_limits({"executor": True}, context)
+    error = executor_out_of_memory(SparkInfrastructureFailed)
+    assert policy.evaluate(error, 2, 5, context).action is RetryAction.RETRY
+
+
+def test_executor_out_of_memory_is_not_retried_without_memory_growth() -> None:
+    assert decide(executor_out_of_memory(), application_failures=True).action is RetryAction.FAIL
+
+
 @pytest.mark.needs_airflow("3.3")
 def test_executor_out_of_memory_counts_under_another_failure(context: Context) -> None:
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
