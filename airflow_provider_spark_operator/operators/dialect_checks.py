@@ -42,6 +42,8 @@ def map_restarts(
 ) -> dict[str, Any]:
     """Return the arguments of a task whose retries replace the restarts of the application.
 
+    The arguments that the task sets itself, `retries`, `retry_delay` and `retry_policy`, are kept.
+
     Args:
         restarts: The parameter `restarts`, which is not the default.
         application: The application, in any form that the operator accepts.
@@ -62,10 +64,12 @@ def map_restarts(
         retries = build_retries(document)
     if retries is None:
         return {**arguments}
-    mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}
-    if arguments.get("retry_policy") is None:
-        mapped["retry_policy"] = SparkRetryPolicy(application_failures=retries.application_failures)
-    return {**arguments, **mapped}
+    mapped = {
+        "retries": retries.number,
+        "retry_delay": retries.delay,
+        "retry_policy": SparkRetryPolicy(application_failures=retries.application_failures),
+    }
+    return {**arguments, **{name: value for name, value in mapped.items() if arguments.get(name) is None}}
 
 
 def _is_known(policy: object) -> bool:

@@ -150,8 +150,8 @@ class SparkApplicationOperator(BaseOperator):
         restarts: Who restarts a failed application. None (the default): the operator in the cluster, but only in the
             first try of the task. The task's `retries` run it without restarts. "cluster": the operator, in each try.
             Restarts and retries then multiply. "airflow": only the task's retries. Restarts by the operator are
-            disabled. A restart policy that is known when the DAG is parsed becomes `retries`, `retry_delay` and (unless
-            set) `retry_policy` of the task.
+            disabled. A restart policy that is known when the DAG is parsed becomes `retries`, `retry_delay` and
+            `retry_policy` of the task, as far as the task does not set them. It overrides `default_args`.
         openlineage_inject_parent_job_info: Add Spark properties that make the task the OpenLineage parent of the job.
             The default is `[openlineage] spark_inject_parent_job_info` of Airflow's configuration.
         openlineage_inject_transport_info: Add the OpenLineage transport of Airflow to the Spark properties, with its

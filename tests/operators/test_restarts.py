@@ -55,6 +55,15 @@ def test_retries_of_the_task_count_if_there_are_no_restarts(application: dict[st
     assert (task.retries, task.retry_policy) == (7, None)
 
 
+def test_retries_that_the_task_sets_are_kept() -> None:
+    document = build_document(**ON_FAILURE)
+    task = operator(application=document, restarts="airflow", retries=7)
+    assert (task.retries, task.retry_delay) == (7, timedelta(seconds=5))
+    assert isinstance(task.retry_policy, SparkRetryPolicy)
+    task = operator(application=document, restarts="airflow", retries=0, retry_delay=timedelta(seconds=9))
+    assert (task.retries, task.retry_delay) == (0, timedelta(seconds=9))
+
+
 def test_mapped_retries_override_default_args() -> None:
     with DAG("defaults", schedule=None, default_args={"retries": 9}):
         assert operator(application=build_document(**ON_FAILURE), restarts="airflow").retries == 2
