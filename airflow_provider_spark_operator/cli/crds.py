@@ -1,34 +1,45 @@
 """`spark-operator crds`: print the CustomResourceDefinitions."""
 
-import argparse
-import json
-import sys
+from typing import Annotated
 
-import yaml
+import typer
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import DocumentFormat, DocumentOutput, require_text
+from airflow_provider_spark_operator.cli.output import print_documents
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 
+EXAMPLES = """
+# Install the definitions
+spark-operator crds | kubectl apply --server-side -f -
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Print all definitions, or the one of `--kind`, as YAML documents or as one JSON list.
+# Print one definition as JSON
+spark-operator crds --kind SparkCluster -o json
+"""
 
-    Raises:
-        CommandError: There is no such kind.
+
+def run(
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K",
+            callback=require_text,
+            help="print only this kind, for example SparkApplication (default: all)",
+        ),
+    ] = None,
+    output: DocumentOutput = DocumentFormat.YAML,
+) -> ExitCode:
+    """Print the CustomResourceDefinitions.
+
+    Install them before you start the controller or create an application.
     """
     definitions = build_custom_resource_definitions()
-    if options.kind:
+    if kind:
         kinds = {str(definition["spec"]["names"]["kind"]): definition for definition in definitions}
-        chosen = {kind.lower(): definition for kind, definition in kinds.items()}.get(options.kind.lower())
+        chosen = {name.lower(): definition for name, definition in kinds.items()}.get(kind.lower())
         if chosen is None:
-            raise CommandError(
-                f"--kind {options.kind}: unknown kind; must be one of {', '.join(kinds)}", ExitCode.INVALID
-            )
+            raise CommandError(f"--kind {kind}: unknown kind; must be one of {', '.join(kinds)}", ExitCode.INVALID)
         definitions = [chosen]
-    if options.output == "json":
-        document = {"apiVersion": "v1", "kind": "List", "items": definitions}
-        print(json.dumps(document, indent=2))
-    else:
-        yaml.safe_dump_all(definitions, sys.stdout, sort_keys=False, explicit_start=True)
+    print_documents(definitions, output)
     return ExitCode.SUCCESS

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli.application_file import read_applicatio
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
-from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.log_records import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome

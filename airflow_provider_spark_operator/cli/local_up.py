@@ -7,7 +7,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
-from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.log_records import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from local_kubernetes.home import LocalClusterError, UnusableHome

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.log_records import configure_logs
 from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signal

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.log_records import configure_logs
 
 
 @pytest.fixture

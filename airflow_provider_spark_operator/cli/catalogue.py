@@ -1,0 +1,102 @@
+"""The verbs of the command line: their names and summaries. No module of a verb is imported here.
+
+How to add a verb, for example `spark-operator events NAME`:
+
+1. Add `Verb("events", "list the events of an application", Section.APPLICATIONS)` to `VERBS`. The verb is implemented
+   in the module `cli/events.py`; `cluster scale` is implemented in `cli/cluster_scale.py`.
+2. Write a function `run` in this module. typer derives the command line from its signature:
+
+       EXAMPLES = '''
+       # Events of an application in the current namespace
+       spark-operator events pi
+       '''
+
+       def run(
+           name: ApplicationName,
+           context: Context = None,
+           kubeconfig: Kubeconfig = None,
+           namespace: Namespace = None,
+           output: Output = TABLE,
+       ) -> ExitCode:
+           '''List the events of an application, the oldest first.
+
+           This and the summary in the catalogue are the help of the verb.
+           '''
+           access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+           return run_with_client(access, lambda client: _list_events(client, name, output))
+
+   - `cli.options` declares the options that several verbs have. Declare an option of one verb next to its `run`.
+     Describe the default in the help of an option only if it is not a constant: constants are shown.
+   - `cli.cluster_client.run_with_client` opens the client and handles signals. A verb without a cluster returns its
+     `ExitCode` directly.
+   - Results go through `cli.output` or `print`; `cli.errors.print_note` prints everything else.
+   - Raise `CommandError(message, exit_code)` for a failure. Do not catch `KubeError`, `ConfigurationError` or
+     `InvalidResource` only to report them: `cli.command` translates them once.
+   - Import at the top of the module: it is imported only when the verb is used.
+3. Test the verb with `main([...])`, as in tests/cli/test_crds.py.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+class Section(StrEnum):
+    """A heading in the list of verbs. The help shows them in this order."""
+
+    APPLICATIONS = "Applications"
+    CLUSTERS = "Clusters"
+    DOCUMENTS = "Documents"
+    LOCAL = "Local"
+    CONTROLLER = "Controller"
+    PROGRAM = "Program"
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb.
+
+    Attributes:
+        name: The words of the verb, for example `local up`. The first word of two names a group.
+        summary: What the verb does, as a phrase in the imperative.
+        section: The heading of the verb in the list of verbs.
+    """
+
+    name: str
+    summary: str
+    section: Section
+
+    @property
+    def module(self) -> str:
+        """The module with the function `run` of the verb."""
+        return f"{_PACKAGE}.{self.name.replace(' ', '_')}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The verbs whose name begins with the same word."""
+
+    name: str
+    summary: str
+    section: Section
+
+
+GROUPS = (Group("local", "run a Kubernetes cluster and the Spark controller on this machine", Section.LOCAL),)
+
+VERBS = (
+    Verb("validate", "validate manifests in files, without a cluster", Section.DOCUMENTS),
+    Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
+    Verb("local up", "run the cluster in the foreground", Section.LOCAL),
+    Verb("local run", "run one application on its own cluster", Section.LOCAL),
+    Verb("local images", "list the images that the cluster can run", Section.LOCAL),
+    Verb("local prepare", "archive the classes of Spark, so that Spark starts faster", Section.LOCAL),
+    Verb("reconcile", "run the controller for SparkApplications and SparkClusters", Section.CONTROLLER),
+    Verb("crds", "print the CustomResourceDefinitions", Section.CONTROLLER),
+)
+
+
+def list_members(group: str = "") -> tuple[Verb | Group, ...]:
+    """Return the verbs of a group; by default the groups, and the verbs that belong to no group."""
+    verbs = tuple(verb for verb in VERBS if verb.name.rpartition(" ")[0] == group)
+    return verbs if group else (*GROUPS, *verbs)

@@ -1,0 +1,132 @@
+"""The typer application: a group of verbs whose modules are imported when they are used."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.cli import catalogue, help_page
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
+from airflow_provider_spark_operator.cli.program_name import PROGRAM
+from airflow_provider_spark_operator.cli.usage_errors import suggest
+
+SUMMARY = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class VerbCommand(TyperCommand):
+    """One verb."""
+
+    examples = ""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help of the verb."""
+        return help_page.format_verb(self, ctx, self.examples)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb. SIGINT raises KeyboardInterrupt, so that the verb cleans up."""
+        with raise_on_interrupt():
+            return super().invoke(ctx)
+
+
+class VerbGroup(TyperGroup):
+    """The program, or a group of its verbs such as `local`."""
+
+    member_of = ""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of typer
+        """Return the words that can follow the name of the group."""
+        return [member.name.rpartition(" ")[2] for member in catalogue.list_members(self.member_of)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options of the group. Without any argument, print the help to stderr."""
+        if not args and not ctx.resilient_parsing:
+            print(self.get_help(ctx), file=sys.stderr)
+            raise typer.Exit(ExitCode.INVALID)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name, the verb and its arguments. An unknown verb is a usage error."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not ctx.resilient_parsing:
+            ctx.fail(f"unknown verb {args[0]}{suggest(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature of typer
+        """Import the verb; return None if it does not exist."""
+        for member in catalogue.list_members(self.member_of):
+            if member.name.rpartition(" ")[2] == cmd_name:
+                return build_group(member) if isinstance(member, catalogue.Group) else build_verb(member)
+        return None
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help of the group, which imports no verb."""
+        return help_page.format_group(self, ctx, catalogue.list_members(self.member_of))
+
+
+def build_program() -> VerbGroup:
+    """Build the command of the whole program."""
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            print(f"{PROGRAM} {__version__}")
+            raise typer.Exit
+
+    def accept_options(
+        version: bool = typer.Option(
+            False, "--version", callback=show_version, is_eager=True, help="print the version"
+        ),
+    ) -> None:
+        pass
+
+    return _build_group("", SUMMARY, accept_options)
+
+
+def build_group(group: catalogue.Group) -> VerbGroup:
+    """Build the command of a group of verbs."""
+    return _build_group(group.name, f"{group.summary[:1].upper()}{group.summary[1:]}.", lambda: None)
+
+
+def _build_group(name: str, summary: str, callback: Callable[..., None]) -> VerbGroup:
+    application = typer.Typer(add_completion=False, rich_markup_mode=None)
+    application.callback(cls=VerbGroup, help=summary, context_settings=_SETTINGS, no_args_is_help=False)(callback)
+    group = typer.main.get_command(application)
+    assert isinstance(group, VerbGroup)  # noqa: S101 - it follows from `cls`
+    group.member_of = name
+    return group
+
+
+def build_verb(verb: catalogue.Verb) -> VerbCommand:
+    """Import the module of a verb and build its command from the signature of its function `run`.
+
+    Raises:
+        CommandError: The verb needs a package that is not installed.
+    """
+    try:
+        module = importlib.import_module(verb.module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(__package__.partition(".")[0]):
+            raise
+        raise CommandError(
+            f"missing package {error.name}. Install it with pip install 'airflow-provider-spark-operator[local]'",
+            ExitCode.INVALID,
+        ) from None
+    application = typer.Typer(add_completion=False, rich_markup_mode=None)
+    application.command(
+        verb.name.rpartition(" ")[2],
+        cls=VerbCommand,
+        help=inspect.getdoc(module.run),
+        context_settings={**_SETTINGS, **getattr(module, "SETTINGS", {})},
+    )(module.run)
+    command = typer.main.get_command(application)
+    assert isinstance(command, VerbCommand)  # noqa: S101 - it follows from `cls`
+    command.examples = inspect.cleandoc(getattr(module, "EXAMPLES", ""))
+    return command
