@@ -4,6 +4,7 @@ A status may have any content. Malformed parts are ignored.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -22,6 +23,7 @@ from airflow_provider_spark_operator.core.times import read_time
 
 # Spark's default of spark.executor.instances.
 _DEFAULT_EXECUTORS = 2
+_MOST_DIGITS = 9
 _DRIVER_EXPECTED = frozenset({ApplicationState.DRIVER_REQUESTED, ApplicationState.DRIVER_STARTED})
 _DRIVER_RUNS = RUNNING | {
     ApplicationState.DRIVER_READY,
@@ -59,13 +61,34 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
     )
 
 
+def read_history(resource: Mapping[str, object], driver_started: datetime | None) -> tuple[StateEntry, ...]:  # noqa: ARG001 - see Dialect
+    """Return the recorded states of all attempts, oldest first.
+
+    If the controller trims the history, the status contains the states of the last two attempts.
+    """
+    status = get_object(resource.get("status"))
+    past = get_object(get_object(status.get("previousAttemptSummary")).get("stateTransitionHistory"))
+    history = _read_history({**past, **get_object(status.get("stateTransitionHistory"))})
+    if history:
+        return history
+    created = read_time(get_object(resource.get("metadata")).get("creationTimestamp"))
+    current = _read_entry(get_object(status.get("currentState")))
+    return (current if status else StateEntry(ApplicationState.SUBMITTED, created),)
+
+
+def read_executor_states(resource: Mapping[str, object]) -> Mapping[str, str]:  # noqa: ARG001 - see Dialect
+    """Return an empty mapping: the status does not contain the executors."""
+    return {}
+
+
 def count_wanted_executors(resource: Mapping[str, object]) -> int:
     """Return the number of executors with which the application starts."""
     conf = _read_conf(resource)
     dynamic = uses_dynamic_allocation(conf)
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
-    return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
+    # Python refuses to parse thousands of digits. No cluster has so many executors.
+    return int(value) if value.isdecimal() and len(value) <= _MOST_DIGITS else _DEFAULT_EXECUTORS
 
 
 def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:

@@ -6,6 +6,7 @@ deleted. A status may have any content. Malformed parts are ignored.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -112,6 +113,38 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
         driver_abandoned=abandoned,
         settings=_SETTINGS,
     )
+
+
+def read_history(resource: Mapping[str, object], driver_started: datetime | None) -> tuple[StateEntry, ...]:
+    """Return the states of the latest attempt, oldest first. The status contains the times of only some of them.
+
+    Args:
+        resource: The whole resource as the API returns it.
+        driver_started: When the driver of the latest attempt started, according to its pod. None if unknown.
+    """
+    status, seen = get_object(resource.get("status")), read_progress(resource)
+    current = seen.history[-1] if seen.history else StateEntry(seen.state, seen.since, seen.message)
+    created = read_time(get_object(resource.get("metadata")).get("creationTimestamp"))
+    submitted = read_time(status.get("lastSubmissionAttemptTime"))
+    entries: list[StateEntry] = []
+    if created and _read_count(status, "executionAttempts") <= 1 and _read_count(status, "submissionAttempts") <= 1:
+        entries.append(StateEntry(_State.NEW, created, means=ApplicationState.SUBMITTED))
+    if submitted and current.meaning != ApplicationState.SCHEDULING_FAILURE:
+        entries.append(StateEntry(_State.SUBMITTED, submitted, means=ApplicationState.DRIVER_REQUESTED))
+        started = max(driver_started, submitted) if driver_started else None
+        if started and (seen.phase is not Phase.WAITING or seen.state in _BETWEEN_ATTEMPTS):
+            entries.append(StateEntry(_State.RUNNING, started, means=ApplicationState.RUNNING_HEALTHY))
+    if seen.state in _BETWEEN_ATTEMPTS and (ended := read_time(status.get("terminationTime"))):
+        current = replace(current, time=ended)
+    # The operator writes the state RUNNING without a time.
+    recorded = {entry.state for entry in entries}
+    return tuple(entries) if current.state in recorded and entries else (*entries, current)
+
+
+def read_executor_states(resource: Mapping[str, object]) -> Mapping[str, str]:
+    """Return the states of the executors by the names of their pods: PENDING, RUNNING, COMPLETED, FAILED or UNKNOWN."""
+    states = get_object(get_object(resource.get("status")).get("executorState"))
+    return {name: state for name, state in states.items() if isinstance(state, str)}
 
 
 def count_wanted_executors(resource: Mapping[str, object]) -> int:

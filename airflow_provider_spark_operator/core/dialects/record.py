@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.dialects.progress import Progress, StateEntry
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import Problem
@@ -38,6 +39,10 @@ class Dialect:
         default_restart_attempts: Number of restarts if the document has a policy but no number.
         default_restart_backoff_millis: Delay before a restart in milliseconds, if the document has none.
         read_progress: Reads the status.
+        read_history: Reads the states of the attempts, oldest first. The time at which the driver of the latest attempt
+            started, according to its pod, completes a status without a history.
+        read_executor_states: Reads the states of the executors by the names of their pods. Returns an empty mapping if
+            the status does not contain the executors.
         count_wanted_executors: Counts the executors with which an application starts.
         find_problems: Checks a document without a model. None if there is a model.
         find_unsupported: Finds the parameters that the operator does not support, as far as their values are known.
@@ -77,6 +82,8 @@ class Dialect:
     default_restart_attempts: int
     default_restart_backoff_millis: int
     read_progress: Callable[[Mapping[str, object]], Progress]
+    read_history: Callable[[Mapping[str, object], datetime | None], tuple[StateEntry, ...]]
+    read_executor_states: Callable[[Mapping[str, object]], Mapping[str, str]]
     count_wanted_executors: Callable[[Mapping[str, object]], int]
     find_problems: Callable[[Mapping[str, object]], list[Problem]] | None
     find_unsupported: Callable[[Parameters], list[Problem]]

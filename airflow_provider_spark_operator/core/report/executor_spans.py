@@ -1,0 +1,170 @@
+"""The executors of an application over time, as far as its pods, its status and Events show them."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_executors
+from airflow_provider_spark_operator.core.times import read_time
+
+# A driver that ends stops its executors with SIGTERM.
+_STOPPED: Final = frozenset({0, 143})
+_MANY: Final = 2**31
+_NUMBER: Final = re.compile(r"-exec-([0-9]{1,9})$")
+_POD_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*-exec-[0-9]+")
+
+
+class ExecutorState(StrEnum):
+    """What is known about an executor."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    ENDED = "Ended"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+    """The pod no longer exists, and nothing shows how the executor ended."""
+
+
+@dataclass(frozen=True)
+class ExecutorSpan:
+    """The life of one executor.
+
+    Attributes:
+        name: The name of its pod.
+        state: What is known about it.
+        begin: When its container started. None if it has not started, or if the time is unknown.
+        end: When it ended. None while it runs, or if the time is unknown.
+        detail: How it ended, for example `exit code 137 (OOMKilled)`. Empty if nothing is known.
+    """
+
+    name: str
+    state: ExecutorState
+    begin: datetime | None = None
+    end: datetime | None = None
+    detail: str = ""
+
+
+# The words of Kubeflow's status.
+_WORDS: Final[Mapping[str, ExecutorState]] = {
+    "PENDING": ExecutorState.PENDING,
+    "RUNNING": ExecutorState.RUNNING,
+    "COMPLETED": ExecutorState.ENDED,
+    "FAILED": ExecutorState.FAILED,
+}
+# Events of the kubelet about a pod, and of Kubeflow's operator about an application.
+_STARTS: Final = frozenset({"Started", "SparkExecutorRunning"})
+_ENDS: Final[Mapping[str, ExecutorState]] = {
+    "Killing": ExecutorState.ENDED,
+    "SparkExecutorCompleted": ExecutorState.ENDED,
+    "SparkExecutorFailed": ExecutorState.FAILED,
+}
+
+
+def list_executor_spans(
+    resource: KubernetesObject,
+    seen: Progress,
+    all_pods: Iterable[KubernetesObject] = (),
+    events: Iterable[KubernetesObject] = (),
+) -> tuple[ExecutorSpan, ...]:
+    """Return the executors of an application in the order of their start; those without a start come last.
+
+    Args:
+        resource: The application.
+        seen: Its progress.
+        all_pods: Pods, among them those of the application.
+        events: Events of the namespace. They describe executors whose pods no longer exist.
+    """
+    own = {span.name: span for span in map(_read_pod, select_executors(resource, all_pods))}
+    states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
+    gone = {name: _read_word(name, word) for name, word in states.items() if name not in own}
+    prefixes = _list_prefixes(resource, seen)
+    for event in events:
+        name = _read_executor_name(event)
+        if name not in own and (name in gone or name.startswith(prefixes)):
+            gone[name] = _apply(event, gone.get(name) or ExecutorSpan(name, ExecutorState.UNKNOWN))
+    return tuple(sorted((*own.values(), *gone.values()), key=_rank))
+
+
+def count_over_time(spans: Sequence[ExecutorSpan]) -> tuple[tuple[datetime, int], ...]:
+    """Return the number of executors that run from each time on. Executors with an unknown end are left out."""
+    changes: dict[datetime, int] = {}
+    for span in spans:
+        if span.begin is None or (span.end is None and span.state is not ExecutorState.RUNNING):
+            continue
+        changes[span.begin] = changes.get(span.begin, 0) + 1
+        if span.end is not None:
+            changes[span.end] = changes.get(span.end, 0) - 1
+    counts, running = [], 0
+    for time in sorted(changes):
+        running += changes[time]
+        counts.append((time, running))
+    return tuple(counts)
+
+
+def _list_prefixes(resource: KubernetesObject, seen: Progress) -> tuple[str, ...]:
+    """Return how the names of the executor pods of each attempt begin, as far as Spark's ids are known."""
+    read = dialect_of(resource.get("apiVersion")).read_application_id
+    # Earlier attempts are too old for Events.
+    identifiers = {read(resource, attempt) for attempt in range(max(0, seen.attempt - 20), seen.attempt + 1)}
+    return tuple(f"{identifier}-exec-" for identifier in identifiers | {seen.application_id} if identifier)
+
+
+def _read_pod(pod: KubernetesObject) -> ExecutorSpan:
+    name = pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
+    status = pods.get_status(pod)
+    containers = pods.list_containers(status)
+    begin = min((each.started for each in containers if each.started), default=None)
+    ended = [each for each in containers if each.exit_code is not None]
+    phase = pods.read_phase(status)
+    if phase in ("failed", "succeeded") or (ended and len(ended) == len(containers)):
+        failed = next((each for each in ended if each.exit_code not in _STOPPED), None)
+        taken = pods.describe_disruption(status) or pods.get_text(status.get("reason"))
+        is_failed = failed is not None or (phase == "failed" and not ended)
+        end = max((each.finished for each in ended if each.finished), default=None) or pods.find_deletion_start(pod)
+        detail = pods.describe_exit(failed) if failed else taken
+        state = ExecutorState.FAILED if is_failed else ExecutorState.ENDED
+        return ExecutorSpan(name, state, begin, _not_before(end, begin), detail)
+    if begin is None:
+        return ExecutorSpan(name, ExecutorState.PENDING)
+    return ExecutorSpan(name, ExecutorState.RUNNING, begin)
+
+
+def _read_word(name: str, word: str) -> ExecutorSpan:
+    return ExecutorSpan(name, _WORDS.get(word, ExecutorState.UNKNOWN))
+
+
+def _read_executor_name(event: KubernetesObject) -> str:
+    subject = pods.get_object(event.get("involvedObject"))
+    if subject.get("kind") == "Pod":
+        return pods.get_text(subject.get("name"))
+    named = _POD_NAME.search(pods.get_text(event.get("message"))[:1000])
+    return named[0] if named else ""
+
+
+def _apply(event: KubernetesObject, span: ExecutorSpan) -> ExecutorSpan:
+    """Return `span` with what an Event shows. The Events of a namespace are in no particular order."""
+    reason = pods.get_text(event.get("reason"))
+    first, last = (read_time(event.get(key) or event.get("eventTime")) for key in ("firstTimestamp", "lastTimestamp"))
+    if reason in _STARTS and first is not None:
+        begin = min(first, span.begin) if span.begin else first
+        return replace(span, begin=begin, end=_not_before(span.end, begin))
+    if reason in _ENDS and last is not None:
+        state = span.state if span.state is ExecutorState.FAILED else _ENDS[reason]
+        return replace(span, state=state, end=_not_before(last, span.begin))
+    return span
+
+
+def _not_before(end: datetime | None, begin: datetime | None) -> datetime | None:
+    return max(end, begin) if end and begin else end
+
+
+def _rank(span: ExecutorSpan) -> tuple[float, int, str]:
+    number = _NUMBER.search(span.name)
+    begin = span.begin.timestamp() if span.begin else float("inf")
+    return begin, int(number[1]) if number else _MANY, span.name

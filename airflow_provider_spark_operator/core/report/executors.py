@@ -1,0 +1,91 @@
+"""Find and count the executors of an application."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+
+KubernetesObject: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class ExecutorNumbers:
+    """The number of executors.
+
+    Attributes:
+        running: Executors that run. None if unknown.
+        wanted: Executors with which the application starts. 0 if the number is not fixed.
+    """
+
+    running: int | None
+    wanted: int
+
+    def __str__(self) -> str:
+        """Return `<running>/<wanted>`, with `?` for an unknown number."""
+        running = "?" if self.running is None else str(self.running)
+        return f"{running}/{max(self.wanted, self.running or 0)}"
+
+
+def count_executors(
+    resource: KubernetesObject, seen: Progress, all_pods: Iterable[KubernetesObject] | None
+) -> ExecutorNumbers:
+    """Count the executors of the latest attempt.
+
+    Args:
+        resource: The application.
+        seen: Its progress.
+        all_pods: Pods, among them those of the application. None if they could not be read: the status may contain the
+            executors then.
+    """
+    dialect = dialect_of(resource.get("apiVersion"))
+    wanted = dialect.count_wanted_executors(resource)
+    if all_pods is not None:
+        running = sum(_is_running(pod) for pod in select_executors(resource, all_pods, seen.application_id))
+        return ExecutorNumbers(running, wanted)
+    states = dialect.read_executor_states(resource)
+    if states or seen.phase is not Phase.RUNNING:
+        return ExecutorNumbers(sum(state == "RUNNING" for state in states.values()), wanted)
+    return ExecutorNumbers(None, wanted)
+
+
+def select_executors(
+    resource: KubernetesObject, all_pods: Iterable[KubernetesObject], application_id: str | None = None
+) -> list[KubernetesObject]:
+    """Return the executor pods of an application.
+
+    Args:
+        resource: The application.
+        all_pods: Pods, among them those of the application.
+        application_id: Spark's id of an attempt. If None, the executors of all attempts are returned.
+    """
+    return select_pods(resource, all_pods, ROLE_EXECUTOR, application_id)
+
+
+def select_pods(
+    resource: KubernetesObject, all_pods: Iterable[KubernetesObject], role: str, application_id: str | None = None
+) -> list[KubernetesObject]:
+    """Return the pods of an application with a role, `driver` or `executor`. See `select_executors`."""
+    label = dialect_of(resource.get("apiVersion")).application_label
+    metadata = pods.get_object(resource.get("metadata"))
+    expected = {label: metadata.get("name"), LABEL_ROLE: role}
+    if application_id is not None:
+        expected[LABEL_APPLICATION_SELECTOR] = application_id
+    return [pod for pod in all_pods if _is_in(pod, metadata.get("namespace")) and _has_labels(pod, expected)]
+
+
+def _is_in(pod: KubernetesObject, namespace: object) -> bool:
+    return pods.get_object(pod.get("metadata")).get("namespace") == namespace
+
+
+def _has_labels(pod: KubernetesObject, expected: Mapping[str, object]) -> bool:
+    labels = pods.get_object(pods.get_object(pod.get("metadata")).get("labels"))
+    return all(labels.get(key) == value for key, value in expected.items())
+
+
+def _is_running(pod: KubernetesObject) -> bool:
+    # An executor that is being deleted runs until its pod does not exist, but gets no more tasks.
+    return pods.read_phase(pods.get_status(pod)) == "running" and pods.read_deletion_deadline(pod) is None

@@ -1,0 +1,150 @@
+"""The summary of an application: what a list shows in one row."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow_provider_spark_operator.core import names, pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
+from airflow_provider_spark_operator.core.report.executors import ExecutorNumbers, KubernetesObject, count_executors
+from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.core.verdict import Verdict, judge_progress
+
+_NOTHING: Final = timedelta()
+
+
+@dataclass(frozen=True)
+class TaskOrigin:
+    """The task of Airflow that submitted an application. Values come from annotations, which anybody may write.
+
+    Attributes:
+        dag_id: The id of the DAG.
+        task_id: The id of the task.
+        run_id: The id of the run. Empty if unknown.
+        map_index: The index of a mapped task. Empty if the task is not mapped.
+        try_number: The number of the try that submitted or adopted the application. Empty if unknown.
+    """
+
+    dag_id: str
+    task_id: str
+    run_id: str = ""
+    map_index: str = ""
+    try_number: str = ""
+
+    def __str__(self) -> str:
+        """Return `<DAG>/<task>`, with the index of a mapped task in brackets."""
+        mapped = f"[{self.map_index}]" if self.map_index else ""
+        return f"{self.dag_id}/{self.task_id}{mapped}"
+
+
+@dataclass(frozen=True)
+class ApplicationSummary:
+    """The summary of an application.
+
+    Attributes:
+        name: Its name.
+        namespace: Its namespace.
+        api_version: The apiVersion of the resource.
+        state: The current state in the words of the dialect, also if this package does not know it.
+        phase: The current phase.
+        verdict: The outcome, the kind of a failure, its reason and what to do.
+        attempts: The number of attempts so far.
+        executors: The executors of the latest attempt.
+        created: When it was created. None if unknown.
+        ended: When it ended. None if it has not ended, or if the time is unknown.
+        age: Time since it was created. None if unknown.
+        duration: Time from its creation to its end, or to now. None if unknown.
+        task: The task of Airflow that submitted it. None if no task did.
+        application_id: Spark's id of the latest attempt. None if unknown.
+        driver: The name of the driver pod of the latest attempt. None if unknown.
+        message: The message of the current state. None if there is none.
+        is_suspended: Whether it is requested to be suspended.
+        is_deleting: Whether its deletion has been requested.
+    """
+
+    name: str
+    namespace: str
+    api_version: str
+    state: str
+    phase: Phase
+    verdict: Verdict
+    attempts: int
+    executors: ExecutorNumbers
+    created: datetime | None
+    ended: datetime | None
+    age: timedelta | None
+    duration: timedelta | None
+    task: TaskOrigin | None
+    application_id: str | None
+    driver: str | None
+    message: str | None
+    is_suspended: bool
+    is_deleting: bool
+
+
+def summarize(
+    resource: KubernetesObject, now: datetime, all_pods: Iterable[KubernetesObject] | None = None
+) -> ApplicationSummary:
+    """Summarize an application of any dialect. Never raises on a malformed document.
+
+    Args:
+        resource: The application as the API returns it.
+        now: The current time, with an offset.
+        all_pods: Pods, among them those of the application. None if they were not read.
+    """
+    dialect = dialect_of(resource.get("apiVersion"))
+    seen = dialect.read_progress(resource)
+    metadata = pods.get_object(resource.get("metadata"))
+    created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
+    until = ended if has_ended(seen) else now
+    return ApplicationSummary(
+        name=pods.get_text(metadata.get("name")),
+        namespace=pods.get_text(metadata.get("namespace")),
+        api_version=pods.get_text(resource.get("apiVersion")),
+        state=seen.state,
+        phase=seen.phase,
+        verdict=judge_progress(seen),
+        attempts=seen.attempt + 1,
+        executors=count_executors(resource, seen, all_pods),
+        created=created,
+        ended=ended,
+        age=max(now - created, _NOTHING) if created else None,
+        duration=max(until - created, _NOTHING) if created and until else None,
+        task=read_task(metadata),
+        application_id=seen.application_id,
+        driver=seen.driver_name,
+        message=seen.message,
+        is_suspended=dialect.is_suspended(resource),
+        is_deleting=metadata.get("deletionTimestamp") is not None,
+    )
+
+
+def has_ended(seen: Progress) -> bool:
+    """Return whether the application has ended, or its driver has and no other attempt follows."""
+    return seen.phase is Phase.ENDED or (seen.phase is Phase.STOPPING and not seen.restart_pending)
+
+
+def find_end(seen: Progress) -> datetime | None:
+    """Return when the application ended: when its last driver did, or its cancellation. None if it has not ended."""
+    if not has_ended(seen):
+        return None
+    stop = find_last_stop(seen.history)
+    return stop.time if stop else seen.since
+
+
+def read_task(metadata: Mapping[str, object]) -> TaskOrigin | None:
+    """Return the task in the annotations of an application; None if there is none."""
+    notes = pods.get_object(metadata.get("annotations"))
+    dag, task = (pods.get_text(notes.get(key)) for key in (names.ANNOTATION_DAG_ID, names.ANNOTATION_TASK_ID))
+    if not (dag and task):
+        return None
+    index = pods.get_text(notes.get(names.ANNOTATION_MAP_INDEX))
+    return TaskOrigin(
+        dag_id=dag,
+        task_id=task,
+        run_id=pods.get_text(notes.get(names.ANNOTATION_RUN_ID)),
+        map_index="" if index == "-1" else index,
+        try_number=pods.get_text(notes.get(names.ANNOTATION_TRY_NUMBER)),
+    )

@@ -1,0 +1,153 @@
+"""The timeline of an application: its attempts and their states, its executors, and the events that stand out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.report.attempts import Attempt, list_attempts
+from airflow_provider_spark_operator.core.report.executor_spans import (
+    ExecutorSpan,
+    ExecutorState,
+    count_over_time,
+    list_executor_spans,
+)
+from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_pods
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.verdict import Outcome
+
+
+class MarkKind(StrEnum):
+    """What happened at a mark."""
+
+    ATTEMPT_FAILED = "AttemptFailed"
+    RESTARTED = "Restarted"
+    EXECUTOR_FAILED = "ExecutorFailed"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """An event that stands out.
+
+    Attributes:
+        time: When it happened.
+        kind: What happened.
+        text: A short description, for example `attempt 2`.
+    """
+
+    time: datetime
+    kind: MarkKind
+    text: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The timeline of an application.
+
+    Attributes:
+        summary: The summary at the same time.
+        begin: When the application was submitted. None if no time is known.
+        end: When the timeline ends: when the application ended, or now. Not before `begin`.
+        is_live: Whether the application has not ended.
+        attempts: The attempts that the status records, oldest first.
+        executors: The executors that are known, in the order of their start.
+        counts: The number of running executors from each time on.
+        marks: The events that stand out, oldest first.
+    """
+
+    summary: ApplicationSummary
+    begin: datetime | None
+    end: datetime
+    is_live: bool
+    attempts: tuple[Attempt, ...]
+    executors: tuple[ExecutorSpan, ...]
+    counts: tuple[tuple[datetime, int], ...]
+    marks: tuple[Mark, ...]
+
+
+def build_timeline(
+    resource: KubernetesObject,
+    now: datetime,
+    *,
+    all_pods: Sequence[KubernetesObject] | None = None,
+    events: Iterable[KubernetesObject] = (),
+) -> Timeline:
+    """Build the timeline of a live or finished application. Never raises on a malformed document.
+
+    Args:
+        resource: The application as the API returns it.
+        now: The current time, with an offset.
+        all_pods: Pods, among them those of the application. None if they were not read.
+        events: Events of the namespace. They describe executors whose pods no longer exist.
+    """
+    dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods)
+    seen, known = dialect.read_progress(resource), all_pods or ()
+    started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
+    attempts = list_attempts(dialect.read_history(resource, started), seen)
+    executors = _close(list_executor_spans(resource, seen, known, events), attempts)
+    begin = min((attempt.begin for attempt in attempts if attempt.begin), default=summary.created)
+    is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
+    times = [state.begin for attempt in attempts for state in attempt.states if state.begin]
+    last = now if is_live else max([*times, *([summary.ended] if summary.ended else [])], default=now)
+    return Timeline(
+        summary=summary,
+        begin=begin,
+        end=max(last, begin) if begin else last,
+        is_live=is_live,
+        attempts=attempts,
+        executors=executors,
+        counts=count_over_time(executors),
+        marks=tuple(sorted(_list_marks(attempts, executors, summary), key=lambda mark: mark.time)),
+    )
+
+
+def _find_driver_start(drivers: Iterable[KubernetesObject]) -> datetime | None:
+    """Return when the container of the youngest driver started; None if no driver has."""
+    times = [
+        container.started
+        for pod in drivers
+        for container in pods.list_containers(pods.get_status(pod))
+        if container.started
+    ]
+    return max(times, default=None)
+
+
+def _close(spans: Iterable[ExecutorSpan], attempts: Sequence[Attempt]) -> tuple[ExecutorSpan, ...]:
+    """Return the executors, each of which ends at the latest with the driver of its attempt."""
+    ends = sorted(attempt.end for attempt in attempts if attempt.is_over and attempt.end)
+    closed = []
+    for span in spans:
+        end = next((end for end in ends if span.begin and end >= span.begin), None)
+        if end is not None and span.end is None:
+            state = span.state if span.state is ExecutorState.FAILED else ExecutorState.ENDED
+            closed.append(replace(span, state=state, end=end))
+        else:
+            closed.append(span)
+    return tuple(closed)
+
+
+def _list_marks(
+    attempts: Sequence[Attempt], executors: Iterable[ExecutorSpan], summary: ApplicationSummary
+) -> Iterator[Mark]:
+    for attempt in attempts:
+        is_last = attempt is attempts[-1]
+        if attempt.begin and attempt.number > 1:
+            yield Mark(attempt.begin, MarkKind.RESTARTED, f"attempt {attempt.number}")
+        if not is_last and attempt.stop and attempt.stop.time and attempt.stop.meaning != ApplicationState.SUCCEEDED:
+            yield Mark(attempt.stop.time, MarkKind.ATTEMPT_FAILED, attempt.stop.state)
+    for span in executors:
+        if span.state is ExecutorState.FAILED and span.end:
+            yield Mark(span.end, MarkKind.EXECUTOR_FAILED, f"{span.name}: {span.detail}" if span.detail else span.name)
+    if summary.ended is None:
+        return
+    stop = attempts[-1].stop if attempts else None
+    succeeded = stop is not None and stop.meaning == ApplicationState.SUCCEEDED
+    cancelled = stop is None and summary.state in TERMINATED
+    text = "Cancelled" if cancelled else (stop.state if stop else summary.state)
+    yield Mark(summary.ended, MarkKind.SUCCEEDED if succeeded else MarkKind.FAILED, text)

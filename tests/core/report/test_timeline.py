@@ -1,0 +1,167 @@
+from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState, count_over_time
+from airflow_provider_spark_operator.core.report.timeline import Mark, MarkKind, Timeline, build_timeline
+from tests.core.report.documents import (
+    at,
+    build_application,
+    build_event,
+    build_history,
+    build_kubeflow,
+    build_spark_pod,
+)
+
+STARTED = (("Submitted", 0), ("DriverRequested", 1), ("DriverStarted", 5), ("RunningHealthy", 7))
+RESTARTED = (("ScheduledToRestart", 31), ("DriverRequested", 40), ("RunningHealthy", 45))
+KUBEFLOW_LABEL = "sparkoperator.k8s.io/app-name"
+
+
+def list_states(timeline: Timeline, attempt: int) -> list[tuple[str, object, object]]:
+    return [(state.state, state.begin, state.end) for state in timeline.attempts[attempt].states]
+
+
+def test_live_application_ends_now_and_its_last_state_is_open() -> None:
+    timeline = build_timeline(build_application(*STARTED), at(20))
+    assert (timeline.begin, timeline.end, timeline.is_live) == (at(0), at(20), True)
+    assert list_states(timeline, 0) == [
+        ("Submitted", at(0), at(1)),
+        ("DriverRequested", at(1), at(5)),
+        ("DriverStarted", at(5), at(7)),
+        ("RunningHealthy", at(7), None),
+    ]
+    assert (timeline.attempts[0].number, timeline.attempts[0].end, timeline.marks) == (1, None, ())
+
+
+def test_finished_application_ends_with_its_last_state() -> None:
+    document = build_application(*STARTED, ("Succeeded", 30), ("ResourceReleased", 32))
+    timeline = build_timeline(document, at(900))
+    assert (timeline.end, timeline.is_live) == (at(32), False)
+    assert list_states(timeline, 0)[-2:] == [("Succeeded", at(30), at(32)), ("ResourceReleased", at(32), at(32))]
+    assert timeline.attempts[0].end == at(30)
+    assert timeline.marks == (Mark(at(30), MarkKind.SUCCEEDED, "Succeeded"),)
+
+
+def test_restart_begins_another_attempt() -> None:
+    document = build_application(*STARTED, ("Failed", 30), *RESTARTED, attempt=1)
+    timeline = build_timeline(document, at(50))
+    assert [(attempt.number, attempt.begin, attempt.end) for attempt in timeline.attempts] == [
+        (1, at(0), at(30)),
+        (2, at(31), None),
+    ]
+    assert timeline.marks == (
+        Mark(at(30), MarkKind.ATTEMPT_FAILED, "Failed"),
+        Mark(at(31), MarkKind.RESTARTED, "attempt 2"),
+    )
+
+
+def test_trimmed_history_shows_the_last_two_attempts_with_their_numbers() -> None:
+    document = build_application(*RESTARTED, attempt=4)
+    document["status"]["stateTransitionHistory"] = build_history(*RESTARTED, first=20)
+    past = build_history(("ScheduledToRestart", 8), ("DriverRequested", 9), ("Failed", 30), first=17)
+    document["status"]["previousAttemptSummary"] = {"stateTransitionHistory": past}
+    timeline = build_timeline(document, at(50))
+    assert [(attempt.number, len(attempt.states)) for attempt in timeline.attempts] == [(4, 3), (5, 3)]
+
+
+def test_cancelled_application_is_marked() -> None:
+    timeline = build_timeline(build_application(*STARTED, ("ResourceReleased", 9)), at(50))
+    assert timeline.marks == (Mark(at(9), MarkKind.FAILED, "Cancelled"),)
+    assert timeline.attempts[0].end == at(9)
+
+
+def test_application_without_status_has_one_attempt() -> None:
+    document = build_application(*STARTED)
+    del document["status"]
+    timeline = build_timeline(document, at(4))
+    assert list_states(timeline, 0) == [("Submitted", at(0), None)]
+
+
+def test_executor_pods_give_spans_counts_and_marks() -> None:
+    pods = [
+        build_spark_pod("pi-0-exec-2", started=12, ended=20, exit_code=137, reason="OOMKilled"),
+        build_spark_pod("pi-0-exec-1", started=10),
+        build_spark_pod("pi-0-exec-3", started=None),
+    ]
+    timeline = build_timeline(build_application(*STARTED), at(25), all_pods=pods)
+    assert timeline.executors == (
+        ExecutorSpan("pi-0-exec-1", ExecutorState.RUNNING, at(10)),
+        ExecutorSpan("pi-0-exec-2", ExecutorState.FAILED, at(12), at(20), "exit code 137 (OOMKilled)"),
+        ExecutorSpan("pi-0-exec-3", ExecutorState.PENDING),
+    )
+    assert timeline.counts == ((at(10), 1), (at(12), 2), (at(20), 1))
+    assert timeline.marks == (Mark(at(20), MarkKind.EXECUTOR_FAILED, "pi-0-exec-2: exit code 137 (OOMKilled)"),)
+
+
+def test_events_describe_executors_whose_pods_were_deleted() -> None:
+    events = [
+        build_event("Killing", 29, pod="pi-0-exec-1"),
+        build_event("Started", 10, pod="pi-0-exec-1"),
+        build_event("Started", 11, pod="pi-0-exec-2"),
+        build_event("Started", 10, pod="pi-0-driver"),
+        build_event("Started", 10, pod="tau-0-exec-1"),
+    ]
+    document = build_application(*STARTED, ("Succeeded", 30), ("ResourceReleased", 32))
+    timeline = build_timeline(document, at(900), all_pods=[], events=events)
+    assert timeline.executors == (
+        ExecutorSpan("pi-0-exec-1", ExecutorState.ENDED, at(10), at(29)),
+        ExecutorSpan("pi-0-exec-2", ExecutorState.ENDED, at(11), at(30)),
+    ), "an executor without an end ends with its driver"
+    assert timeline.counts == ((at(10), 1), (at(11), 2), (at(29), 1), (at(30), 0))
+
+
+def test_executors_of_an_earlier_attempt_end_with_its_driver() -> None:
+    events = [build_event("Started", 10, pod="pi-0-exec-1"), build_event("Started", 46, pod="pi-1-exec-1")]
+    document = build_application(*STARTED, ("Failed", 30), *RESTARTED, attempt=1)
+    first, second = build_timeline(document, at(50), all_pods=[], events=events).executors
+    assert (first.state, first.end) == (ExecutorState.ENDED, at(30))
+    assert (second.state, second.end) == (ExecutorState.UNKNOWN, None)
+
+
+def test_kubeflow_application_has_times_from_status_and_driver_pod() -> None:
+    driver = build_spark_pod(
+        "pi-driver", role="driver", application_id="spark-abc", label=KUBEFLOW_LABEL, started=9, ended=60
+    )
+    timeline = build_timeline(build_kubeflow("COMPLETED"), at(90), all_pods=[driver])
+    assert list_states(timeline, 0) == [
+        ("NEW", at(0), at(1)),
+        ("SUBMITTED", at(1), at(9)),
+        ("RUNNING", at(9), at(60)),
+        ("COMPLETED", at(60), at(60)),
+    ]
+    assert timeline.marks == (Mark(at(60), MarkKind.SUCCEEDED, "COMPLETED"),)
+
+
+def test_running_kubeflow_application_without_driver_pod_shows_its_state() -> None:
+    timeline = build_timeline(build_kubeflow("RUNNING"), at(90))
+    assert list_states(timeline, 0)[-1] == ("RUNNING", None, None)
+
+
+def test_later_attempt_of_kubeflow_does_not_begin_with_its_creation() -> None:
+    document = build_kubeflow("SUBMITTED", executionAttempts=3)
+    timeline = build_timeline(document, at(90))
+    assert (timeline.attempts[0].number, list_states(timeline, 0)) == (3, [("SUBMITTED", at(1), None)])
+
+
+def test_kubeflow_application_that_could_not_be_submitted_never_ran() -> None:
+    document = build_kubeflow("FAILED", "failed to run spark-submit: no", terminationTime=None)
+    assert [state for state, _, _ in list_states(build_timeline(document, at(90)), 0)] == ["NEW", "FAILED"]
+
+
+def test_executors_of_kubeflow_have_times_from_events() -> None:
+    states = {"pi-abc-exec-1": "COMPLETED", "pi-abc-exec-2": "RUNNING"}
+    events = [
+        build_event("SparkExecutorRunning", 12, message="Executor [pi-abc-exec-1] is running"),
+        build_event("SparkExecutorCompleted", 40, message="Executor [pi-abc-exec-1] completed"),
+    ]
+    timeline = build_timeline(build_kubeflow("RUNNING", executorState=states), at(50), all_pods=None, events=events)
+    assert timeline.executors == (
+        ExecutorSpan("pi-abc-exec-1", ExecutorState.ENDED, at(12), at(40)),
+        ExecutorSpan("pi-abc-exec-2", ExecutorState.RUNNING),
+    )
+
+
+def test_counts_of_a_replaced_executor_do_not_dip_below_zero() -> None:
+    spans = [
+        ExecutorSpan("a", ExecutorState.ENDED, at(1), at(2)),
+        ExecutorSpan("b", ExecutorState.ENDED, at(2), at(3)),
+        ExecutorSpan("c", ExecutorState.UNKNOWN, at(2)),
+    ]
+    assert count_over_time(spans) == ((at(1), 1), (at(2), 1), (at(3), 0))
