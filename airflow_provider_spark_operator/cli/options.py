@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
     OBJECT_RULE,
@@ -111,12 +112,20 @@ DocumentOutput: TypeAlias = Annotated[
 
 
 def _check_format(value: str) -> str:
-    if value not in RESOURCE_FORMATS:
-        raise typer.BadParameter(f"invalid format {value!r}: must be one of {', '.join(RESOURCE_FORMATS)}")
+    if value.startswith(JSONPATH):
+        try:
+            parse_template(value.removeprefix(JSONPATH))
+        except InvalidTemplate as error:
+            raise typer.BadParameter(f"invalid template: {error}") from None
+    elif value not in RESOURCE_FORMATS:
+        raise typer.BadParameter(
+            f"invalid format {value!r}: must be {', '.join(RESOURCE_FORMATS)} or {JSONPATH}TEMPLATE"
+        )
     return value
 
 
 TABLE = "table"
+JSONPATH = "jsonpath="
 RESOURCE_FORMATS = (TABLE, "wide", "json", "yaml", "name")
 
 Output: TypeAlias = Annotated[
@@ -126,8 +135,8 @@ Output: TypeAlias = Annotated[
         "--output",
         metavar="FORMAT",
         callback=_check_format,
-        autocompletion=lambda: [*RESOURCE_FORMATS],
-        help="format of the output: table, wide, json, yaml or name",
+        autocompletion=lambda: [*RESOURCE_FORMATS, JSONPATH],
+        help="format of the output: table, wide, json, yaml, name or jsonpath=TEMPLATE",
     ),
 ]
 """The format of verbs that print resources. Pass the value to `cli.output`."""

@@ -1,0 +1,42 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import typer
+
+from airflow_provider_spark_operator.cli.ages import format_age, format_duration, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (-5, "0s"),
+        (59.9, "59s"),
+        (60, "1m"),
+        (303, "5m3s"),
+        (7200, "2h"),
+        (183_600, "2d3h"),
+        (90_000, "1d1h"),
+    ],
+)
+def test_duration_has_its_two_largest_units(seconds: float, text: str) -> None:
+    assert format_duration(timedelta(seconds=seconds)) == text
+
+
+def test_age_is_the_time_since_a_timestamp_of_the_api() -> None:
+    now = datetime(2030, 1, 1, 12, tzinfo=UTC)
+    assert format_age("2030-01-01T11:00:00Z", now) == "1h"
+    assert format_age(None, now) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("2h30m", 9000), ("7d", 604_800), ("1w", 604_800)]
+)
+def test_duration_of_an_option_has_units(text: str, seconds: float) -> None:
+    assert parse_duration(text).total_seconds() == seconds
+
+
+@pytest.mark.parametrize("text", ["", "x", "5y", "-5s", "s", "5s5s", "1h5", "9" * 40 + "w", "٣s"])
+def test_invalid_duration_is_a_usage_error(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="invalid duration"):
+        parse_duration(text)
