@@ -15,6 +15,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 280
+LOG_CHARACTERS = 8_000
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(320)]
 
@@ -56,6 +57,12 @@ class Demo:
         self._reader.join()
         return code
 
+    def describe(self) -> str:
+        """Return the output, and the end of each log, which tells why a task did not end as expected."""
+        logs = (path for path in sorted(self.home.rglob("*.log*")) if path.is_file() and "cluster" not in path.parts)
+        ends = (f"==> {path}\n{path.read_text(errors='replace')[-LOG_CHARACTERS:]}" for path in logs)
+        return "\n".join(["".join(self.lines), *ends])
+
     def list_processes(self) -> list[str]:
         """Return the running processes that have the demo's folder in their command line, environment or open files."""
         found = []
@@ -86,7 +93,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 
 
 def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
-    assert demo.wait() == 0, "".join(demo.lines)
+    assert demo.wait() == 0, demo.describe()
     output = "".join(demo.lines)
     assert "driver: Pi is roughly 3.1" in output
     assert "executors 2/2" in output
