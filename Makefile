@@ -11,6 +11,9 @@ prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages
 # What `make airflow-versions` runs: the provider in one process, then a real scheduler and triggerer.
 version_tests := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
 version_real_tests := tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
+# `make site` draws the diagrams of the documentation with Mermaid.
+mermaid := 11.16.0
+mermaid_sum := ff48c94a0a0458b377a5187ad01407184d2a182e6476c2015b7068ff58355fae
 bin := .venv/bin
 stamp := .venv/.installed
 # The tests of `make test` cover the newest version of Airflow.
@@ -107,8 +110,14 @@ reliability: $(stamp) ## Test the controller with faults on a real API server (K
 docs: $(stamp) ## Generate the pages that are made from code and data
 	@for page in draw_architecture draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
 
+.site-venv/package:
+	@npm pack --silent --pack-destination .site-venv mermaid@$(mermaid) >/dev/null
+	@echo "$(mermaid_sum)  .site-venv/mermaid-$(mermaid).tgz" | sha256sum --check --quiet
+	@tar -xzf .site-venv/mermaid-$(mermaid).tgz -C .site-venv package/LICENSE package/dist/mermaid.min.js
+
 site: ## Build the documentation site in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
+	@$(MAKE) --no-print-directory .site-venv/package || echo "make site: pages with a diagram load Mermaid from unpkg.com, because npm could not download it" >&2
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
 
 bench: $(stamp) ## Measure the driver build, deferred tasks, DAG parsing, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
