@@ -9,6 +9,8 @@ import os
 import random
 import sys
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -99,27 +101,47 @@ async def end_some(cluster: Cluster, names: list[str]) -> None:
         await asyncio.sleep(random.uniform(0, 0.3))
 
 
-async def test_killed_triggerer_fires_exactly_once_for_each_application(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.script = stay_submitted
-    for number in range(3):
-        cluster.create(f"earlier-{number}")
-        cluster.play(succeed_at_once, f"earlier-{number}")
-    dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
+@asynccontextmanager
+async def run_consumer(cluster: Cluster, folder: Path) -> AsyncIterator[tuple[Triggerers, Events]]:
+    """Store the DAG with its asset in a database. All processes end with the block."""
+    dags, kubeconfig = folder / "dags", folder / "kubeconfig"
     dags.mkdir()
     (dags / "consumer.py").write_text(DAG_FILE)
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = build_airflow_environment(tmp_path / "airflow", dags, kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(folder / "airflow", dags, kubeconfig) | IMPATIENCE
     async with database() as store, asyncio.timeout(DEADLINE_SECONDS):
         environment |= store.settings if store else {}
-        async with Components(environment, tmp_path / "logs") as components:
+        async with Components(environment, folder / "logs") as components:
             if store:
                 await store.start(components)
             reporting = (sys.executable, "-m", "tests.airflow.watched_assets")
             events = Events(await components.start("reporter", reporting, pipe_output=True))
             assert await events.read() == {}
-            triggerers = Triggerers(components, tmp_path / "logs")
-            counts, uids = await _kill_repeatedly(cluster, triggerers, events)
+            yield Triggerers(components, folder / "logs"), events
 
+
+def end_earlier_applications(cluster: Cluster) -> None:
+    cluster.script = stay_submitted
+    for number in range(3):
+        cluster.create(f"earlier-{number}")
+        cluster.play(succeed_at_once, f"earlier-{number}")
+
+
+async def test_application_that_ends_fires_its_watcher(cluster: Cluster, tmp_path: Path) -> None:
+    end_earlier_applications(cluster)
+    async with run_consumer(cluster, tmp_path) as (triggerers, events):
+        await triggerers.start()
+        await triggerers.wait_until_watching()
+        uid = cluster.create("report-0")["metadata"]["uid"]
+        await asyncio.to_thread(cluster.play, succeed_at_once, "report-0")
+        assert await events.read() == {uid: 1}
+
+
+@pytest.mark.needs_airflow("3.3")  # older versions have no place for the record of delivered applications
+async def test_killed_triggerer_fires_exactly_once_for_each_application(cluster: Cluster, tmp_path: Path) -> None:
+    end_earlier_applications(cluster)
+    async with run_consumer(cluster, tmp_path) as (triggerers, events):
+        counts, uids = await _kill_repeatedly(cluster, triggerers, events)
     assert len(uids) == KILLS * ENDS_PER_KILL
     assert counts == dict.fromkeys(uids, 1)
 

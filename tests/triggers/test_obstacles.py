@@ -31,6 +31,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrator, "BACKGROUND", pauses)
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
     monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
+    monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 60.0)  # so that a slow machine does not decide the result
 
 
 def build_trigger(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
@@ -165,11 +166,20 @@ async def test_application_without_a_status_is_reported(cluster: Cluster, caplog
     assert "Check that an operator for spark.apache.org/v1 runs, that it watches the namespace jobs" in line
 
 
-async def test_application_without_a_status_is_named_in_the_timeout(cluster: Cluster) -> None:
+async def test_application_without_a_status_is_named_in_the_timeout(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
-    deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-    event = (await anext(build_trigger(application, deadline=deadline).run())).payload
+    trigger = build_trigger(application, deadline=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
+    loop = asyncio.get_running_loop()
+    read_time = loop.time
+
+    def pass_the_deadline() -> None:
+        monkeypatch.setattr(loop, "time", lambda: read_time() + timedelta(hours=2).total_seconds())
+
+    with call_when_logged("no operator seems to reconcile it", pass_the_deadline):
+        event = (await asyncio.wait_for(run_to_first_event(trigger), timedelta(hours=3).total_seconds())).payload
     assert event["sentence"] == (
         "SparkApplication jobs/pi had not ended (Submitted: no operator seems to reconcile it)"
     )
