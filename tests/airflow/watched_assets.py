@@ -24,7 +24,7 @@ def main() -> int:
     # Airflow logs to standard output. Only the report uses this stream.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as report:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        problems = register_dags()
+        problems = register_dags() or register_dags()  # Airflow 3.0 stores watchers when it parses a file again
         if problems:
             print("\n".join(problems), file=sys.stderr)
             return 1
