@@ -35,6 +35,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs Airflow {required}, but found {INSTALLED}")
 
 
+@pytest.fixture(scope="session")
+def airflow_database(airflow_database: None) -> None:
+    """The database of the separate Airflow of the tests. Tasks of `dag.test()` share one execution API."""
+    from tests.execution_api import share_execution_api
+
+    share_execution_api()
+
+
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Cluster]":
     """A scripted cluster, to which the Airflow connection `spark` connects."""
