@@ -11,6 +11,9 @@ DRIVER_LOG_BYTES = 4 * 1024 * 1024
 DRIVER_LOG_STREAMS = 200
 """Default of `driver_log_streams`. Each stream is a connection."""
 
+SECTION = "spark_operator"
+"""The section of Airflow's configuration with the options of the provider."""
+
 _PACKAGE = "airflow_provider_spark_operator"
 CONNECTION_TYPE = "spark_kubernetes"
 HOOK_NAME = "Spark on Kubernetes"
@@ -138,7 +141,7 @@ def get_provider_info() -> ProviderInfo:
                 "class-name": f"{_PACKAGE}.decorators.spark_application.spark_application_task",
             }
         ],
-        "config": {"spark_operator": {"description": "Spark applications on Kubernetes.", "options": _build_options()}},
+        "config": {SECTION: {"description": "Spark applications on Kubernetes.", "options": _build_options()}},
     }
 
 

@@ -3,6 +3,7 @@
 DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
+from enum import StrEnum
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace, is_object_name
@@ -19,6 +20,15 @@ MOST_EVENTS: Final = 500
 # retries of the task. By default, the operator does in the first try, and Airflow afterwards.
 RESTARTS_BY_CLUSTER: Final = "cluster"
 RESTARTS_BY_AIRFLOW: Final = "airflow"
+
+
+class IfExists(StrEnum):
+    """The action of a task if another of its runs has submitted an application with the requested name."""
+
+    REPLACE_ENDED = "replace_ended"
+    """Delete the application if it has finished and its task has recorded the result or no longer can; else fail."""
+    FAIL = "fail"
+    """Fail."""
 
 
 def check_booleans(**arguments: object) -> None:

@@ -15,6 +15,22 @@ LABEL_CLUSTER_NAME = "spark.operator/spark-cluster-name"
 LABEL_ROLE = "spark-role"
 LABEL_APPLICATION_SELECTOR = "spark-app-selector"
 LABEL_SPARK_VERSION = "spark-version"
+LABEL_SPARK_NAME = "spark-app-name"
+LABEL_EXECUTOR_ID = "spark-exec-id"
+LABEL_RESOURCE_PROFILE = "spark-exec-resourceprofile-id"
+# Spark and the operator set these labels on pods, and find pods by them.
+RESERVED_LABELS = frozenset(
+    {
+        LABEL_OPERATOR_NAME,
+        LABEL_APPLICATION_NAME,
+        LABEL_ROLE,
+        LABEL_APPLICATION_SELECTOR,
+        LABEL_SPARK_VERSION,
+        LABEL_SPARK_NAME,
+        LABEL_EXECUTOR_ID,
+        LABEL_RESOURCE_PROFILE,
+    }
+)
 ROLE_DRIVER = "driver"
 ROLE_EXECUTOR = "executor"
 ROLE_MASTER = "master"

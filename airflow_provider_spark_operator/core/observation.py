@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.names import (
 )
 from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.core.policy import find_attempt_start
+from airflow_provider_spark_operator.core.spark_conf import TEMPLATE_CONTAINER_KEYS
 from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
 
@@ -29,7 +30,6 @@ JsonObject: TypeAlias = dict[str, Any]
 KubernetesObject: TypeAlias = Mapping[str, object]
 
 _APPLICATION_ID_KEY: Final = "spark.app.id"
-_MAIN_CONTAINER_KEY: Final = "spark.kubernetes.driver.podTemplateContainerName"
 # The first argument of the driver's container in Spark's images. It identifies a container with another name.
 _DRIVER_COMMAND: Final = "driver"
 # A driver is deleted before the next one is created, so only the last few can still exist.
@@ -214,7 +214,7 @@ class DriverEnd:
 
 def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
     """Return the name of the container that runs Spark if the configuration sets it, else None."""
-    return spark_conf.get(_MAIN_CONTAINER_KEY) or None
+    return spark_conf.get(TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]) or None
 
 
 def has_started(pod: Mapping[str, object], main: str | None) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
-from typing import Final
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
@@ -12,9 +11,6 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import describe_driver_obstacle
-
-# Reasons of a waiting container that is about to start.
-_ON_THE_WAY: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
 def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: Sequence[str]) -> str | None:
@@ -44,7 +40,7 @@ def describe_pod_wait(name: str, pod: Mapping[str, object], events: Sequence[str
     if pods.get_text(scheduled.get("status")).lower() == "false" and scheduled.get("message"):
         return f"{name} waits for a node: {pods.get_text(scheduled.get('message'))}"
     for container in pods.list_all_containers(status):
-        if container.waiting and container.reason not in _ON_THE_WAY:
+        if container.is_blocked:
             detail = ": ".join(part for part in (container.reason, container.message) if part)
             return f"{name} cannot start: {detail}"
     return f"{name} is pending: {events[-1]}" if events else None

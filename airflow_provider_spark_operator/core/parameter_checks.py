@@ -17,14 +17,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
     is_label_value,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.names import (
-    LABEL_APPLICATION_NAME,
-    LABEL_APPLICATION_SELECTOR,
-    LABEL_OPERATOR_NAME,
-    LABEL_ROLE,
-    LABEL_SPARK_VERSION,
-    LABEL_TASK,
-)
+from airflow_provider_spark_operator.core.names import LABEL_TASK, RESERVED_LABELS
 from airflow_provider_spark_operator.core.parameter_types import (
     PODS_ALL,
     PODS_DRIVER,
@@ -53,17 +46,7 @@ _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TOLERATION_KEYS: Final = ("key", "operator", "value", "effect", "tolerationSeconds")
 _TEMPLATE_KEYS: Final = ("apiVersion", "kind", "metadata", "spec")
-# Spark and the operator set these labels, and find pods by them. `find_unsupported` of a dialect reports its own.
-_RESERVED_LABELS: Final = frozenset(
-    {
-        LABEL_SPARK_VERSION,
-        LABEL_APPLICATION_SELECTOR,
-        LABEL_ROLE,
-        LABEL_OPERATOR_NAME,
-        LABEL_APPLICATION_NAME,
-        *("spark-app-name", "spark-exec-id", "spark-exec-resourceprofile-id"),
-    }
-)
+# `find_unsupported` of a dialect reports its own reserved labels.
 _RESERVED_PREFIX: Final = LABEL_TASK.removesuffix("task")
 _COORDINATES: Final = re.compile(r"[^:/\s,]+([:/][^:/\s,]+){2}\Z")
 _EXCLUSION: Final = re.compile(r"[^:/\s,]+:[^:/\s,]+\Z")
@@ -73,7 +56,7 @@ _FOLDER: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*:/|/)[^ ]*\Z")
 def _check_labels(name: str, value: object) -> list[Problem]:
     found = _check_selector(name, value)
     keys = [str(key) for key in value] if isinstance(value, Mapping) else []
-    reserved = [key for key in keys if key in _RESERVED_LABELS or key.startswith(_RESERVED_PREFIX)]
+    reserved = [key for key in keys if key in RESERVED_LABELS or key.startswith(_RESERVED_PREFIX)]
     return found or [Problem(name, f"{key} is reserved: choose another label") for key in reserved]
 
 

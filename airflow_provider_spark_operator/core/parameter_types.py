@@ -10,8 +10,10 @@ from datetime import timedelta
 from functools import cache
 from typing import Final, TypeAlias
 
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER
+
 PODS_ALL: Final = "all"
-PODS_DRIVER: Final = "driver"
+PODS_DRIVER: Final = ROLE_DRIVER
 PODS_EXECUTORS: Final = "executors"
 PODS: Final = (PODS_ALL, PODS_DRIVER, PODS_EXECUTORS)
 

@@ -23,6 +23,7 @@ from airflow_provider_spark_operator.core.parameter_types import (
 )
 from airflow_provider_spark_operator.core.pending import is_pending
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.times import to_seconds
 
 RESTART_POLICIES: Final = ("Never", "OnFailure", "OnInfrastructureFailure", "Always")
 _ENVIRONMENT_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
@@ -183,10 +184,8 @@ def read_flag(value: object) -> bool | None:
 
 
 def read_seconds(value: object) -> float | None:
-    """Return a duration in seconds; None if there is none."""
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return float(value) if isinstance(value, (int, float, str)) else None
+    """Return a duration, which a template renders as text, in seconds; None if there is none."""
+    return float(value) if isinstance(value, str) else to_seconds(value)
 
 
 def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem]:

@@ -22,13 +22,12 @@ from airflow_provider_spark_operator.core.parameter_types import (
 from airflow_provider_spark_operator.core.parameter_values import read_flag
 from airflow_provider_spark_operator.core.pending import is_pending
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
+from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
-IMAGE_KEY: Final = "spark.kubernetes.container.image"
 MEMORY_KEYS: Final = (
     "spark.driver.memory",
     "spark.driver.memoryOverhead",

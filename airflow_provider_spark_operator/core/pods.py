@@ -37,6 +37,9 @@ _SIGNALS: Final[Mapping[int, str]] = {
     15: "SIGTERM",
 }
 
+# Reasons of a waiting container that is about to start.
+_REGULAR_WAITS: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
+
 
 @dataclass(frozen=True)
 class ContainerStatus:
@@ -67,6 +70,11 @@ class ContainerStatus:
     finished: datetime | None = None
     started: datetime | None = None
     previous: "ContainerStatus | None" = None
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the container waits for something else than its regular start."""
+        return self.waiting and self.reason not in _REGULAR_WAITS
 
 
 def get_object(value: object) -> Mapping[str, object]:

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
+
 DYNAMIC_ALLOCATION_KEY: Final = "spark.dynamicAllocation.enabled"
+IMAGE_KEY: Final = "spark.kubernetes.container.image"
+DRIVER_IMAGE_KEY: Final = "spark.kubernetes.driver.container.image"
+EXECUTOR_IMAGE_KEY: Final = "spark.kubernetes.executor.container.image"
+# The properties that name the Spark container in the pod template of a role.
+TEMPLATE_CONTAINER_KEYS: Final[Mapping[str, str]] = {
+    ROLE_DRIVER: "spark.kubernetes.driver.podTemplateContainerName",
+    ROLE_EXECUTOR: "spark.kubernetes.executor.podTemplateContainerName",
+}
 SHUFFLE_TRACKING_KEY: Final = "spark.dynamicAllocation.shuffleTracking.enabled"
 # Java's String.trim removes these characters, but no other white space of Unicode.
 JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))

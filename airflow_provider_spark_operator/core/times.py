@@ -12,6 +12,13 @@ def to_duration(millis: int) -> timedelta:
     return timedelta(milliseconds=min(max(millis, 0), LONGEST_MILLIS))
 
 
+def to_seconds(value: object) -> float | None:
+    """Return a duration, given as a timedelta or in seconds, in seconds; None if `value` is not a duration."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def to_utc(time: datetime) -> datetime:
     """Return `time` in UTC. A time without an offset counts as UTC, because operators write UTC."""
     if time.tzinfo is None:

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.compose.document import (
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.bounded_yaml import load_all
+from airflow_provider_spark_operator.kube.bounded_yaml import describe_position, load_all
 
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}
 
@@ -101,8 +101,8 @@ def _load_documents(text: str, path: str) -> list[object]:
     try:
         return [one for one in load_all(text) if one is not None]  # JSON is YAML
     except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        position = describe_position(error)
+        place = f" at {position}" if position else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
         # The original error shows the line, which may contain a secret.
         raise InvalidResource([Problem(path, f"invalid YAML{place}: {problem}")]) from None

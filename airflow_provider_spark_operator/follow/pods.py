@@ -19,9 +19,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# The reasons of containers that are still starting.
-_ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
-
 
 @dataclass(frozen=True)
 class ExecutorCount:
@@ -88,7 +85,7 @@ def find_blocked_container(pod: Mapping[str, Any]) -> ContainerStatus | None:
     """Find the container that prevents the pod from starting, for example because its image cannot be pulled."""
     status = get_status(pod)
     for container in [*list_containers(status, "initContainerStatuses"), *list_containers(status)]:
-        if container.waiting and container.reason not in _ON_THE_WAY:
+        if container.is_blocked:
             return container
     return None
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
@@ -29,15 +29,6 @@ logger = logging.getLogger(__name__)
 
 # A task usually records the result of its application within seconds.
 _ACKNOWLEDGEMENT_SECONDS = 30.0
-
-
-class IfExists(StrEnum):
-    """The action of a task if another of its runs has submitted an application with the requested name."""
-
-    REPLACE_ENDED = "replace_ended"
-    """Delete the application if it has finished and its task has recorded the result or no longer can; else fail."""
-    FAIL = "fail"
-    """Fail."""
 
 
 def split_by_clear(

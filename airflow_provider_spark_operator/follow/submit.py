@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.follow.adoption import AdoptionState, list_applications, read_adoption_state
 from airflow_provider_spark_operator.follow.prepare import (
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.follow.prepare import (
 )
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.replace import (
-    IfExists,
     delete_obsolete,
     free_name,
     make_room,
@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.kube.errors import PASSING, AlreadyExists, 
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-__all__ = ["IfExists", "Submission", "TaskStamp", "acknowledge", "submit"]
+__all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,7 @@ from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS
-
-_SECTION = "spark_operator"
+from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS, SECTION
 
 
 class TaskLog:
@@ -79,6 +77,6 @@ def read_driver_log_options(reader: str | None, position: LogPosition) -> Driver
     return DriverLogOptions(
         reader=reader,
         position=position,
-        longest=conf.getint(_SECTION, "driver_log_bytes", fallback=DRIVER_LOG_BYTES),
-        most_streams=conf.getint(_SECTION, "driver_log_streams", fallback=DRIVER_LOG_STREAMS),
+        longest=conf.getint(SECTION, "driver_log_bytes", fallback=DRIVER_LOG_BYTES),
+        most_streams=conf.getint(SECTION, "driver_log_streams", fallback=DRIVER_LOG_STREAMS),
     )

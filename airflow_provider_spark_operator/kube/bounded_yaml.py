@@ -93,6 +93,12 @@ def _check_keys(node: yaml.MappingNode) -> None:
             raise DuplicateKey(problem=problem, problem_mark=key.start_mark)
 
 
+def describe_position(error: Exception) -> str | None:
+    """Return the position of a YAML error, for example `line 3, column 5`; None if it is unknown."""
+    mark = getattr(error, "problem_mark", None)
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+
+
 def load_all(text: str) -> Iterator[Any]:
     """Yield the documents of a text. Documents before an error are yielded before the error is raised.
 

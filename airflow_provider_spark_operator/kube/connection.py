@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import yaml
 
+from airflow_provider_spark_operator.kube.bounded_yaml import describe_position
 from airflow_provider_spark_operator.kube.call import CallObserver, RequestGate
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
@@ -359,8 +360,8 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
     try:
         yield
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f": error in line {mark.line + 1}" if mark else ""
+        position = describe_position(error)
+        place = f": error in {position}" if position else ""
         raise ConfigurationError(f"{title} is not valid YAML{place}") from error
     except OSError as error:
         raise ConfigurationError(f"could not read {title}: {error.strerror or error}") from error

@@ -10,10 +10,9 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey, conf
 from airflow_provider_spark_operator.links.target import Linked, LinkTarget
+from airflow_provider_spark_operator.provider import SECTION
 
 logger = logging.getLogger(__name__)
-
-SECTION = "spark_operator"
 
 
 class TargetLink(Protocol):

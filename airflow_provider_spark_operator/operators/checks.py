@@ -7,15 +7,12 @@ from typing import Any
 
 from airflow.sdk import XComArg
 
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.compose.document import is_model
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.pending import PENDING, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-
-# The values of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
-REPLACE_ENDED = "replace_ended"
-FAIL = "fail"
 
 
 def convert_application(application: Any, noun: str = "application") -> Any:
@@ -101,8 +98,8 @@ def check_if_exists(value: object) -> None:
     Raises:
         ValueError: The value is not supported.
     """
-    if value not in (REPLACE_ENDED, FAIL):
-        raise ValueError(f"if_exists must be {REPLACE_ENDED!r} or {FAIL!r}, not {value!r}")
+    if value not in IfExists.__members__.values():
+        raise ValueError(f"if_exists must be {' or '.join(repr(one.value) for one in IfExists)}, not {value!r}")
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 import logging
 
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submit import IfExists, Submission
+from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
 from airflow_provider_spark_operator.follow.submit import submit as submit_document
 from airflow_provider_spark_operator.hooks.errors import translate_errors
@@ -31,7 +32,7 @@ def submit(
         loop: The loop for requests.
         engagement: The try that submits.
         document: The application.
-        if_exists: What to do with an application of the same name: a value of `follow.replace.IfExists`.
+        if_exists: What to do with an application of the same name: a value of `core.arguments.IfExists`.
         noun: What the resource is, for messages.
 
     Raises:

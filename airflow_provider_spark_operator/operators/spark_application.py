@@ -19,7 +19,12 @@ from airflow_provider_spark_operator.airflow_compat import (
     conf,
     warn_too_old,
 )
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, RESTARTS_BY_CLUSTER, check_booleans
+from airflow_provider_spark_operator.core.arguments import (
+    DEFAULT_CONNECTION_ID,
+    RESTARTS_BY_CLUSTER,
+    IfExists,
+    check_booleans,
+)
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.compose.retention import (
     KEEP_FAILED_DRIVER,
@@ -269,7 +274,7 @@ class SparkApplicationOperator(BaseOperator):
         openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
-        if_exists: str = checks.REPLACE_ENDED,
+        if_exists: str = IfExists.REPLACE_ENDED.value,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     build_retry_arguments,
     conf,
 )
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, IfExists, check_booleans
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -25,7 +25,6 @@ from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (
-    REPLACE_ENDED,
     check_if_exists,
     check_unless_template,
     convert_application,
@@ -93,7 +92,7 @@ class SparkClusterOperator(BaseOperator):
         wait_until_ready: bool = True,
         ready_timeout: timedelta = timedelta(minutes=10),
         delete_on_kill: bool = True,
-        if_exists: str = REPLACE_ENDED,
+        if_exists: str = IfExists.REPLACE_ENDED.value,
         retry_policy: RetryPolicy | None = None,
         **kwargs: Any,
     ) -> None:

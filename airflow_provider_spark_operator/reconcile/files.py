@@ -25,7 +25,12 @@ from airflow_provider_spark_operator.core.driver.named_files import NamedTemplat
 from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
+from airflow_provider_spark_operator.kube.bounded_yaml import (
+    BoundedLoader,
+    DuplicateKey,
+    ExcessiveYaml,
+    describe_position,
+)
 
 LARGEST_FILE = 1 << 20
 """The maximum size of a file, in bytes. It is the size limit of a config map."""
@@ -206,8 +211,8 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
         # The loader is safe: it creates plain values only.
         template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        position = describe_position(error)
+        place = f" ({position})" if position else ""
         what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
         raise InvalidResource([Problem(key, f"the file {_redact(path)} {what}{place}")]) from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.arguments import (
     check_existing_name,
     check_sensor_mode,
 )
-from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
@@ -20,8 +20,6 @@ from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, kee
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
-
-_API_VERSION = f"{GROUP}/{VERSIONS[0]}"
 
 
 class SparkApplicationSensor(BaseSensorOperator):
@@ -66,7 +64,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         namespace: str | None = None,
         expects: str | Iterable[str] | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
-        api_version: str = _API_VERSION,
+        api_version: str = DEFAULT_API_VERSION,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         delete_on_kill: bool = False,
         **kwargs: Any,
@@ -136,7 +134,7 @@ class SparkApplicationSensor(BaseSensorOperator):
 
 def _select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
     """Return the states to wait for. The defaults are valid, so they need no dialect."""
-    if expects is None and api_version == _API_VERSION:
+    if expects is None and api_version == DEFAULT_API_VERSION:
         return [str(ApplicationState.SUCCEEDED)]
     from airflow_provider_spark_operator.sensors.dialect_checks import select_states
 

@@ -12,12 +12,13 @@ from typing import Any
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import IfExists, Submission, submit
+from airflow_provider_spark_operator.follow.submit import Submission, submit
 from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
@@ -39,7 +40,7 @@ class SubmissionWatch:
         namespace: Overrides `metadata.namespace`, unless it is None.
         kubernetes_conn_id: The connection. If None, the default cluster is used.
         driver_log: Whether the log of the driver is added to the log of the task.
-        if_exists: A value of `follow.replace.IfExists`.
+        if_exists: A value of `core.arguments.IfExists`.
         task_instance: The task instance.
     """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.names import (
     ANNOTATION_TASK_INSTANCE_ID,
     ANNOTATION_TRY_NUMBER,
@@ -15,7 +16,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import IfExists, Submission, acknowledge, submit
+from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS

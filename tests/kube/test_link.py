@@ -113,7 +113,7 @@ async def test_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_o
         for _ in range(2):
             with pytest.raises(
                 Unauthorized,
-                match=r"could not reload the configuration: kubeconfig .* is not valid YAML: error in line 1\)",
+                match=r"could not reload the configuration: kubeconfig .* is not valid YAML: error in line 1, column",
             ):
                 await client.get(PODS, "a", "jobs")
         write(file, build_kubeconfig(api.url, {"token": "new"}))

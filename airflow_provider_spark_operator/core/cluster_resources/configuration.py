@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.spark_conf import replace_version_in_images
 
-IMAGE_KEY = "spark.kubernetes.container.image"
 SCHEDULER_KEY = "spark.kubernetes.scheduler.name"
 
 

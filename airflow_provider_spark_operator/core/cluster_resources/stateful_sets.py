@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_provider_spark_operator.core.cluster_resources.configuration import (
-    IMAGE_KEY,
     SCHEDULER_KEY,
     build_cluster_configuration,
     format_java_options,
@@ -22,6 +21,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_WORKER,
     build_master_url,
 )
+from airflow_provider_spark_operator.core.spark_conf import IMAGE_KEY
 
 MASTER_PORTS: Final[Mapping[str, int]] = {"web": MASTER_WEB_PORT, "spark": MASTER_PORT, "rest": MASTER_REST_PORT}
 WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}

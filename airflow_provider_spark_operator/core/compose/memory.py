@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-ROLES: Final[tuple[str, ...]] = ("driver", "executor")
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
+
+ROLES: Final[tuple[str, ...]] = (ROLE_DRIVER, ROLE_EXECUTOR)
 _DEFAULT: Final = "1g"
 _SIZE: Final = re.compile(r"([1-9][0-9]*)([kmgt])b?\Z", re.IGNORECASE)
 _KIBIBYTES: Final = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.times import to_seconds
 from airflow_provider_spark_operator.core.ttl import KEEP
 
 KEEP_FAILED_DRIVER: Final = timedelta(minutes=5)
@@ -14,10 +15,10 @@ _LONGEST_SECONDS: Final = 2**63 // 1000
 
 def find_ttl_problem(ttl: object) -> Problem | None:
     """Return the problem with the parameter `ttl`; None if it is valid."""
-    seconds = _read_seconds(ttl)
     if ttl is None or ttl == KEEP:
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+    seconds = to_seconds(ttl)
+    if seconds is None or not seconds >= 0:
         return Problem(
             "ttl", f"must be a number of seconds, a timedelta, or {KEEP} to keep the application, not {ttl!r}"
         )
@@ -28,11 +29,7 @@ def find_ttl_problem(ttl: object) -> Problem | None:
 
 def find_retention_problem(name: str, keep: object) -> Problem | None:
     """Return the problem with the parameter `keep_driver` or `keep_failed_driver`; None if it is valid."""
-    seconds = _read_seconds(keep)
-    if keep is None or (isinstance(seconds, (int, float)) and not isinstance(keep, bool) and 0 <= seconds < math.inf):
+    seconds = to_seconds(keep)
+    if keep is None or (seconds is not None and 0 <= seconds < math.inf):
         return None
     return Problem(name, f"must be a number of seconds, a timedelta, or None, not {keep!r}")
-
-
-def _read_seconds(duration: object) -> object:
-    return duration.total_seconds() if isinstance(duration, timedelta) else duration

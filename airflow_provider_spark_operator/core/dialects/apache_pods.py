@@ -23,7 +23,11 @@ from airflow_provider_spark_operator.core.pod_settings import (
 )
 from airflow_provider_spark_operator.core.pod_template import extend_template, merge_templates
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, SHUFFLE_TRACKING_KEY
+from airflow_provider_spark_operator.core.spark_conf import (
+    DYNAMIC_ALLOCATION_KEY,
+    SHUFFLE_TRACKING_KEY,
+    TEMPLATE_CONTAINER_KEYS,
+)
 
 _TEMPLATE_KEYS: Final = {DRIVER: DRIVER_TEMPLATE_KEY, EXECUTOR: "spark.kubernetes.executor.podTemplateFile"}
 _LIMITS: Final = {"min": "minExecutors", "max": "maxExecutors", "initial": "initialExecutors"}
@@ -158,7 +162,7 @@ def _write_template(
         message = f"this pod template file is ignored if one of {names} is set. {advice}"
         raise InvalidResource([Problem(key, message)])
     template = merge_templates(copy_object(holder, "podTemplateSpec", path), given)
-    name = str(conf.get(f"spark.kubernetes.{role}.podTemplateContainerName") or CONTAINERS[role])
+    name = str(conf.get(TEMPLATE_CONTAINER_KEYS[role]) or CONTAINERS[role])
     template = extend_template(template, path, name, pod=settings.pod, container=settings.container)
     spec[field] = holder | {"podTemplateSpec": template}
 

@@ -4,19 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.apache_pods import write_conf, write_lifecycle, write_pods
+from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
     ANNOTATION_TTL_AFTER_SUCCESS,
+    DEFAULT_API_VERSION,
     DRIVER_CONTAINER,
     EXECUTOR_CONTAINER,
     FILES_DIRECTORY,
-    GROUP,
-    VERSIONS,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
     build_master_url,
 )
 from airflow_provider_spark_operator.core.parameters import (
-    IMAGE_KEY,
     MEMORY_KEYS,
     Parameters,
     find_version_in_tag,
@@ -25,10 +26,11 @@ from airflow_provider_spark_operator.core.parameters import (
 from airflow_provider_spark_operator.core.pod_template import extend_template
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.spark_conf import IMAGE_KEY, TEMPLATE_CONTAINER_KEYS
 from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
-_NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"
+_NEWEST: Final = DEFAULT_API_VERSION
 _FILES_VOLUME: Final = "airflow-task"
 # The key of `spec.sparkConf` for each parameter.
 _CONF_KEYS: Final = {
@@ -206,22 +208,10 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
     return _write_tolerations(document, {**retention, **tolerations})
 
 
-def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the Spark properties of an application."""
-    return get_object(get_object(document.get("spec")).get("sparkConf"))
-
-
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
     conf = read_properties(document)
     return {key: value for key in MEMORY_KEYS if isinstance(value := conf.get(key), str)}
-
-
-def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
-    """Return `document` with additional Spark properties."""
-    if not properties:
-        return document
-    return document | {"spec": document["spec"] | {"sparkConf": {**read_properties(document), **properties}}}
 
 
 def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, executors: bool) -> JsonObject:
@@ -240,9 +230,9 @@ def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, ex
     conf = get_object(spec.get("sparkConf"))
     config_maps = copy_list(spec, "configMapSpecs", "spec.configMapSpecs")
     spec["configMapSpecs"] = [*config_maps, {"name": name, "data": dict(files)}]
-    roles = {"driver": DRIVER_CONTAINER} | ({"executor": EXECUTOR_CONTAINER} if executors else {})
+    roles = {ROLE_DRIVER: DRIVER_CONTAINER} | ({ROLE_EXECUTOR: EXECUTOR_CONTAINER} if executors else {})
     for role, container in roles.items():
-        chosen = conf.get(f"spark.kubernetes.{role}.podTemplateContainerName")
+        chosen = conf.get(TEMPLATE_CONTAINER_KEYS[role])
         spec[f"{role}Spec"] = _mount_config_map(spec, f"{role}Spec", name, str(chosen or container))
     return document | {"spec": spec}
 

@@ -5,7 +5,14 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import names
 from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
-from airflow_provider_spark_operator.core.dialects import apache, apache_spec, kubeflow, kubeflow_pods, kubeflow_spec
+from airflow_provider_spark_operator.core.dialects import (
+    apache,
+    apache_spec,
+    kubeflow,
+    kubeflow_pods,
+    kubeflow_spec,
+    spark_properties,
+)
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.problems import Problem
@@ -38,13 +45,13 @@ APACHE: Final = Dialect(
     read_ui_url=apache_spec.read_ui_url,
     read_restart_config=apache_spec.read_restart_config,
     read_ttl=apache_spec.read_ttl,
-    read_properties=apache_spec.read_properties,
+    read_properties=spark_properties.read_properties,
     read_memory=apache_spec.read_memory,
     write_parameters=apache_spec.write_parameters,
     write_ttl=apache_spec.write_ttl,
     patch_ttl=apache_spec.patch_ttl,
-    write_properties=apache_spec.write_properties,
-    write_memory=apache_spec.write_properties,
+    write_properties=spark_properties.write_properties,
+    write_memory=spark_properties.write_properties,
     mount_files=apache_spec.mount_files,
     disable_restarts=apache_spec.disable_restarts,
     keep_driver=apache_spec.keep_driver,
@@ -77,12 +84,12 @@ KUBEFLOW: Final = Dialect(
     read_ui_url=kubeflow_spec.read_ui_url,
     read_restart_config=kubeflow_spec.read_restart_config,
     read_ttl=kubeflow_spec.read_ttl,
-    read_properties=kubeflow_spec.read_properties,
+    read_properties=spark_properties.read_properties,
     read_memory=kubeflow_spec.read_memory,
     write_parameters=kubeflow_spec.write_parameters,
     write_ttl=kubeflow_spec.write_ttl,
     patch_ttl=None,
-    write_properties=kubeflow_spec.write_properties,
+    write_properties=spark_properties.write_properties,
     write_memory=kubeflow_spec.write_memory,
     mount_files=None,
     disable_restarts=kubeflow_spec.disable_restarts,

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
     write_lifecycle,
     write_pods,
 )
+from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
 from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
 from airflow_provider_spark_operator.core.pods import get_object
@@ -121,18 +122,6 @@ def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
 def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: ARG001 - the signature of every dialect
     """Return `document`: Kubeflow's operator keeps the driver pod as long as the application."""
     return document
-
-
-def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the Spark properties of an application."""
-    return get_object(get_object(document.get("spec")).get("sparkConf"))
-
-
-def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
-    """Return `document` with additional Spark properties."""
-    if not properties:
-        return document
-    return document | {"spec": document["spec"] | {"sparkConf": {**read_properties(document), **properties}}}
 
 
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:

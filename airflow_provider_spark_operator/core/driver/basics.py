@@ -23,11 +23,10 @@ from airflow_provider_spark_operator.core.driver.resources import (
 )
 from airflow_provider_spark_operator.core.driver.uploads import plan_dependency_uploads
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.spark_conf import VERSION_PLACEHOLDER
+from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY, VERSION_PLACEHOLDER
 
 _MAX_NAME_LENGTH = 253
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
-_DRIVER_IMAGE_KEY = "spark.kubernetes.driver.container.image"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
 
@@ -109,11 +108,11 @@ def _build_container(submission: BuildContext, name: str | None) -> JsonObject:
 
 
 def _get_image(submission: BuildContext) -> str:
-    image = submission.conf.get_text(_DRIVER_IMAGE_KEY, "spark.kubernetes.container.image")
-    if submission.conf.get_text(_DRIVER_IMAGE_KEY) == "":
-        raise DriverBuildError(_DRIVER_IMAGE_KEY, "is empty: set an image that contains Spark, or remove the key")
+    image = submission.conf.get_text(DRIVER_IMAGE_KEY, IMAGE_KEY)
+    if submission.conf.get_text(DRIVER_IMAGE_KEY) == "":
+        raise DriverBuildError(DRIVER_IMAGE_KEY, "is empty: set an image that contains Spark, or remove the key")
     if not image:
-        raise DriverBuildError("spark.kubernetes.container.image", "is required: set an image that contains Spark")
+        raise DriverBuildError(IMAGE_KEY, "is required: set an image that contains Spark")
     return image.replace(VERSION_PLACEHOLDER, submission.inputs.spark_version)
 
 

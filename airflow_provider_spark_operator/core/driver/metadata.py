@@ -6,12 +6,12 @@ from airflow_provider_spark_operator.core.driver.resource_names import build_app
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
+    LABEL_SPARK_NAME,
     LABEL_SPARK_VERSION,
     ROLE_DRIVER,
 )
 
 LABEL_PREFIX = "spark.kubernetes.driver.label."
-_LABEL_SPARK_NAME = "spark-app-name"
 _DEFAULT_NAME = "spark"
 
 
@@ -30,7 +30,7 @@ def build_driver_labels(submission: BuildContext) -> dict[str, str]:
     reserved = {
         LABEL_SPARK_VERSION: submission.inputs.spark_version,
         **build_selector_label(submission),
-        _LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
+        LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
         LABEL_ROLE: ROLE_DRIVER,
     }
     labels = submission.conf.get_by_prefix(LABEL_PREFIX)

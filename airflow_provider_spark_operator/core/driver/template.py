@@ -7,8 +7,10 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
 from airflow_provider_spark_operator.core.driver.pod import BuildContext, SparkPod, check_no_file_named
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.spark_conf import TEMPLATE_CONTAINER_KEYS
 
-_CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
+_CONTAINER_KEY = TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]
 _OBJECT: Mapping[str, object] = {}
 _STRING = ""
 _CONTAINER = {

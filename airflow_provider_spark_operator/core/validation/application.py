@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.models.application import (
 )
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
 from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
@@ -35,7 +36,7 @@ from airflow_provider_spark_operator.core.validation.numbers import (
 MISSING_IMAGE: Final = "image-is-missing"
 """The placeholder for the image of an application that sets none."""
 
-_IMAGE_KEYS: Final = ("spark.kubernetes.container.image", "spark.kubernetes.driver.container.image")
+_IMAGE_KEYS: Final = (IMAGE_KEY, DRIVER_IMAGE_KEY)
 _FIELDS_OF_PROPERTIES: Final = {
     "spark.jars": "spec.jars",
     "spark.files": "spec.files",

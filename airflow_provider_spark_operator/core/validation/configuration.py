@@ -8,7 +8,13 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import is_positive_size, parse_memory_mib
 from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
+from airflow_provider_spark_operator.core.spark_conf import (
+    DRIVER_IMAGE_KEY,
+    DYNAMIC_ALLOCATION_KEY,
+    EXECUTOR_IMAGE_KEY,
+    IMAGE_KEY,
+    uses_dynamic_allocation,
+)
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
 
 _INSTANCES_KEY: Final = "spark.executor.instances"
@@ -16,7 +22,7 @@ _MEMORIES: Final = ("spark.driver.memory", "spark.executor.memory")
 _OTHER_SIZES: Final = ("spark.driver.memoryOverhead", "spark.executor.memoryOverhead", "spark.executor.pyspark.memory")
 _CORES: Final = ("spark.driver.cores", "spark.executor.cores")
 _BOUNDS: Final = tuple(f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max"))
-_IMAGES: Final = tuple(f"spark.kubernetes.{part}container.image" for part in ("", "driver.", "executor."))
+_IMAGES: Final = (IMAGE_KEY, DRIVER_IMAGE_KEY, EXECUTOR_IMAGE_KEY)
 # Every driver reads these booleans and times, so Spark never accepts another value.
 _BOOLEANS: Final = (
     DYNAMIC_ALLOCATION_KEY,

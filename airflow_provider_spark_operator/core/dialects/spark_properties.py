@@ -1,0 +1,18 @@
+"""Read and write the Spark properties of an application. Both API groups have them in the field `spec.sparkConf`."""
+
+from collections.abc import Mapping
+
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.pods import get_object
+
+
+def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the Spark properties of an application."""
+    return get_object(get_object(document.get("spec")).get("sparkConf"))
+
+
+def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
+    """Return `document` with additional Spark properties."""
+    if not properties:
+        return document
+    return document | {"spec": document["spec"] | {"sparkConf": {**read_properties(document), **properties}}}
