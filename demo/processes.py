@@ -28,7 +28,7 @@ class Component:
     log: Path
     process: asyncio.subprocess.Process
 
-    def describe_failure(self) -> ProcessFailed:
+    def build_failure(self) -> ProcessFailed:
         """Return an error with the exit code and the last line of the log."""
         last = read_last_line(self.log)
         suffix = f": {last}" if last else ""

@@ -104,7 +104,7 @@ async def _start_cluster(components: Components, home: Path, kubeconfig: Path) -
         if line.startswith("ready "):
             return cluster
     await cluster.process.wait()
-    raise cluster.describe_failure()
+    raise cluster.build_failure()
 
 
 async def _read_output(part: Component) -> AsyncIterator[str]:
@@ -126,7 +126,7 @@ async def read_task_states(dag_run: Component) -> AsyncIterator[dict[str, str | 
             _say(report["task"], f"task {report['state'] or 'created'}")
         yield dict(states)
     await dag_run.process.wait()
-    raise dag_run.describe_failure()
+    raise dag_run.build_failure()
 
 
 async def _await_end(
@@ -147,7 +147,7 @@ async def _await_end(
         done, _ = await asyncio.wait({ending, narration, *exits}, return_when=asyncio.FIRST_COMPLETED)
         for exited, part in exits.items():
             if exited in done:
-                raise part.describe_failure()
+                raise part.build_failure()
         if narration in done:
             await narration
         return await ending

@@ -104,18 +104,11 @@ def _read_bounded(file: Path) -> bytes:
 def _merge_properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
     properties: dict[str, str] = {}
     if command.should_load_defaults and _DEFAULTS_FILE in conf_files:
-        properties |= _read_properties(_DEFAULTS_FILE, decode_text(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
+        properties |= parse_properties(decode_text(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]), _DEFAULTS_FILE)
     if command.properties_file is not None:
         path = str(directory.absolute() / command.properties_file)
-        properties |= _read_properties("--properties-file", _read_text("--properties-file", path))
+        properties |= parse_properties(_read_text("--properties-file", path), "--properties-file")
     return properties
-
-
-def _read_properties(field: str, text: str) -> dict[str, str]:
-    try:
-        return parse_properties(text)
-    except ValueError as error:
-        raise InvalidResource([Problem(field, f"contains {error}")]) from None
 
 
 def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes_names import is_label_selector
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 # A comma inside parentheses separates values, not requirements.
 _SEPARATOR: Final = re.compile(r",(?![^(]*\))")
@@ -30,19 +31,21 @@ class LabelSelector:
         return all(_is_met(labels.get(key), operator, values) for key, operator, values in self.requirements)
 
 
-def parse_label_selector(text: str) -> LabelSelector:
+def parse_label_selector(text: str, path: str) -> LabelSelector:
     """Parse a label selector. An empty text selects every object.
 
     Args:
         text: The selector in the syntax of `kubectl -l`, for example `team=a,stage in (test, live)`.
+        path: Name of the argument with the selector, for messages.
 
     Raises:
-        ValueError: The text is not a label selector.
+        InvalidResource: The text is not a label selector.
     """
     if not text.strip():
         return LabelSelector()
     if not is_label_selector(text):
-        raise ValueError(f"invalid label selector {text!r}: use the syntax of `kubectl -l`, for example team=a")
+        message = f"invalid label selector {text!r}: use the syntax of `kubectl -l`, for example team=a"
+        raise InvalidResource([Problem(path, message)])
     return LabelSelector(tuple(_parse_requirement(part.strip()) for part in _SEPARATOR.split(text)))
 
 

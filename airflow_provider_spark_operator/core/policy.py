@@ -15,8 +15,8 @@ from airflow_provider_spark_operator.core.models.application import (
     DeploymentMode,
     InstanceConfig,
     ResourceRetainPolicy,
+    RestartCondition,
     RestartConfig,
-    RestartPolicy,
     SparkApplicationSpec,
 )
 from airflow_provider_spark_operator.core.models.base import INT64_MAX
@@ -36,11 +36,11 @@ _State = ApplicationState
 _ZERO: Final = timedelta(0)
 _SHORTEST_WAIT: Final = timedelta(seconds=1)
 
-_RESTARTED: Final[Mapping[RestartPolicy, frozenset[ApplicationState]]] = {
-    RestartPolicy.ALWAYS: STOPPING,
-    RestartPolicy.ON_FAILURE: FAILURE,
-    RestartPolicy.ON_INFRASTRUCTURE_FAILURE: INFRASTRUCTURE_FAILURE,
-    RestartPolicy.NEVER: frozenset(),
+_RESTARTED: Final[Mapping[RestartCondition, frozenset[ApplicationState]]] = {
+    RestartCondition.ALWAYS: STOPPING,
+    RestartCondition.ON_FAILURE: FAILURE,
+    RestartCondition.ON_INFRASTRUCTURE_FAILURE: INFRASTRUCTURE_FAILURE,
+    RestartCondition.NEVER: frozenset(),
 }
 _RETAINED: Final[Mapping[ResourceRetainPolicy, frozenset[ApplicationState]]] = {
     ResourceRetainPolicy.ALWAYS: STOPPING,

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+
 _ESCAPES = {
     "\\": "\\\\",
     "\t": "\\t",
@@ -21,6 +23,7 @@ _BLANKS = " \t\f"
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u(?![0-9a-fA-F]{4})")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
@@ -39,14 +42,22 @@ def format_properties(values: Mapping[str, str], comment: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse_properties(text: str) -> dict[str, str]:
+def parse_properties(text: str, path: str = "") -> dict[str, str]:
     r"""Parse a properties text as `java.util.Properties.load(Reader)` does. The last entry of a key takes precedence.
 
+    Args:
+        text: The text.
+        path: The source of the text, for messages.
+
     Raises:
-        ValueError: An escape `\u` is not followed by four hexadecimal digits.
+        InvalidResource: An escape `\u` is not followed by four hexadecimal digits.
     """
     entries: dict[str, str] = {}
-    for line in _join_continued_lines(text):
+    for number, line in _join_continued_lines(text):
+        if _BAD_ESCAPE.search(line):
+            # The line may contain a secret.
+            message = f"contains a \\u without four hexadecimal digits, in the entry of line {number}"
+            raise InvalidResource([Problem(path, message)])
         key = _KEY.match(line)
         end = key.end() if key else 0
         separator = _SEPARATOR.match(line, end)
@@ -55,19 +66,21 @@ def parse_properties(text: str) -> dict[str, str]:
     return entries
 
 
-def _join_continued_lines(text: str) -> list[str]:
-    lines: list[str] = []
+def _join_continued_lines(text: str) -> list[tuple[int, str]]:
+    """Return each logical line, and the number of its first natural line."""
+    lines: list[tuple[int, str]] = []
     continued = False
-    for natural in _LINE_ENDS.split(text):
+    for number, natural in enumerate(_LINE_ENDS.split(text), start=1):
         line = natural.lstrip(_BLANKS)
         if not continued and (not line or line[0] in "#!"):
             continue
         ends_open = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         content = line[:-1] if ends_open else line
         if continued:
-            lines[-1] += content
+            first, begun = lines[-1]
+            lines[-1] = (first, begun + content)
         else:
-            lines.append(content)
+            lines.append((number, content))
         continued = ends_open
     return lines
 
@@ -77,8 +90,6 @@ def _unescape(text: str) -> str:
         escaped = match[1]
         if len(escaped) > 1:
             return chr(int(escaped[1:], 16))
-        if escaped == "u":
-            raise ValueError(f"a \\u without four hexadecimal digits, in {text!r}")
         return _UNESCAPES.get(escaped, escaped)
 
     return _ESCAPE.sub(replace, text)

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.kube.bounded_yaml import describe_position,
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}
 
 
-def parse_application(source: object, api_version: str | None) -> JsonObject:
+def parse_manifest(source: object, api_version: str | None) -> JsonObject:
     """Return the rendered document of an application as a new object, with its kind.
 
     Args:
@@ -47,7 +47,7 @@ def read_document(source: object, api_version: str | None, *, name: str | None, 
     Raises:
         InvalidResource: The source is not an application, or the name or the namespace is not valid.
     """
-    return override_metadata(parse_application(source, api_version), name=name, namespace=namespace)
+    return override_metadata(parse_manifest(source, api_version), name=name, namespace=namespace)
 
 
 def parse(source: object, noun: str = "application") -> JsonObject:

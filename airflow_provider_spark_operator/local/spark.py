@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_REST_PORT, MASTER_WEB_PORT
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
@@ -314,9 +315,9 @@ def _read_properties_file(file: Path) -> dict[str, str]:
     if len(content) > _PROPERTIES_BYTES:
         raise StartError(f"{_PROPERTIES_OPTION} {file}: it is larger than {_PROPERTIES_BYTES} bytes")
     try:
-        return parse_properties(content.decode(errors="replace"))
-    except ValueError as error:
-        raise StartError(f"{_PROPERTIES_OPTION} {file}: it contains {error}") from None
+        return parse_properties(content.decode(errors="replace"), f"{_PROPERTIES_OPTION} {file}")
+    except InvalidResource as error:
+        raise StartError(str(error)) from None
 
 
 def _split_options(settings: Mapping[str, str], name: str) -> list[str]:

@@ -182,7 +182,7 @@ def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]
     return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to delete")
 
 
-def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
+def cancel_timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
     """Delete the application of a task that timed out, and return the exception for it.
 
     Args:

@@ -38,7 +38,7 @@ from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.links.url import push_links
 from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.kill import Engagement, engage, time_out
+from airflow_provider_spark_operator.operators.kill import Engagement, cancel_timed_out, engage
 from airflow_provider_spark_operator.operators.source import list_folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
@@ -140,7 +140,7 @@ class ApplicationRun:
             )
         document = self._read_known_document()
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
-        return self._time_out(engagement, engagement.describe_timeout())
+        return self._cancel_timed_out(engagement, engagement.describe_timeout())
 
     def stop(self) -> None:
         """Delete the application if a user has stopped the task. Runs in a signal handler and never raises."""
@@ -168,7 +168,7 @@ class ApplicationRun:
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
             sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
-            raise self._time_out(engagement, sentence) from error
+            raise self._cancel_timed_out(engagement, sentence) from error
         return self._conclude(engagement, event)
 
     def _waits_in_triggerer(self) -> bool:
@@ -290,7 +290,7 @@ class ApplicationRun:
             event, document, self._parameters, task.kubernetes_conn_id
         )
         if event.kind is EventKind.TIMED_OUT:
-            raise self._time_out(engagement, event.sentence)
+            raise self._cancel_timed_out(engagement, event.sentence)
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
         error = results.build_error(
@@ -312,8 +312,8 @@ class ApplicationRun:
         subject = f"SparkApplication {event.namespace}/{event.name}"
         return self._program.read_result(subject, event.driver_message, engagement.stamp)
 
-    def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        return time_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
+    def _cancel_timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+        return cancel_timed_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
 
     def _push(self, **values: object) -> None:
         if self._task.do_xcom_push:

@@ -142,7 +142,7 @@ class ClusterCreation:
         """
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
-            return self._time_out(engagement, engagement.describe_timeout("the readiness of", "the cluster"))
+            return self._cancel_timed_out(engagement, engagement.describe_timeout("the readiness of", "the cluster"))
         successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
             f"the trigger failed (see the log of the triggerer); the cluster may still be running: {successor}"
@@ -179,7 +179,7 @@ class ClusterCreation:
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
             sentence = engagement.describe_timeout("the readiness of", "the cluster", "the task did not see")
-            raise self._time_out(engagement, sentence) from error
+            raise self._cancel_timed_out(engagement, sentence) from error
         return self._conclude(engagement, event)
 
     def _read_document(self) -> JsonObject:
@@ -228,14 +228,14 @@ class ClusterCreation:
                 requests.acknowledge(loop, engagement, results.reference_of(event, SPARK_CLUSTERS))
             return event.name
         if event.kind is EventKind.TIMED_OUT:
-            raise self._time_out(engagement, event.sentence)
+            raise self._cancel_timed_out(engagement, event.sentence)
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
         if event.kind is EventKind.DELETED:
             raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
         raise SparkApplicationError(event.sentence)
 
-    def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+    def _cancel_timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
         limit = "ready_timeout" if self._timeout == self._task.ready_timeout else "execution_timeout"
         return SparkApplicationTimedOut(
             self._give_up(engagement, f"{sentence} within the task's {limit} of {self._timeout}")

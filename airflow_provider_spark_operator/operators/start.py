@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.compose.restarts import has_double_res
 from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.parameters import NAMES, STRUCTURED, Parameters, split_list
 from airflow_provider_spark_operator.core.pending import is_template
-from airflow_provider_spark_operator.follow.document import parse_application
+from airflow_provider_spark_operator.follow.document import parse_manifest
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -40,7 +40,7 @@ def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> Star
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
-        document = parse_application(task.application, task.api_version)
+        document = parse_manifest(task.application, task.api_version)
         restarts = task.restarts != RESTARTS_BY_AIRFLOW
         settings = TaskSettings(task.ttl, task.keep_failed_driver, keep_driver=task.keep_driver, restarts=restarts)
         document = compose_application(document, parameters, settings)

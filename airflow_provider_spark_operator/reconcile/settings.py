@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
@@ -200,9 +201,9 @@ def parse_properties_settings(text: str) -> ControllerSettings:
             value.
     """
     try:
-        entries = parse_properties(text)
-    except ValueError as error:
-        raise SettingsError(f"invalid properties: the file contains {error}") from None
+        entries = parse_properties(text, "invalid properties")
+    except InvalidResource as error:
+        raise SettingsError(str(error)) from None
     known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
     ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in known)
     values = {known[key]: value for key, value in entries.items() if key in known}

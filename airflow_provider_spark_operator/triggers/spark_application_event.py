@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.airflow_compat import read_asset_stores
 from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.core.label_selector import parse_label_selector
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
+from airflow_provider_spark_operator.core.problems import InvalidResource
 
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")
@@ -111,6 +112,6 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         if not self.name_pattern:
             raise InvalidTrigger("invalid name_pattern '': it matches no application. Omit it to match all")
         try:
-            parse_label_selector(self.label_selector)
-        except ValueError as error:
-            raise InvalidTrigger(str(error)) from error
+            parse_label_selector(self.label_selector, "label_selector")
+        except InvalidResource as error:
+            raise InvalidTrigger(str(error)) from None

@@ -56,7 +56,7 @@ class CompletionWatch:
         record: DeliveryRecord,
     ) -> None:
         self._namespace = namespace
-        self._selector = parse_label_selector(label_selector)
+        self._selector = parse_label_selector(label_selector, "label_selector")
         self._name_pattern = name_pattern
         self._outcomes = frozenset(outcomes)
         self._kubernetes_conn_id = kubernetes_conn_id

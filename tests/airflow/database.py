@@ -55,7 +55,7 @@ class Database:
         initdb = self._command("initdb", "--pgdata", data, "--username", _ACCOUNT, "--auth", "trust", "--no-sync")
         making = await components.start("initdb", initdb)
         if await making.process.wait():
-            raise making.describe_failure()
+            raise making.build_failure()
         # The test does not need durability.
         options = {"listen_addresses": "", "max_connections": str(_CONNECTIONS), "fsync": "off"}
         settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
@@ -64,7 +64,7 @@ class Database:
         )
         while not await self._answers():
             if server.process.returncode is not None:
-                raise server.describe_failure()
+                raise server.build_failure()
             await asyncio.sleep(0.1)
 
     async def _answers(self) -> bool:

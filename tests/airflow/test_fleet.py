@@ -225,7 +225,7 @@ async def _run(
         # The controller ends if the API server rejects its credentials before it is ready.
         if started.process.stdout is None or not await started.process.stdout.readline():
             await started.process.wait()
-            raise started.describe_failure()
+            raise started.build_failure()
 
     async def kill() -> None:
         await some.wait()

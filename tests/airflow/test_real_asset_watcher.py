@@ -66,7 +66,7 @@ class Events:
         line = await self._lines.readline()
         if not line:
             await self._reporter.process.wait()
-            raise self._reporter.describe_failure()
+            raise self._reporter.build_failure()
         return Counter(json.loads(line))
 
 

@@ -75,7 +75,7 @@ async def create_pools(components: Components) -> None:
         command = ("-m", "airflow", "pools", "set", name, str(SLOTS), "Spark applications", *options)
         created = await components.start(f"pool {name}", (sys.executable, *command))
         if await created.process.wait():
-            raise created.describe_failure()
+            raise created.build_failure()
 
 
 async def test_pool_limits_deferred_applications_only_if_it_counts_them(cluster: Cluster, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from airflow_provider_spark_operator.core.driver.named_files import find_plain_f
 from airflow_provider_spark_operator.core.driver.numbers import format_double, parse_double
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
-from airflow_provider_spark_operator.core.properties import parse_properties
 from tests.builders import build_application_model
 
 K = "spark.kubernetes."
@@ -178,11 +177,6 @@ def test_pod_uid_is_stable_and_in_the_format_of_the_api() -> None:
     naming = build_submit_naming("app", {}, "seed", {})
     assert [len(part) for part in naming.pod_uid.split("-")] == [8, 4, 4, 4, 12]
     assert naming.pod_uid == build_submit_naming("app", {}, "seed", {}).pod_uid
-
-
-def test_invalid_unicode_escape_in_properties_is_refused() -> None:
-    with pytest.raises(ValueError, match="four hexadecimal digits"):
-        parse_properties("spark.x=\\u12")
 
 
 @pytest.mark.parametrize(

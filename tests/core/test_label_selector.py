@@ -1,6 +1,7 @@
 import pytest
 
 from airflow_provider_spark_operator.core.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.problems import InvalidResource
 
 LABELS = {"team": "sales", "stage": "live", "example.com/priority": "7", "empty": ""}
 
@@ -25,7 +26,7 @@ LABELS = {"team": "sales", "stage": "live", "example.com/priority": "7", "empty"
     ],
 )
 def test_matching_selector_selects_labels(selector: str) -> None:
-    assert parse_label_selector(selector).matches(LABELS)
+    assert parse_label_selector(selector, "label_selector").matches(LABELS)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,10 @@ def test_matching_selector_selects_labels(selector: str) -> None:
     ],
 )
 def test_selector_with_unmet_requirement_rejects_labels(selector: str) -> None:
-    assert not parse_label_selector(selector).matches(LABELS)
+    assert not parse_label_selector(selector, "label_selector").matches(LABELS)
 
 
 @pytest.mark.parametrize("selector", ["=a", "team=a,", "team in a", "team=a b"])
 def test_invalid_selector_is_rejected(selector: str) -> None:
-    with pytest.raises(ValueError, match="invalid label selector"):
-        parse_label_selector(selector)
+    with pytest.raises(InvalidResource, match=r"^label_selector: invalid label selector"):
+        parse_label_selector(selector, "label_selector")

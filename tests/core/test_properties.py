@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
 
 # Surrogates cannot be encoded, so that Java cannot write them.
@@ -64,7 +65,13 @@ def test_properties_are_parsed_as_java_does(text: str, entries: dict[str, str]) 
     assert parse_properties(text) == entries
 
 
-@pytest.mark.parametrize("text", ["a\\u00zz=1", "a=\\u12"])
-def test_invalid_unicode_escape_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="without four hexadecimal digits"):
-        parse_properties(text)
+@pytest.mark.parametrize("text", ["a\\u00zz=1", "a=\\u12", "a=\\\\\\u12", "a=1\\\n  \\u12"])
+def test_invalid_unicode_escape_is_a_problem_of_its_line(text: str) -> None:
+    with pytest.raises(InvalidResource) as caught:
+        parse_properties(f"# secrets\nsecret=hidden\n{text}", "spark.properties")
+    message = "contains a \\u without four hexadecimal digits, in the entry of line 3"
+    assert caught.value.problems == (Problem("spark.properties", message),)
+
+
+def test_escaped_backslash_before_u_is_not_an_escape() -> None:
+    assert parse_properties("a=\\\\users") == {"a": "\\users"}

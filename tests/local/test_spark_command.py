@@ -65,7 +65,7 @@ def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> 
 
 
 def test_driver_properties_with_an_invalid_escape_are_rejected(place: ContainerPlace) -> None:
-    with pytest.raises(StartError, match=r"^--properties-file .*: it contains a \\u without four hexadecimal digits"):
+    with pytest.raises(StartError, match=r"^--properties-file .*: contains a \\u without four hexadecimal digits"):
         driver(place, "a\\u00zz=1\n")
 
 

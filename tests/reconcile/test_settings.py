@@ -112,7 +112,7 @@ def test_empty_file_sets_the_defaults(text: str) -> None:
 
 
 def test_properties_with_an_invalid_escape_are_rejected() -> None:
-    with pytest.raises(SettingsError, match=r"^invalid properties: the file contains a \\u without four"):
+    with pytest.raises(SettingsError, match=r"^invalid properties: contains a \\u without four"):
         parse_properties_settings("spark.kubernetes.operator.a\\u00zz=1")
 
 

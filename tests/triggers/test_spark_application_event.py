@@ -138,7 +138,7 @@ def test_trigger_survives_the_serialization_of_assets() -> None:
         ({"outcomes": ["success"]}, "invalid outcomes"),
         ({"outcomes": []}, "invalid outcomes"),
         ({"label_selector": "team=="}, None),
-        ({"label_selector": "=team"}, "invalid label selector"),
+        ({"label_selector": "=team"}, "label_selector: invalid label selector"),
         ({"name_pattern": ""}, "invalid name_pattern"),
     ],
 )

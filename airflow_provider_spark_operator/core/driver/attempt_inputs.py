@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.driver.resource_names import Naming, c
 from airflow_provider_spark_operator.core.driver.uris import check_reachable
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
-    RestartPolicy,
+    RestartCondition,
     SparkApplication,
 )
 from airflow_provider_spark_operator.core.names import (
@@ -106,7 +106,7 @@ def _build_configuration(
 
 def _should_keep_executors(application: SparkApplication) -> bool:
     policy = application.spec.application_tolerations.restart_config.restart_policy
-    return policy is RestartPolicy.NEVER and not uses_dynamic_allocation(application.spec.spark_conf)
+    return policy is RestartCondition.NEVER and not uses_dynamic_allocation(application.spec.spark_conf)
 
 
 def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:

@@ -29,7 +29,7 @@ class DeploymentMode(StrEnum):
     CLIENT_MODE = "ClientMode"
 
 
-class RestartPolicy(StrEnum):
+class RestartCondition(StrEnum):
     """Whether an application is restarted after it stopped."""
 
     ALWAYS = "Always"
@@ -131,8 +131,8 @@ class InstanceConfig(Model):
 class RestartConfig(Model):
     """Whether, how often and how soon a stopped application is started again."""
 
-    restart_policy: RestartPolicy = Field(
-        default=RestartPolicy.NEVER,
+    restart_policy: RestartCondition = Field(
+        default=RestartCondition.NEVER,
         description=(
             "After which outcomes the application is started again: Always, OnFailure, OnInfrastructureFailure or "
             "Never. Default: Never."

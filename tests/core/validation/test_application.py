@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.models.application import RestartPolicy
+from airflow_provider_spark_operator.core.models.application import RestartCondition
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -39,7 +39,7 @@ def test_minimal_document_has_defaults_of_apache_operator() -> None:
     timeouts, restart = tolerations.application_timeout_config, tolerations.restart_config
     assert timeouts.driver_start_timeout_millis == 300_000
     assert timeouts.termination_requeue_period_millis == 2_000
-    assert (restart.restart_policy, restart.max_restart_attempts) == (RestartPolicy.NEVER, 3)
+    assert (restart.restart_policy, restart.max_restart_attempts) == (RestartCondition.NEVER, 3)
     assert (restart.restart_backoff_millis, restart.restart_counter_reset_millis) == (30_000, -1)
     assert (tolerations.resource_retain_duration_millis, tolerations.ttl_after_stop_millis) == (-1, -1)
 
