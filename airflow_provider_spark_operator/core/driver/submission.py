@@ -79,7 +79,7 @@ def build_submission_inputs(command: CommandLine, context: SubmitContext) -> Sub
     resource = command.main_resource
     if resource != NO_RESOURCE:
         resource = resolve_reference(resource, context.directory)
-    kind = _detect_kind(command.main_resource)
+    kind = detect_kind(command.main_resource)
     main_class = _RUNNERS.get(kind) or command.options.get("--class") or _find_class_in_jar(resource, context)
     _check_no_session(command)
     _check_not_remote(conf, context.environment)
@@ -152,7 +152,8 @@ def _expand_entry(key: str, entry: str, context: SubmitContext) -> list[str]:
     return [f"{build_file_uri(match)}#{alias}" if alias else build_file_uri(match) for match in matches]
 
 
-def _detect_kind(resource: str) -> ApplicationKind:
+def detect_kind(resource: str) -> ApplicationKind:
+    """Return the language of a main resource. spark-submit detects it from the end of the name."""
     if resource.endswith(".py"):
         return ApplicationKind.PYTHON
     return ApplicationKind.R if resource.lower().endswith(".r") else ApplicationKind.JAVA

@@ -1,0 +1,140 @@
+"""Convert a SparkApplication of Kubeflow's operator."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airflow_provider_spark_operator.core.convert.draft import Draft
+from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, Field
+from airflow_provider_spark_operator.core.convert.ingress import write_ingresses
+from airflow_provider_spark_operator.core.convert.lifecycle import write_lifecycle
+from airflow_provider_spark_operator.core.convert.monitoring import write_monitoring
+from airflow_provider_spark_operator.core.convert.normalize import Normalized, normalize
+from airflow_provider_spark_operator.core.convert.pods import write_templates
+from airflow_provider_spark_operator.core.convert.program import write_program
+from airflow_provider_spark_operator.core.convert.properties import write_properties
+from airflow_provider_spark_operator.core.convert.report import Conversion, FieldReport, Outcome, Status
+from airflow_provider_spark_operator.core.convert.schedulers import write_schedulers
+from airflow_provider_spark_operator.core.convert.volumes import report_unused_volumes
+from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+
+_KUBECTL: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_KUEUE: Final = "kueue.x-k8s.io/"
+_KEPT: Final = ("name", "generateName", "namespace")
+_UNKNOWN: Final = "it is not a field of Kubeflow's definition, and its operator ignores it"
+_ORDER: Final = (
+    "mainClass",
+    "jars",
+    "pyFiles",
+    "sparkRFiles",
+    "driverArgs",
+    "proxyUser",
+    "runtimeVersions",
+    "suspend",
+    "sparkConf",
+    "configMapSpecs",
+    "driverSpec",
+    "executorSpec",
+    "driverServiceIngressList",
+    "applicationTolerations",
+)
+
+
+def convert_application(document: Mapping[str, Any]) -> Conversion:
+    """Convert a SparkApplication of version v1beta2.
+
+    Args:
+        document: The document. It stays unchanged.
+    """
+    resource = describe_resource(document)
+    problems = filter_errors(validate_without_status(document))
+    normalized = normalize(document, APPLICATION_FIELDS)
+    problems = [*problems, *normalized.problems]
+    if problems:
+        return Conversion(resource, Status.REFUSED, problems=tuple(problems))
+    draft, converted = build_application(normalized.document)
+    problems = [*draft.problems, *filter_errors(validate_without_status(converted))]
+    notes = [*draft.notes, *map(str, filter_warnings(validate_without_status(converted)))]
+    return Conversion(
+        resource,
+        Status.REFUSED if problems else Status.CONVERTED,
+        document=None if problems else converted,
+        fields=report_fields(normalized, draft, APPLICATION_FIELDS),
+        notes=tuple(dict.fromkeys(notes)),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def describe_resource(document: Mapping[str, Any]) -> str:
+    """Return the kind and the name of a document, for example `SparkApplication pi`, as far as they are set."""
+    metadata = document.get("metadata")
+    name = (metadata.get("name") or metadata.get("generateName")) if isinstance(metadata, Mapping) else None
+    return " ".join(word for word in (document.get("kind"), name) if isinstance(word, str)) or "document"
+
+
+def build_application(document: Mapping[str, Any]) -> tuple[Draft, JsonObject]:
+    """Return the conversion of a normalized document, and the converted document."""
+    metadata, spec = document["metadata"], document["spec"]
+    draft = Draft(metadata.get("name", ""), metadata.get("namespace", ""), metadata.get("labels", {}), spec)
+    write_properties(draft)
+    write_program(draft)
+    write_schedulers(draft)
+    write_templates(draft)
+    report_unused_volumes(draft)
+    write_monitoring(draft)
+    write_ingresses(draft)
+    write_lifecycle(draft)
+    draft.spec["sparkConf"] = dict(draft.conf)
+    converted = {
+        "apiVersion": DEFAULT_API_VERSION,
+        "kind": "SparkApplication",
+        "metadata": _build_metadata(draft, metadata),
+        "spec": {name: draft.spec[name] for name in _ORDER if name in draft.spec},
+    }
+    return draft, converted
+
+
+def report_fields(normalized: Normalized, draft: Draft, fields: Mapping[str, Field]) -> tuple[FieldReport, ...]:
+    """Return what became of each field of a document.
+
+    Args:
+        normalized: The document.
+        draft: Its conversion.
+        fields: The fields of the definition.
+    """
+    reports = []
+    for path in normalized.present:
+        field = fields[path]
+        outcome, reason = draft.overrides.get(path, (field.outcome, field.reason))
+        if outcome is Outcome.EXACT and path in normalized.converted:
+            outcome, reason = Outcome.CHANGED, normalized.converted[path]
+        target = "" if outcome is Outcome.DROPPED else draft.targets.get(path, field.target)
+        reports.append(FieldReport(path, outcome, target, reason))
+    return (*reports, *(FieldReport(path, Outcome.DROPPED, reason=_UNKNOWN) for path in normalized.unknown))
+
+
+def _build_metadata(draft: Draft, metadata: Mapping[str, Any]) -> JsonObject:
+    kept: JsonObject = {key: metadata[key] for key in _KEPT if metadata.get(key)}
+    reserved = [key for key in draft.labels if key.startswith(f"{GROUP}/")]
+    labels = {key: value for key, value in draft.labels.items() if key not in reserved}
+    if labels:
+        kept["labels"] = labels
+    if reserved:
+        draft.change("metadata.labels", f"{', '.join(reserved)} was removed: it belongs to Kubeflow's operator")
+    elif any(key.startswith(_KUEUE) for key in labels):
+        reason = "Kueue manages SparkApplications of Kubeflow's operator only: set its label on the pods, see the guide"
+        draft.change("metadata.labels", f"{reason} Queue applications")
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != _KUBECTL}
+    if annotations:
+        kept["annotations"] = annotations
+    if _KUBECTL in metadata.get("annotations", {}):
+        draft.change("metadata.annotations", f"{_KUBECTL} was removed: it contains the old document")
+    return kept
+
+
+def refuse(document: Mapping[str, Any], path: str, reason: str) -> Conversion:
+    """Return the conversion of a document that is refused for one reason."""
+    return Conversion(describe_resource(document), Status.REFUSED, problems=(Problem(path, reason),))

@@ -1,0 +1,54 @@
+"""The state of a conversion: the normalized document, and what the steps have written so far."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_provider_spark_operator.core.convert.report import Outcome
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.problems import Problem
+
+
+@dataclass
+class Draft:
+    """A conversion that is not complete.
+
+    Attributes:
+        name: The name of the application; empty if the API server generates it.
+        namespace: The namespace; empty if the document names none.
+        labels: The labels of the application.
+        source: The spec of Kubeflow's resource, with values of the right types and without nulls.
+        conf: The Spark properties of the converted resource.
+        spec: The other fields of its spec.
+        overrides: Outcomes that replace those of the table of fields, by path. The last one counts.
+        notes: Sentences about the whole document.
+        problems: Why the document is refused.
+    """
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    source: Mapping[str, Any]
+    conf: dict[str, str] = field(default_factory=dict)
+    spec: JsonObject = field(default_factory=dict)
+    overrides: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def get_pod(self, role: str) -> Mapping[str, Any]:
+        """Return the fields of the driver or the executor."""
+        pod: Mapping[str, Any] = self.source.get(role, {})
+        return pod
+
+    def change(self, path: str, reason: str) -> None:
+        """Report that a field is changed."""
+        self.overrides[path] = (Outcome.CHANGED, reason)
+
+    def drop(self, path: str, reason: str) -> None:
+        """Report that a field is dropped."""
+        self.overrides[path] = (Outcome.DROPPED, reason)
+
+    def refuse(self, path: str, reason: str) -> None:
+        """Report why the document is refused."""
+        self.problems.append(Problem(path, reason))

@@ -1,0 +1,75 @@
+"""Restarts, timeouts, retention and the time to live of an application."""
+
+from typing import Any, Final
+
+from airflow_provider_spark_operator.core.convert.draft import Draft
+from airflow_provider_spark_operator.core.json_object import JsonObject
+
+_INTERVAL_SECONDS: Final = 5
+_MOST_RESTARTS: Final = (1 << 63) - 1
+_NUMBERS: Final = (
+    "onFailureRetries",
+    "onSubmissionFailureRetries",
+    "onFailureRetryInterval",
+    "onSubmissionFailureRetryInterval",
+)
+
+
+def write_lifecycle(draft: Draft) -> None:
+    """Write the tolerations of the application."""
+    tolerations: JsonObject = {
+        # Kubeflow's operator waits for a driver indefinitely, and keeps the driver pod as long as the application.
+        "applicationTimeoutConfig": {"driverStartTimeoutMillis": 0, "driverReadyTimeoutMillis": 0},
+        "resourceRetainPolicy": "Always",
+    }
+    restarts = _build_restarts(draft, draft.source.get("restartPolicy", {}))
+    if restarts:
+        tolerations["restartConfig"] = restarts
+        draft.notes.append(
+            "The operator deletes the driver pod of each attempt if the restart policy is not Never: collect the logs "
+            "of the driver elsewhere."
+        )
+    seconds = draft.source.get("timeToLiveSeconds")
+    if seconds is not None:
+        tolerations["ttlAfterStopMillis"] = 1000 * max(0, seconds)
+    draft.spec["applicationTolerations"] = tolerations
+    if "suspend" in draft.source:
+        draft.spec["suspend"] = draft.source["suspend"]
+
+
+def _build_restarts(draft: Draft, policy: dict[str, Any]) -> JsonObject:
+    """Return the restartConfig; empty if the application is not restarted."""
+    kind = policy.get("type", "Never")
+    if kind not in ("Never", "OnFailure", "Always"):
+        draft.refuse("spec.restartPolicy.type", f"must be Never, OnFailure or Always, not {kind!r}")
+        return {}
+    failures, submissions = (policy.get(key, 0) for key in _NUMBERS[:2])
+    if kind == "Never" or (kind == "OnFailure" and failures == submissions == 0):
+        for field in _NUMBERS:
+            draft.drop(f"spec.restartPolicy.{field}", f"has no effect with the policy {kind} and these values")
+        if kind == "OnFailure":
+            reason = "is Never: Kubeflow's operator does not restart an application without retries"
+            draft.change("spec.restartPolicy.type", reason)
+        return {}
+    intervals = [1000 * policy.get(key, _INTERVAL_SECONDS) for key in _NUMBERS[2:]]
+    backoffs = {
+        "restartBackoffMillisForFailure": intervals[0],
+        "restartBackoffMillisForSchedulingFailure": intervals[1],
+    }
+    if kind == "Always":
+        for field in _NUMBERS[:2]:
+            draft.drop(f"spec.restartPolicy.{field}", "Kubeflow's operator ignores it with the policy Always")
+        # Kubeflow's operator restarts a successful application without a delay.
+        return {
+            "restartPolicy": "Always",
+            "maxRestartAttempts": _MOST_RESTARTS,
+            "restartBackoffMillis": 0,
+            **backoffs,
+        }
+    return {
+        "restartPolicy": "OnFailure",
+        "maxRestartAttempts": failures + submissions,
+        "maxRestartOnFailure": failures,
+        "maxRestartOnSchedulingFailure": submissions,
+        **backoffs,
+    }

@@ -1,0 +1,80 @@
+"""Prometheus metrics: the Java agent, its configuration, and the annotations of the pods."""
+
+from typing import Any, Final
+
+from airflow_provider_spark_operator.core.convert.draft import Draft
+from airflow_provider_spark_operator.core.convert.pods import mount_config_map
+from airflow_provider_spark_operator.core.convert.prometheus import METRICS_PROPERTIES, PROMETHEUS_CONFIGURATION
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.pod_settings import CONTAINERS
+
+_DIRECTORY: Final = "/etc/metrics/conf"
+_METRICS_FILE: Final = "metrics.properties"
+_PROMETHEUS_FILE: Final = "prometheus.yaml"
+_PORT: Final = 8090
+_FIELD: Final = "spec.monitoring"
+
+
+def write_monitoring(draft: Draft) -> None:
+    """Write the properties and config maps of the metrics. The templates must have been written."""
+    monitoring: dict[str, Any] = draft.source.get("monitoring", {})
+    prometheus: dict[str, Any] = monitoring.get("prometheus", {})
+    if not prometheus:
+        for field in monitoring:
+            draft.drop(f"{_FIELD}.{field}", "Kubeflow's operator ignores spec.monitoring without prometheus")
+        return
+    if not prometheus.get("jmxExporterJar"):
+        draft.refuse(f"{_FIELD}.prometheus.jmxExporterJar", "is required: Kubeflow's API server refuses the document")
+        return
+    if not draft.name:
+        draft.refuse("metadata.name", "is required: the config map of spec.monitoring contains it in its name")
+        return
+    if not draft.namespace:
+        draft.notes.append('spark.metrics.namespace contains the namespace "default": change it for another namespace.')
+    metrics_file = monitoring.get("metricsPropertiesFile")
+    files = _build_files(monitoring, prometheus)
+    if files:
+        draft.spec["configMapSpecs"] = [{"name": f"{draft.name}-prom-conf", "data": files}]
+    draft.conf["spark.metrics.namespace"] = f"{draft.namespace or 'default'}.{draft.name}"
+    draft.conf["spark.metrics.conf"] = metrics_file or f"{_DIRECTORY}/{_METRICS_FILE}"
+    for role, flag in (("driver", "exposeDriverMetrics"), ("executor", "exposeExecutorMetrics")):
+        if monitoring.get(flag):
+            _expose(draft, role, prometheus, has_files=bool(files))
+
+
+def _build_files(monitoring: dict[str, Any], prometheus: dict[str, Any]) -> dict[str, str]:
+    """Return the files of the config map; empty if the image contains all files."""
+    files = {}
+    if not monitoring.get("metricsPropertiesFile"):
+        files[_METRICS_FILE] = monitoring.get("metricsProperties", METRICS_PROPERTIES)
+    if not prometheus.get("configFile"):
+        files[_PROMETHEUS_FILE] = prometheus.get("configuration", PROMETHEUS_CONFIGURATION)
+    return files
+
+
+def _expose(draft: Draft, role: str, prometheus: dict[str, Any], *, has_files: bool) -> None:
+    port = prometheus.get("port", _PORT)
+    file = prometheus.get("configFile") or f"{_DIRECTORY}/{_PROMETHEUS_FILE}"
+    prefix = f"spark.kubernetes.{role}.annotation.prometheus.io/"
+    draft.conf |= {f"{prefix}scrape": "true", f"{prefix}port": str(port), f"{prefix}path": "/metrics"}
+    key = f"spark.{role}.extraJavaOptions"
+    options = draft.get_pod(role).get("javaOptions")
+    if options is None and draft.conf.get(key):
+        # Kubeflow's operator replaces the property by its own option.
+        draft.change("spec.sparkConf", f"{key} was replaced: spec.monitoring takes precedence")
+    agent = f"-javaagent:{prometheus['jmxExporterJar']}={port}:{file}"
+    draft.conf[key] = agent if options is None else f"{options} {agent}"
+    if has_files:
+        _mount(draft, role, {"name": prometheus.get("portName", "jmx-exporter"), "containerPort": port})
+
+
+def _mount(draft: Draft, role: str, port: JsonObject) -> None:
+    """Add the config map and the port to the template of the role."""
+    name = CONTAINERS[role]
+    holder: JsonObject = draft.spec.setdefault(f"{role}Spec", {"podTemplateSpec": {"spec": {}}})
+    draft.conf[f"spark.kubernetes.{role}.podTemplateContainerName"] = name
+    spec: JsonObject = holder["podTemplateSpec"]["spec"]
+    containers: list[JsonObject] = spec.setdefault("containers", [{"name": name}])
+    container = next((each for each in containers if each.get("name") == name), containers[0])
+    mount_config_map(spec, container, f"{draft.name}-prom-conf", f"{draft.name}-prom-conf-vol", _DIRECTORY)
+    container["ports"] = [*(container.get("ports") or ()), {**port, "protocol": "TCP"}]

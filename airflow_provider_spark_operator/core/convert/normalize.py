@@ -1,0 +1,126 @@
+"""Check and normalize a document of Kubeflow's operator, and list its fields."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from airflow_provider_spark_operator.core.convert.fields import Field, Shape
+from airflow_provider_spark_operator.core.json_object import JsonObject, is_integer
+from airflow_provider_spark_operator.core.models.parse import name_type
+from airflow_provider_spark_operator.core.pod_settings import format_value
+from airflow_provider_spark_operator.core.problems import Problem
+
+_CONVERTED: Final = "a value that is not a string was converted to text"
+
+
+@dataclass
+class Normalized:
+    """A document with values of the right types.
+
+    Attributes:
+        document: The document without nulls and unknown fields.
+        present: The paths of its fields, in their order. `[]` stands for the entries of a list.
+        unknown: The paths of fields that Kubeflow's definition does not have.
+        converted: The paths of fields with values that were converted to text.
+        problems: Values of a wrong type.
+    """
+
+    document: JsonObject = field(default_factory=dict)
+    present: dict[str, None] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    converted: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def normalize(document: Mapping[str, Any], fields: Mapping[str, Field]) -> Normalized:
+    """Return the document with values of the right types, and its fields.
+
+    Args:
+        document: The document. It stays unchanged.
+        fields: The fields of its definition by path, without `apiVersion` and `kind`.
+    """
+    found = Normalized()
+    parents = {path[: end.start] for path in fields for end in _find_ends(path)}
+    body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind")}
+    found.document = _normalize_object(body, "", fields, parents, found)
+    return found
+
+
+@dataclass(frozen=True)
+class _End:
+    start: int
+
+
+def _find_ends(path: str) -> list[_End]:
+    return [_End(index) for index, letter in enumerate(path) if letter in ".["]
+
+
+def _normalize_object(
+    holder: Mapping[str, Any], prefix: str, fields: Mapping[str, Field], parents: set[str], found: Normalized
+) -> JsonObject:
+    result: JsonObject = {}
+    for key, value in holder.items():
+        path = f"{prefix}.{key}" if prefix else str(key)
+        if value is None:
+            continue
+        known = fields.get(path)
+        if known is not None:
+            found.present[path] = None
+            result[str(key)] = _normalize_value(value, known, found)
+        elif path not in parents:
+            found.unknown.append(path)
+        elif any(other.startswith(f"{path}[]") for other in fields):
+            result[str(key)] = _normalize_entries(value, path, fields, parents, found)
+        elif isinstance(value, Mapping):
+            result[str(key)] = _normalize_object(value, path, fields, parents, found)
+        else:
+            found.problems.append(Problem(path, f"must be an object, not {name_type(value)}"))
+    return result
+
+
+def _normalize_entries(
+    value: object, path: str, fields: Mapping[str, Field], parents: set[str], found: Normalized
+) -> list[JsonObject]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        found.problems.append(Problem(path, f"must be a list of objects, not {name_type(value)}"))
+        return []
+    entries = []
+    for index, entry in enumerate(value):
+        if isinstance(entry, Mapping):
+            entries.append(_normalize_object(entry, f"{path}[]", fields, parents, found))
+        else:
+            found.problems.append(Problem(f"{path}[{index}]", f"must be an object, not {name_type(entry)}"))
+    return entries
+
+
+def _normalize_value(value: Any, known: Field, found: Normalized) -> Any:
+    shape, path = known.shape, known.path
+    fits = {
+        Shape.TEXT: _is_scalar(value),
+        Shape.INTEGER: is_integer(value),
+        Shape.BOOLEAN: isinstance(value, bool),
+        Shape.TEXTS: isinstance(value, list) and all(map(_is_scalar, value)),
+        Shape.TEXT_MAP: isinstance(value, Mapping) and all(map(_is_scalar, value.values())),
+        Shape.OBJECT: isinstance(value, Mapping),
+        Shape.OBJECTS: isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value),
+    }
+    if not fits[shape]:
+        found.problems.append(Problem(path, f"must be {shape}, not {name_type(value)}"))
+        return value
+    if shape is Shape.TEXT:
+        return _format(value, path, found)
+    if shape is Shape.TEXTS:
+        return [_format(entry, path, found) for entry in value]
+    if shape is Shape.TEXT_MAP:
+        return {str(key): _format(entry, path, found) for key, entry in value.items()}
+    return value
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _format(value: object, path: str, found: Normalized) -> str:
+    if not isinstance(value, str):
+        found.converted[path] = _CONVERTED
+    return format_value(value)
