@@ -25,6 +25,14 @@ DEFERRAL_SLACK = timedelta(seconds=60)
 LAST_READ_SECONDS = 20.0
 """The limit of the last read at the deadline, which must end within `DEFERRAL_SLACK`."""
 
+SHORTEST_DEFERRAL_SECONDS = 10.0
+"""The time from the start of a trigger until it may fire.
+
+When a task defers, its worker process ends. If the scheduler notes this end only after the trigger has fired, and has
+queued the task again in the same round of its loop, it fails the task, because it confuses the two worker processes.
+Rounds of a busy scheduler take seconds.
+"""
+
 # A task without a reference may be garbage-collected while it runs.
 _tasks: set[asyncio.Task[None]] = set()
 
@@ -50,12 +58,20 @@ class Lifecycle:
         arguments = {name: getattr(self._trigger, name) for name in _list_argument_names(kind)}
         return f"{kind.__module__}.{kind.__qualname__}", self._later | arguments
 
-    async def fire(self, event: Awaitable[ApplicationEvent]) -> TriggerEvent:
-        """Await the event, and return it for Airflow. A kill after that deletes nothing."""
-        if not HAS_ON_KILL:
-            self._runner = find_runner()
+    async def fire(self, event: Awaitable[ApplicationEvent], *, follows_worker: bool = True) -> TriggerEvent:
+        """Await the event, and return it for Airflow. A kill after that deletes nothing.
+
+        Args:
+            event: The wait for the event.
+            follows_worker: Whether a worker has deferred the task. In a triggerer, the event is then returned
+                `SHORTEST_DEFERRAL_SECONDS` after the call at the earliest.
+        """
+        self._runner = find_runner()
+        shortest = SHORTEST_DEFERRAL_SECONDS if follows_worker and self._runner is not None else 0.0
+        earliest = asyncio.get_running_loop().time() + shortest
         try:
             payload = (await event).to_payload()
+            await asyncio.sleep(earliest - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
             self._was_cancelled = True
             raise

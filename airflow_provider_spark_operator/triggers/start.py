@@ -75,7 +75,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Submit, wait, and fire the event."""
-        yield await self._lifecycle.fire(self._watch.run())
+        yield await self._lifecycle.fire(self._watch.run(), follows_worker=False)
 
     async def on_kill(self) -> None:
         """Delete the application of this try if a user has stopped the task."""

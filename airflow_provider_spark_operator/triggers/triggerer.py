@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 _MAIN = "TriggerRunner.arun"
 
 # The search is slow if there are thousands of triggers.
-_runners: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[object]] = WeakKeyDictionary()
+_runners: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[object] | None] = WeakKeyDictionary()
 
 
 def find_runner() -> asyncio.Task[object] | None:
@@ -16,10 +16,7 @@ def find_runner() -> asyncio.Task[object] | None:
     """
     loop = asyncio.get_running_loop()
     if loop not in _runners:
-        found = next((task for task in asyncio.all_tasks(loop) if _is_runner(task)), None)
-        if found is None:
-            return None
-        _runners[loop] = found
+        _runners[loop] = next((task for task in asyncio.all_tasks(loop) if _is_runner(task)), None)
     return _runners[loop]
 
 

@@ -11,6 +11,7 @@ import psutil
 import yaml
 
 from demo.airflow_environment import build_airflow_environment
+from demo.dag_run import RUN_ID
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, read_task_states
 from demo.task_log import find_log
@@ -66,13 +67,14 @@ class RealRun:
         await self._following
         return self.states
 
-    def has_noted_deferrals(self, number: int) -> bool:
-        """Whether the scheduler knows that this many workers have deferred.
+    def has_noted_end(self, task_id: str, try_number: int = 1) -> bool:
+        """Whether the scheduler knows that the worker process of this try has ended, as it does when the task defers.
 
         Airflow fails a task whose trigger fires before that.
         """
+        key = f"TaskInstanceKey(dag_id='{DAG_ID}', task_id='{task_id}', run_id='{RUN_ID}', try_number={try_number},"
         log = self._folder / "logs" / "scheduler.log"
-        return log.read_text().count("Received executor event with state success") >= number
+        return f"Received executor event with state success for task instance {key}" in log.read_text()
 
     def write(self, dag_file: str) -> None:
         """Write the DAG file, which processes that start later read."""

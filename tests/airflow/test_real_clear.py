@@ -72,11 +72,11 @@ async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cl
     applications = Applications(cluster)
     async with run_real_dag(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
         await run.until(lambda: run.states == WAITING and applications.run("broken"))
-        await run.until(lambda: run.has_noted_deferrals(2))
+        await run.until(lambda: all(run.has_noted_end(task) for task in ("named", "unnamed")))
         run.write(DAG_FILE.replace("SCRIPT", "fixed"))
         await asyncio.to_thread(run.clear)
         await run.until(lambda: run.states == WAITING and applications.run("fixed"))
-        await run.until(lambda: run.has_noted_deferrals(5))  # the cleared worker has one, too
+        await run.until(lambda: all(run.has_noted_end(task, 2) for task in ("named", "unnamed")))
         await asyncio.to_thread(applications.end)
         assert await run.wait_for_end() == dict.fromkeys(WAITING, "success")
 
@@ -114,7 +114,7 @@ async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: 
         await run.until(
             lambda: run.states == deferred and read_tries(cluster) == [(task, "1") for task in sorted(deferred)]
         )
-        await run.until(lambda: run.has_noted_deferrals(2))
+        await run.until(lambda: run.has_noted_end("moved") and run.has_noted_end("broken"))
         run.write(after)
         await asyncio.to_thread(run.clear)
         await run.until(lambda: run.states == deferred | {"broken": "failed"})
@@ -123,6 +123,6 @@ async def test_cleared_task_leaves_no_application_in_the_old_namespace(cluster: 
         assert {one["metadata"]["namespace"] for one in cluster.applications() if get_task(one) == "moved"} == {
             "default"
         }
-        await run.until(lambda: run.has_noted_deferrals(4))  # the failed try of "broken" has one, too
+        await run.until(lambda: run.has_noted_end("moved", 2))
         await asyncio.to_thread(applications.end)
         assert await run.wait_for_end() == {"moved": "success", "started": "success", "broken": "failed"}

@@ -74,7 +74,7 @@ async def test_deleted_application_is_submitted_again_only_with_the_policy(clust
     applications = Applications(cluster)
     async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
         await run.until(lambda: list(run.states.values()) == ["deferred"] * 4 and len(applications.running) == 4)
-        await run.until(lambda: run.has_noted_deferrals(3))
+        await run.until(lambda: all(run.has_noted_end(task) for task in ("plain", "policy", "asked")))
         await asyncio.to_thread(cluster.do, applications.delete)
         states = await run.wait_for_end()
         logs = [read_failure(run.log(task)) for task in ("plain", "policy", "started")]

@@ -57,7 +57,7 @@ async def test_fixed_name_is_reused_after_end_of_earlier_application(cluster: Cl
     async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
         await run.until(are_replaced)
         await run.until(lambda: (run.states["replaced"], run.states["started"]) == ("deferred", "deferred"))
-        await run.until(lambda: run.has_noted_deferrals(1))
+        await run.until(lambda: run.has_noted_end("replaced"))
         for task in ("replaced", "started"):
             await asyncio.to_thread(cluster.play, succeed, task)
         states = await run.wait_for_end()

@@ -323,7 +323,7 @@ with DAG("deferred", schedule=None):
 async def test_triggerer_reads_the_connections_from_the_database(scene: Scene, tmp_path: Path) -> None:
     connections = {name: os.environ[f"AIRFLOW_CONN_{name.upper()}"] for name in ("analytics", "spark_aws")}
     async with run_real_dag(None, tmp_path, DAG_FILE, connections) as airflow:
-        await airflow.until(lambda: airflow.has_noted_deferrals(1))
+        await airflow.until(lambda: airflow.has_noted_end("report"))
         # The worker and the triggerer are processes with their own tokens.
         await airflow.until(lambda: len(scene.webhook.used) >= 2)
         life = find_life(APACHE)

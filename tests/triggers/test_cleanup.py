@@ -19,22 +19,10 @@ from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterT
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.task import call_when_logged, run_to_first_event
+from tests.triggers.triggerer import TriggerRunner
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 NOW = datetime.now(UTC)
-
-
-class TriggerRunner:
-    """The part of the triggerer that starts and cancels triggers."""
-
-    def __init__(self) -> None:
-        self._stopped = asyncio.Event()
-
-    async def arun(self) -> None:
-        await self._stopped.wait()
-
-    def stop(self) -> None:
-        self._stopped.set()
 
 
 @pytest.fixture
