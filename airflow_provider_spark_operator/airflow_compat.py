@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_ver
 if TYPE_CHECKING:
     from airflow.dag_processing.dagbag import DagBag
     from airflow.sdk import Connection, Context
+    from sqlalchemy.orm import Session
 
 _Answer = TypeVar("_Answer")
 
@@ -23,6 +24,7 @@ VERSION = parse_version(INSTALLED)
 """The major and the minor number of the installed Airflow."""
 
 __all__ = [
+    "HAS_ASSET_STATE",
     "HAS_ON_KILL",
     "HAS_RETRY_POLICIES",
     "REPORTS_LATER_TRIES",
@@ -49,6 +51,7 @@ __all__ = [
     "async_read_extra",
     "bind_output_handler",
     "build_retry_arguments",
+    "change_asset_state",
     "conf",
     "deserialize",
     "import_string",
@@ -107,6 +110,9 @@ else:
 
 HAS_RETRY_POLICIES = VERSION >= (3, 3)
 """Whether Airflow asks the retry policy of a task, and has a store for the state of a task."""
+
+HAS_ASSET_STATE = VERSION >= (3, 3)
+"""Whether Airflow has a store for the state of assets."""
 
 STARTS_IN_TRIGGERER = VERSION >= (3, 3)
 """Whether a task can start in the triggerer with its templates rendered."""
@@ -196,6 +202,21 @@ def read_asset_stores(trigger: object) -> Mapping[str, Any]:
     """
     # Airflow has no public way to list the assets of a trigger.
     return getattr(getattr(trigger, "asset_state_store", None), "_by_name", {})
+
+
+def change_asset_state(asset_id: int, key: str, change: Callable[[str | None], str], session: "Session") -> None:
+    """Change a value in the state store of an asset, in the transaction of a session. Requires `HAS_ASSET_STATE`.
+
+    Args:
+        asset_id: The id of the asset.
+        key: The key of the value.
+        change: Returns the new value. It receives the stored value, or None if there is none.
+        session: The session.
+    """
+    from airflow.state import AssetScope, get_state_backend
+
+    backend, scope = get_state_backend(), AssetScope(asset_id=asset_id)
+    backend.set(scope, key, change(backend.get(scope, key, session=session)), session=session)
 
 
 def load_dag_bag(file: Path, folder: Path) -> "DagBag":

@@ -16,6 +16,7 @@ from airflow.triggers.base import TriggerEvent
 from airflow.utils.session import create_session
 from sqlalchemy import delete, select
 
+from airflow_provider_spark_operator.plugins import delivery
 from airflow_provider_spark_operator.plugins.asset_events import DeliveryListener, SparkAssetEventsPlugin
 from airflow_provider_spark_operator.triggers.spark_application_event import SparkApplicationEventTrigger
 
@@ -89,6 +90,12 @@ def test_failed_transaction_writes_neither_event_nor_record(trigger_id: int) -> 
 def test_event_in_another_session_writes_no_record(trigger_id: int) -> None:
     with create_session(scoped=False) as session:
         Trigger.submit_event(trigger_id, build_event("u1"), session=session)
+    assert read_state() == (["u1"], None)
+
+
+def test_event_is_not_recorded_before_airflow_3_3(trigger_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "HAS_ASSET_STATE", False)
+    Trigger.submit_event(trigger_id, build_event("u1"))
     assert read_state() == (["u1"], None)
 
 
