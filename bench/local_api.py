@@ -19,8 +19,8 @@ from pathlib import Path
 
 import aiohttp
 
-from contract.documents import pod
-from contract.servers import local_server
+from contract.documents import build_pod
+from contract.servers import run_local_server
 from control_plane import Server, start_server
 
 PODS = 1000
@@ -76,7 +76,7 @@ async def measure_requests(client: Client) -> dict[str, float]:
     """Measure the requests per second, by operation."""
     patch = {"metadata": {"labels": {"changed": "yes"}}}
     return {
-        "create a pod": await run_in_parallel(PODS, lambda n: client.send("POST", body=pod(f"p-{n}"))),
+        "create a pod": await run_in_parallel(PODS, lambda n: client.send("POST", body=build_pod(f"p-{n}"))),
         "get a pod": await run_in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
         "patch a pod": await run_in_parallel(PODS, lambda n: client.send("PATCH", f"/p-{n}", patch, MERGE_PATCH)),
         "list 1,000 pods": await run_in_parallel(CLIENTS * 2, lambda _: client.send("GET")),
@@ -85,7 +85,7 @@ async def measure_requests(client: Client) -> dict[str, float]:
 
 async def measure_watches(client: Client) -> list[float]:
     """Measure the delay of each change at each watch, in milliseconds."""
-    await client.send("POST", body=pod("watched", labels={"watched": "yes"}))
+    await client.send("POST", body=build_pod("watched", labels={"watched": "yes"}))
     sent: dict[int, float] = {}
     waited: list[float] = []
     opened, everything = asyncio.Semaphore(0), asyncio.Event()
@@ -151,7 +151,7 @@ def serve_locally() -> Iterator[Server]:
 
 def _serve(connection: Connection) -> None:
     async def serve() -> None:
-        async with local_server() as server:
+        async with run_local_server() as server:
             connection.send((server.url, server.token))
             await asyncio.to_thread(connection.recv)
 

@@ -13,7 +13,7 @@ import yaml
 
 from tests.charts.helm import Json
 
-from control_plane import Server, kubeconfig_of, start_server
+from control_plane import Server, build_kubeconfig, start_server
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 _PLURALS = {"NetworkPolicy": "networkpolicies"}
@@ -60,7 +60,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
     with start_server(Path(ASSETS)) as server:
         path = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-        path.write_text(yaml.safe_dump(kubeconfig_of(server)))
+        path.write_text(yaml.safe_dump(build_kubeconfig(server)))
         cluster = Cluster(server, path)
         for name in ("operators", "jobs", "more-jobs"):
             cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}})

@@ -34,7 +34,7 @@ from tests.charts.test_chart import list_permissions
 from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller, state_of
 from tests.reconcile.test_clusters import build_cluster as spark_cluster
 
-from control_plane import kubeconfig_of
+from control_plane import build_kubeconfig
 
 pytestmark = [needs_helm, pytest.mark.timeout(600)]
 
@@ -94,7 +94,7 @@ SERVICE_MONITORS = {
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
-    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(cluster.server))) as client:
+    async with await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(cluster.server))) as client:
         yield client
 
 
@@ -170,7 +170,7 @@ async def run_chart_controller(cluster: Cluster, used: set[tuple[str, str, str]]
     token = cluster.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token", {"spec": {}})[
         "status"
     ]["token"]
-    kubeconfig = kubeconfig_of(cluster.server)
+    kubeconfig = build_kubeconfig(cluster.server)
     kubeconfig["users"][0]["user"]["token"] = token
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), observer=note) as client:
         yield client

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.reconcile.stage import build_application
 
-from kubelet.conditions import eventually, is_alive
+from kubelet.conditions import is_alive, wait_until
 
 DRIVER = "spark-kubernetes-driver"
 
@@ -171,4 +171,4 @@ async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
         driver = int(await read_line(process, ""))
         process.kill()
         await process.wait()
-        await eventually(lambda: list_folder(tmp_path) == ["app.yaml"] and not is_alive(driver))
+        await wait_until(lambda: list_folder(tmp_path) == ["app.yaml"] and not is_alive(driver))

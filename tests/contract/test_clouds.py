@@ -34,7 +34,7 @@ from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.contract.token_webhook import TokenWebhook, serve_webhook
 from tests.task import TaskInstance, run
 
-from control_plane import ControlPlane, kubeconfig_of, run_control_plane
+from control_plane import ControlPlane, build_kubeconfig, run_control_plane
 
 pytest.importorskip("airflow.providers.amazon")
 pytest.importorskip("airflow.providers.google")
@@ -212,7 +212,7 @@ async def scene(
         webhook.identify, webhook.lifetime, webhook.used, webhook.rejected = cloud.identify, 900.0, {}, []
         connection = {"conn_type": "spark_kubernetes", "extra": {**cloud.extras, "namespace": namespace}}
         monkeypatch.setenv("AIRFLOW_CONN_ANALYTICS", json.dumps(connection))
-        async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))) as admin:
+        async with await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))) as admin:
             await prepare(admin, namespace, cloud.user)
             yield Scene(cloud, webhook, admin, namespace)
             await admin.delete(NAMESPACES, namespace, None)

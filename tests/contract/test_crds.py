@@ -10,7 +10,7 @@ import yaml
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.schema import find_part
 
-from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
+from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, repeat_until
 from contract.documents import DEFINITIONS
 from control_plane import Server
 
@@ -326,7 +326,7 @@ async def test_cluster_stored_before_the_rules_can_be_changed(
         """Replace the definition, and wait until the server uses it."""
         patch = {"spec": {"versions": versions["spec"]["versions"]}}
         assert (await conversation.ask("PATCH", path, patch, content_type=MERGE_PATCH)).status == 200
-        await eventually(
+        await repeat_until(
             lambda: create(conversation, probe, "v1", "?dryRun=All"), lambda reply: reply.status == expected, DEADLINE
         )
 

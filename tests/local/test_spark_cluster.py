@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.local.cluster import run_cluster
 
-from kubelet.pods import eventually_async
+from kubelet.pods import wait_until_async
 
 SPARK_CLUSTER = {
     "apiVersion": "spark.apache.org/v1",
@@ -72,7 +72,7 @@ async def test_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
             ready = {item["metadata"]["name"]: (item.get("status") or {}).get("readyReplicas") for item in sets}
             return ready == {"shared-master": 1, "shared-worker": 2}
 
-        await eventually_async(two_workers)
+        await wait_until_async(two_workers)
         await client.create(SPARK_APPLICATIONS, APPLICATION, "default")
 
         async def ended() -> bool:
@@ -82,7 +82,7 @@ async def test_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
                 "Failed",
             )
 
-        await eventually_async(ended, seconds=160)
+        await wait_until_async(ended, seconds=160)
 
         pods = {item["metadata"]["name"]: item for item in (await client.list(PODS, "default")).items}
         driver = next(name for name in pods if name.startswith("pi-"))

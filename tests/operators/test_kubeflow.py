@@ -34,7 +34,7 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from tests.operators.tasks import arguments_of, operator
 from tests.task import TaskInstance, build_context, defer, fire, reload, run
 
-from kubelet.conditions import eventually
+from kubelet.conditions import wait_until
 
 SOON = timedelta(milliseconds=500)
 DOCUMENT: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_task_succeeds_with_its_application(
 def test_states_and_executors_are_logged(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     async def end_once_logged(application: Application) -> None:
         await run_on(application)
-        await eventually(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
+        await wait_until(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
         application.succeed()
 
     cluster.script = end_once_logged

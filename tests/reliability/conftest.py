@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
 from tests.reliability.scene import Scene, open_scene
 
-from control_plane import ControlPlane, kubeconfig_of, run_control_plane
+from control_plane import ControlPlane, build_kubeconfig, run_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 
@@ -35,7 +35,7 @@ async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
 
 
 async def _define(plane: ControlPlane) -> None:
-    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))) as client:
+    async with await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))) as client:
         for definition in build_custom_resource_definitions():
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         while not await client.is_served(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the state of an API is no Event

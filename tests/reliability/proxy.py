@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-from control_plane import Server, free_port
+from control_plane import Server, find_free_port
 
 _PASSED_ON = ("Accept", "Authorization", "Content-Type", "User-Agent")
 _WRITING = ("POST", "PUT", "PATCH", "DELETE")
@@ -116,7 +116,7 @@ class Proxy:
         self._open = asyncio.Event()
         self._open.set()
         self._streams: set[asyncio.Task[None]] = set()
-        self.port = free_port()
+        self.port = find_free_port()
 
     @property
     def url(self) -> str:

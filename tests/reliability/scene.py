@@ -19,7 +19,7 @@ from tests.reliability.lives import TrackedApplication, find_endings
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
 
-from control_plane import ControlPlane, Server, kubeconfig_of
+from control_plane import ControlPlane, Server, build_kubeconfig
 
 DEADLINE = 600
 _QUICK = {
@@ -82,7 +82,7 @@ async def open_scene(plane: ControlPlane, folder: Path, *words: str, others: int
     """Open a scene in a new namespace, with `others` more namespaces; `words` are more options of the controller."""
     names = [f"reliability-{secrets.token_hex(3)}" for _ in range(1 + others)]
     async with AsyncExitStack() as stack:
-        access = ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))
+        access = ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))
         client = await stack.enter_async_context(await open_client(access))
         for name in names:
             await client.create(NAMESPACES, {"metadata": {"name": name}}, None)
@@ -103,7 +103,7 @@ async def _drop_namespace(client: KubeClient, name: str) -> None:
 def build_controller(folder: Path, url: str, token: str, *words: str) -> ControllerProcess:
     """Build a controller with short intervals and its own folder, which reaches the API at `url`."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig_of(Server("proxy", url, token))))
+    (folder / "kubeconfig").write_text(yaml.safe_dump(build_kubeconfig(Server("proxy", url, token))))
     (folder / "settings.yaml").write_text(yaml.safe_dump(_QUICK))
     options = ("--kubeconfig", str(folder / "kubeconfig"), "--config", str(folder / "settings.yaml"))
     return ControllerProcess(folder, (*options, *words))

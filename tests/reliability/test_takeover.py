@@ -19,7 +19,7 @@ from tests.reconcile.test_claims import APACHE, list_messages, run_rival
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, build_controller
 
-from control_plane import kubeconfig_of
+from control_plane import build_kubeconfig
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -33,7 +33,7 @@ async def test_application_of_interrupted_takeover_completes_without_the_flag(sc
         return await list_messages(stage, "TakenOver") == [f"taken over from {APACHE}"]
 
     async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig_of(scene.plane.server), stage, None, manager=APACHE):
+        async with run_rival(build_kubeconfig(scene.plane.server), stage, None, manager=APACHE):
             await stage.submit(build_application())
             await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY)
         async with run_controller(scene, "--take-over"):
@@ -94,7 +94,7 @@ async def release_under_apache(scene: Scene, name: str) -> None:
     current = record(ApplicationState.RESOURCE_RELEASED)
     numbered = {str(number): each for number, each in enumerate([*history, current])}
     status = {"currentState": current, "stateTransitionHistory": numbered}
-    access = ClusterAccess(kubeconfig_document=kubeconfig_of(scene.plane.server))
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(scene.plane.server))
     async with await open_client(access, field_manager=APACHE) as apache:
         await apache.create(SPARK_APPLICATIONS, document, scene.namespace)
         patch = {"status": status}

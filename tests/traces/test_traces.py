@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.kube.resources import (
 from tests.differences import Explanation, list_explanations
 from tests.traces.harness import RECORDED, TRACES, Difference, list_differences, plan_rounds, play, read_scenarios
 
-from control_plane import kubeconfig_of, run_control_plane
+from control_plane import build_kubeconfig, run_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")
@@ -52,7 +52,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
     # All Kubernetes controllers run, but no scheduler: the harness binds the pods.
     with run_control_plane(Path(str(ASSETS)), controllers="*") as plane:
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.server)))
+        kubeconfig.write_text(yaml.safe_dump(build_kubeconfig(plane.server)))
         yield asyncio.run(_play_all(kubeconfig, folder))
 
 

@@ -11,7 +11,7 @@ import aiohttp
 
 from local_kubernetes.api.kinds import Kind
 
-from contract.servers import server_of
+from contract.servers import read_server
 
 Json = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Client:
         self._session = session
 
     async def get(self, kind: Kind, name: str, namespace: str | None) -> Json:
-        answer: Json = await self._send("GET", f"{_path(kind, namespace)}/{name}")
+        answer: Json = await self._send("GET", f"{_build_path(kind, namespace)}/{name}")
         return answer
 
     async def logs(self, namespace: str, pod: str, **parameters: str) -> list[str]:
@@ -51,25 +51,25 @@ class Client:
             return (await response.text()).splitlines()
 
     async def list(self, kind: Kind, namespace: str | None, **parameters: str) -> list[Json]:
-        items: list[Json] = (await self._send("GET", _path(kind, namespace), parameters=parameters))["items"]
+        items: list[Json] = (await self._send("GET", _build_path(kind, namespace), parameters=parameters))["items"]
         return items
 
     async def create(self, kind: Kind, document: Json, namespace: str | None) -> Json:
-        answer: Json = await self._send("POST", _path(kind, namespace), document)
+        answer: Json = await self._send("POST", _build_path(kind, namespace), document)
         return answer
 
     async def patch(self, kind: Kind, name: str, namespace: str | None, change: Json, subresource: str = "") -> Json:
-        path = f"{_path(kind, namespace)}/{name}" + (f"/{subresource}" if subresource else "")
+        path = f"{_build_path(kind, namespace)}/{name}" + (f"/{subresource}" if subresource else "")
         answer: Json = await self._send("PATCH", path, change)
         return answer
 
     async def delete(self, kind: Kind, name: str, namespace: str | None, *, grace_seconds: int | None = None) -> None:
         options = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
-        await self._send("DELETE", f"{_path(kind, namespace)}/{name}", options)
+        await self._send("DELETE", f"{_build_path(kind, namespace)}/{name}", options)
 
     async def watch(self, kind: Kind, namespace: str, **parameters: str) -> AsyncGenerator[WatchEvent]:
         """Yield the changes of objects until the server ends the stream; an expired version raises ApiError 410."""
-        address = self.url + _path(kind, namespace)
+        address = self.url + _build_path(kind, namespace)
         async with self._session.get(address, params={"watch": "true", **parameters}) as response:
             await _raise_refusal(response)
             async for line in response.content:
@@ -91,14 +91,14 @@ class Client:
 @asynccontextmanager
 async def open_client(kubeconfig: Path) -> AsyncGenerator[Client]:
     """Open a client of the server in the current context of a kubeconfig."""
-    server = server_of(kubeconfig)
+    server = read_server(kubeconfig)
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
     headers = {"Authorization": f"Bearer {server.token}"} if server.token else {}
     async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
         yield Client(session, server.url)
 
 
-def _path(kind: Kind, namespace: str | None) -> str:
+def _build_path(kind: Kind, namespace: str | None) -> str:
     root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
     return f"{root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{root}/{kind.plural}"
 

@@ -56,9 +56,9 @@ class ControlPlane:
     folder: Path
     token: str
     arguments: Sequence[str] = ()
-    etcd_port: int = field(default_factory=lambda: free_port())
-    peer_port: int = field(default_factory=lambda: free_port())
-    port: int = field(default_factory=lambda: free_port())
+    etcd_port: int = field(default_factory=lambda: find_free_port())
+    peer_port: int = field(default_factory=lambda: find_free_port())
+    port: int = field(default_factory=lambda: find_free_port())
     _processes: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
 
     @property
@@ -78,17 +78,17 @@ class ControlPlane:
             TimeoutError: The API server does not become ready; the message contains the end of its log.
         """
         _write_keys(self.folder, self.token)
-        self._start("etcd", *_etcd_arguments(self.folder, self.etcd_port, self.peer_port))
+        self._start("etcd", *_build_etcd_arguments(self.folder, self.etcd_port, self.peer_port))
         _write_first_revision(self.etcd)
         self.start_api_server()
         if (self.assets / "kube-controller-manager").exists():
             kubeconfig = self.folder / "kubeconfig"
-            kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(self.server)))
-            self._start("kube-controller-manager", *_manager_arguments(self.folder, kubeconfig, controllers))
+            kubeconfig.write_text(yaml.safe_dump(build_kubeconfig(self.server)))
+            self._start("kube-controller-manager", *_build_manager_arguments(self.folder, kubeconfig, controllers))
 
     def start_api_server(self) -> None:
         """Start the API server and wait until it is ready; raises as `start` does."""
-        self._start("kube-apiserver", *_apiserver_arguments(self.folder, self.etcd, self.port), *self.arguments)
+        self._start("kube-apiserver", *_build_apiserver_arguments(self.folder, self.etcd, self.port), *self.arguments)
         _await_ready(self.server, self.folder)
 
     def kill_api_server(self) -> None:
@@ -137,7 +137,7 @@ def start_server(assets: Path) -> Iterator[Server]:
         yield plane.server
 
 
-def kubeconfig_of(server: Server) -> dict[str, Any]:
+def build_kubeconfig(server: Server) -> dict[str, Any]:
     """Return a kubeconfig for a server and its token."""
     return {
         "apiVersion": "v1",
@@ -149,7 +149,7 @@ def kubeconfig_of(server: Server) -> dict[str, Any]:
     }
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a free port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -165,7 +165,7 @@ def build_unverified_context() -> ssl.SSLContext:
     return context
 
 
-def _etcd_arguments(folder: Path, port: int, peer: int) -> list[str]:
+def _build_etcd_arguments(folder: Path, port: int, peer: int) -> list[str]:
     client, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
     return [
         f"--data-dir={folder}/etcd-data",
@@ -179,7 +179,7 @@ def _etcd_arguments(folder: Path, port: int, peer: int) -> list[str]:
     ]
 
 
-def _apiserver_arguments(folder: Path, etcd: str, port: int) -> list[str]:
+def _build_apiserver_arguments(folder: Path, etcd: str, port: int) -> list[str]:
     return [
         f"--etcd-servers={etcd}",
         "--bind-address=127.0.0.1",
@@ -195,7 +195,7 @@ def _apiserver_arguments(folder: Path, etcd: str, port: int) -> list[str]:
     ]
 
 
-def _manager_arguments(folder: Path, kubeconfig: Path, controllers: str) -> list[str]:
+def _build_manager_arguments(folder: Path, kubeconfig: Path, controllers: str) -> list[str]:
     return [
         f"--kubeconfig={kubeconfig}",
         f"--controllers={controllers}",
@@ -203,7 +203,7 @@ def _manager_arguments(folder: Path, kubeconfig: Path, controllers: str) -> list
         "--leader-elect=false",
         "--kube-api-qps=1000",
         "--kube-api-burst=2000",
-        f"--secure-port={free_port()}",
+        f"--secure-port={find_free_port()}",
         f"--cert-dir={folder}/certificates",
     ]
 

@@ -46,7 +46,7 @@ def run_up(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def kubectl(kubeconfig: Path, *words: str, given: object = None) -> str:
+def run_kubectl(kubeconfig: Path, *words: str, given: object = None) -> str:
     command = [str(KUBECTL), f"--kubeconfig={kubeconfig}", f"--cache-dir={kubeconfig.parent / 'cache'}", *words]
     found = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     assert found.returncode == 0, found.stderr
@@ -57,23 +57,23 @@ def kubectl(kubeconfig: Path, *words: str, given: object = None) -> str:
 def test_kubectl_gets_applies_logs_and_deletes_a_pod(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
     with run_up(tmp_path, "--kubeconfig", str(copy)):
-        assert kubectl(copy, "apply", "-f", "-", given=POD) == "pod/it created\n"
-        kubectl(copy, "wait", "pod/it", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
-        assert kubectl(copy, "get", "pod", "it", "--no-headers").split()[:3] == ["it", "0/1", "Completed"]
-        assert kubectl(copy, "logs", "it") == "hello from a pod\n"
-        assert kubectl(copy, "delete", "pod", "it").startswith('pod "it" deleted')
-        assert kubectl(copy, "get", "pods", "-o", "name") == ""
+        assert run_kubectl(copy, "apply", "-f", "-", given=POD) == "pod/it created\n"
+        run_kubectl(copy, "wait", "pod/it", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
+        assert run_kubectl(copy, "get", "pod", "it", "--no-headers").split()[:3] == ["it", "0/1", "Completed"]
+        assert run_kubectl(copy, "logs", "it") == "hello from a pod\n"
+        assert run_kubectl(copy, "delete", "pod", "it").startswith('pod "it" deleted')
+        assert run_kubectl(copy, "get", "pods", "-o", "name") == ""
 
 
 @needs_kubectl
 def test_kept_objects_are_restored_at_the_next_start(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "home" / "kubeconfig"
     with run_up(tmp_path, "--keep") as process:
-        kubectl(kubeconfig, "apply", "-f", "-", given=CONFIG_MAP)
+        run_kubectl(kubeconfig, "apply", "-f", "-", given=CONFIG_MAP)
         process.terminate()
         process.wait(DEADLINE_SECONDS)
     with run_up(tmp_path, "--keep", "--repair"):
-        assert kubectl(kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.k}") == "v"
+        assert run_kubectl(kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.k}") == "v"
 
 
 @pytest.mark.parametrize(

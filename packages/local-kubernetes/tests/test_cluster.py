@@ -13,10 +13,10 @@ import pytest
 from local_kubernetes.api.kinds import PODS, Kind
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 
-from api.builders import definition
+from api.builders import build_definition
 from client import ApiError, Client, open_client
-from kubelet.conditions import eventually, is_alive
-from kubelet.pods import eventually_async, pod, shell
+from kubelet.conditions import is_alive, wait_until
+from kubelet.pods import build_pod, build_shell, wait_until_async
 
 RUN_A_POD = """
 import asyncio, sys
@@ -39,7 +39,7 @@ asyncio.run(main())
 
 @pytest.fixture
 async def cluster(tmp_path: Path) -> AsyncIterator[LocalCluster]:
-    async with LocalCluster(tmp_path / "home", [definition()]) as running:
+    async with LocalCluster(tmp_path / "home", [build_definition()]) as running:
         yield running
 
 
@@ -49,23 +49,23 @@ async def client(cluster: LocalCluster) -> AsyncIterator[Client]:
         yield opened
 
 
-def permissions(path: Path) -> int:
+def read_permissions(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
 async def test_home_is_accessible_to_its_owner_only(cluster: LocalCluster) -> None:
-    assert permissions(cluster.home) == 0o700
-    assert permissions(cluster.kubeconfig) == 0o600
+    assert read_permissions(cluster.home) == 0o700
+    assert read_permissions(cluster.kubeconfig) == 0o600
 
 
 async def test_pods_run_and_their_logs_are_served(client: Client) -> None:
-    await client.create(PODS, pod(shell("echo one; echo two")), "default")
+    await client.create(PODS, build_pod(build_shell("echo one; echo two")), "default")
 
     async def has_ended() -> bool:
         found = await client.get(PODS, "it", "default")
         return bool(found["status"]["phase"] == "Succeeded")
 
-    await eventually_async(has_ended)
+    await wait_until_async(has_ended)
 
     assert await client.logs("default", "it") == ["one", "two"]
     assert await client.logs("default", "it", tailLines="1", follow="true") == ["two"]
@@ -78,14 +78,14 @@ async def test_the_given_definitions_are_served(client: Client) -> None:
 async def test_a_wrong_token_is_refused(cluster: LocalCluster) -> None:
     text = await asyncio.to_thread(cluster.kubeconfig.read_text)
     other = cluster.home.parent / "kubeconfig"
-    await asyncio.to_thread(other.write_text, "".join(_without_token(text)))
+    await asyncio.to_thread(other.write_text, "".join(_remove_token(text)))
 
     async with open_client(other) as stranger:
         with pytest.raises(ApiError, match=r"(?i)unauthorized"):
             await stranger.list(PODS, "default")
 
 
-def _without_token(text: str) -> list[str]:
+def _remove_token(text: str) -> list[str]:
     return [
         line.partition("token:")[0] + "token: wrong\n" if "token:" in line else line
         for line in text.splitlines(keepends=True)
@@ -97,8 +97,8 @@ async def test_only_logs_and_cache_are_kept_at_the_end(tmp_path: Path) -> None:
         LocalCluster(tmp_path / "home") as cluster,
         open_client(cluster.kubeconfig) as client,
     ):
-        await client.create(PODS, pod(shell("sleep 600")), "default")
-        await eventually(lambda: list(cluster.home.glob("logs/*/main/0.log")))
+        await client.create(PODS, build_pod(build_shell("sleep 600")), "default")
+        await wait_until(lambda: list(cluster.home.glob("logs/*/main/0.log")))
 
     assert {path.name for path in cluster.home.iterdir()} <= {"lock", "logs", "cache"}
     async with LocalCluster(tmp_path / "home"):
@@ -148,11 +148,11 @@ def test_no_process_survives_a_kill_of_the_cluster(tmp_path: Path) -> None:
             found[:] = [int(line.split()[-1]) for line in files[0].read_text().splitlines()] if files else []
             return len(found) == 2 and all(is_alive(pid) for pid in found)
 
-        asyncio.run(eventually(both))
+        asyncio.run(wait_until(both))
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    asyncio.run(eventually(lambda: not any(is_alive(pid) for pid in found)))
+    asyncio.run(wait_until(lambda: not any(is_alive(pid) for pid in found)))
 
 
 async def test_a_home_whose_cluster_was_killed_can_be_used_again(tmp_path: Path) -> None:

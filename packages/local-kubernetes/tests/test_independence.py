@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1]
 _NOT_OURS = {"__pycache__", "dist"}
 
 
-def source_files() -> list[Path]:
+def list_source_files() -> list[Path]:
     """Return every file of the package, except those that tools create, and this file."""
     found = [path for path in PACKAGE.rglob("*") if path.is_file() and path != Path(__file__)]
     parts = {path: path.relative_to(PACKAGE).parts for path in found}
@@ -21,7 +21,7 @@ def source_files() -> list[Path]:
 WORDS = re.compile("spark|airflow", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("path", source_files(), ids=lambda path: str(path.relative_to(PACKAGE)))
+@pytest.mark.parametrize("path", list_source_files(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_file_names_no_product_that_uses_the_package(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 

@@ -25,15 +25,17 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 THINGS = "/apis/example.com/v1/namespaces/default/things"
 
 
-def pod(name: str, **metadata: Any) -> Document:
+def build_pod(name: str, **metadata: Any) -> Document:
     return {"metadata": {"name": name, **metadata}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}
 
 
-def config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any) -> Document:
+def build_config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any) -> Document:
     return {"metadata": {"name": name, **metadata}, "data": dict(data or {})}
 
 
-def thing(name: str, status: Document | None = None, metadata: Document | None = None, /, **spec: Any) -> Document:
+def build_thing(
+    name: str, status: Document | None = None, metadata: Document | None = None, /, **spec: Any
+) -> Document:
     document = {
         "apiVersion": "example.com/v1",
         "kind": "Thing",
@@ -43,7 +45,7 @@ def thing(name: str, status: Document | None = None, metadata: Document | None =
     return document | ({"status": status} if status else {})
 
 
-def owner(document: Document, **more: Any) -> Document:
+def build_owner(document: Document, **more: Any) -> Document:
     """Return a reference to an object as an owner."""
     return {
         "apiVersion": document["apiVersion"],
@@ -54,7 +56,7 @@ def owner(document: Document, **more: Any) -> Document:
     }
 
 
-def definition() -> Document:
+def build_definition() -> Document:
     """Return a definition of `things` in two versions, with defaults, rules and both subresources."""
     items = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "string"}}}
     spec = {
@@ -176,9 +178,9 @@ class Api:
         """Yield the events of a watch while the context is open."""
         async with self.session.get(self.url + path) as response:
             assert response.status == 200, await response.text()
-            yield _events(response)
+            yield _read_events(response)
 
 
-async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[Document]:
+async def _read_events(response: aiohttp.ClientResponse) -> AsyncIterator[Document]:
     async for line in response.content:
         yield json.loads(line)

@@ -14,7 +14,7 @@ from local_kubernetes.api.resources import create
 from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.store import Store
 
-from api.builders import DEFINITIONS, Api, definition
+from api.builders import DEFINITIONS, Api, build_definition
 
 TOKEN = "s3cret"
 
@@ -64,5 +64,5 @@ async def api(store: Store, logs: RecordedLogs) -> AsyncIterator[Api]:
 @pytest.fixture
 async def things(api: Api) -> Api:
     """A client of a server that serves `things.example.com`."""
-    await api.created(DEFINITIONS, definition())
+    await api.created(DEFINITIONS, build_definition())
     return api

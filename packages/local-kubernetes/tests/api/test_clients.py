@@ -21,7 +21,7 @@ from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.tls import issue_identity
 
-from api.builders import config_map, definition, pod, thing
+from api.builders import build_config_map, build_definition, build_pod, build_thing
 from api.conftest import RecordedLogs
 
 DEADLINE = 60
@@ -83,13 +83,13 @@ def kubectl(kubeconfig: Path, tmp_path: Path) -> Kubectl:
     return run
 
 
-def typed(kind: str, document: dict[str, Any]) -> dict[str, Any]:
+def build_typed(kind: str, document: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": kind, **document}
 
 
 @needs_kubectl
 async def test_kubectl_apply_succeeds_repeatedly(kubectl: Kubectl) -> None:
-    objects = [typed("ConfigMap", config_map("a", {"x": "1"})), typed("Pod", pod("p"))]
+    objects = [build_typed("ConfigMap", build_config_map("a", {"x": "1"})), build_typed("Pod", build_pod("p"))]
     body = {"apiVersion": "v1", "kind": "List", "items": objects}
     assert await kubectl("apply", "-f", "-", body=body) == (0, "configmap/a created\npod/p created\n", "")
     assert await kubectl("apply", "-f", "-", body=body) == (0, "configmap/a unchanged\npod/p unchanged\n", "")
@@ -100,7 +100,7 @@ async def test_kubectl_apply_succeeds_repeatedly(kubectl: Kubectl) -> None:
 
 @needs_kubectl
 async def test_kubectl_applies_server_side(kubectl: Kubectl) -> None:
-    body = typed("ConfigMap", config_map("a", {"x": "1"}))
+    body = build_typed("ConfigMap", build_config_map("a", {"x": "1"}))
     for _ in range(2):
         code, output, errors = await kubectl("apply", "--server-side", "-f", "-", body=body)
         assert (code, output) == (0, "configmap/a serverside-applied\n"), errors
@@ -108,7 +108,7 @@ async def test_kubectl_applies_server_side(kubectl: Kubectl) -> None:
 
 @needs_kubectl
 async def test_kubectl_gets_and_describes(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", body=typed("Pod", pod("p")))
+    await kubectl("apply", "-f", "-", body=build_typed("Pod", build_pod("p")))
     code, output, _ = await kubectl("get", "pods", "-o", "wide")
     assert code == 0
     assert output.splitlines()[0].split()[:5] == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
@@ -137,11 +137,11 @@ async def test_kubectl_creates_edits_waits_and_deletes(kubectl: Kubectl) -> None
 
 @needs_kubectl
 async def test_kubectl_validates_fields_of_custom_resources(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", body=definition())
+    await kubectl("apply", "-f", "-", body=build_definition())
     code, _, errors = await kubectl("wait", "--for=condition=Established", "crd/things.example.com", "--timeout=20s")
     assert code == 0, errors
-    assert (await kubectl("apply", "-f", "-", body=thing("a")))[1] == "thing.example.com/a created\n"
-    refused = await kubectl("apply", "-f", "-", body=thing("b", foo=1))
+    assert (await kubectl("apply", "-f", "-", body=build_thing("a")))[1] == "thing.example.com/a created\n"
+    refused = await kubectl("apply", "-f", "-", body=build_thing("b", foo=1))
     assert refused[0] == 1
     assert 'unknown field "spec.foo"' in refused[2]
     output = (await kubectl("get", "th"))[1].splitlines()
@@ -151,7 +151,7 @@ async def test_kubectl_validates_fields_of_custom_resources(kubectl: Kubectl) ->
 
 @needs_kubectl
 async def test_kubectl_reads_logs(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", body=typed("Pod", pod("p")))
+    await kubectl("apply", "-f", "-", body=build_typed("Pod", build_pod("p")))
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"name": "local"}}
     await kubectl("create", "--raw", "/api/v1/namespaces/default/pods/p/binding", "-f", "-", body=binding)
     status = '{"status":{"containerStatuses":[{"name":"main","state":{"running":{}}}]}}'
@@ -163,7 +163,7 @@ async def test_python_client_creates_and_reads_objects(kubeconfig: Path) -> None
     def work() -> list[str]:
         api = client.CoreV1Api(config.new_client_from_config(str(kubeconfig)))
         with api.api_client:
-            api.create_namespaced_pod("default", typed("Pod", pod("p")))
+            api.create_namespaced_pod("default", build_typed("Pod", build_pod("p")))
             stream = watch.Watch().stream(api.list_namespaced_pod, "default", timeout_seconds=20)
             event = next(iter(stream))
             stream.close()
@@ -181,7 +181,7 @@ async def test_asynchronous_python_client_creates_and_reads_objects(kubeconfig: 
     api_client = await aio_config.new_client_from_config(str(kubeconfig))
     async with api_client, asyncio.timeout(DEADLINE):
         api = aio_client.CoreV1Api(api_client)
-        await api.create_namespaced_config_map("default", typed("ConfigMap", config_map("a", {"x": "1"})))
+        await api.create_namespaced_config_map("default", build_typed("ConfigMap", build_config_map("a", {"x": "1"})))
         listed = await api.list_namespaced_config_map("default", limit=1)
         assert [item.data for item in listed.items] == [{"x": "1"}]
         await api.patch_namespaced_config_map("a", "default", {"data": {"y": "2"}})

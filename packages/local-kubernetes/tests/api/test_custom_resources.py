@@ -5,25 +5,25 @@ from api.builders import (
     THINGS,
     Api,
     Document,
-    definition,
-    thing,
+    build_definition,
+    build_thing,
 )
 
 
 async def test_new_definition_is_served_immediately_in_all_versions(api: Api) -> None:
-    created = await api.created(DEFINITIONS, definition())
+    created = await api.created(DEFINITIONS, build_definition())
     assert {item["type"]: item["status"] for item in created["status"]["conditions"]} == {
         "NamesAccepted": "True",
         "Established": "True",
     }
-    await api.created(THINGS, thing("a"))
+    await api.created(THINGS, build_thing("a"))
     other = (await api.get(f"{THINGS.replace('/v1/', '/v1alpha1/')}/a")).body
     assert other["apiVersion"] == "example.com/v1alpha1"
     assert (await api.get(THINGS.replace("/v1/", "/v2/"))).status == 404
 
 
 async def test_defaults_are_set_and_unknown_fields_pruned(things: Api) -> None:
-    reply = await things.post(THINGS, thing("a", {"phase": "x"}, foo=1, free={"any": 1}))
+    reply = await things.post(THINGS, build_thing("a", {"phase": "x"}, foo=1, free={"any": 1}))
     assert reply.status == 201
     assert reply.body["spec"] == {"name": "abc", "free": {"any": 1}, "replicas": 1, "mode": "a"}
     assert "status" not in reply.body
@@ -31,7 +31,7 @@ async def test_defaults_are_set_and_unknown_fields_pruned(things: Api) -> None:
 
 
 async def test_strict_validation_rejects_unknown_fields(things: Api) -> None:
-    reply = await things.post(f"{THINGS}?fieldValidation=Strict", thing("a", foo=1))
+    reply = await things.post(f"{THINGS}?fieldValidation=Strict", build_thing("a", foo=1))
     assert reply.refusal == (400, "BadRequest")
     assert 'strict decoding error: unknown field "spec.foo"' in reply.body["message"]
 
@@ -56,7 +56,7 @@ async def test_strict_validation_rejects_unknown_fields(things: Api) -> None:
     ],
 )
 async def test_invalid_custom_resource_is_rejected(things: Api, spec: Document, field: str, told: str) -> None:
-    reply = await things.post(THINGS, thing("a", **spec))
+    reply = await things.post(THINGS, build_thing("a", **spec))
     assert reply.refusal == (422, "Invalid")
     causes = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
     assert told in causes[field]
@@ -64,16 +64,16 @@ async def test_invalid_custom_resource_is_rejected(things: Api, spec: Document, 
 
 @pytest.mark.parametrize("port", [80, "http"])
 async def test_a_port_is_a_number_or_a_name(things: Api, port: object) -> None:
-    assert (await things.post(THINGS, thing("a", port=port))).status == 201
+    assert (await things.post(THINGS, build_thing("a", port=port))).status == 201
 
 
 async def test_custom_resource_without_required_spec_is_rejected(things: Api) -> None:
-    document = {key: value for key, value in thing("a").items() if key != "spec"}
+    document = {key: value for key, value in build_thing("a").items() if key != "spec"}
     assert (await things.post(THINGS, document)).body["details"]["causes"][0]["field"] == "spec"
 
 
 async def test_generation_increases_with_changes_of_the_spec(things: Api) -> None:
-    await things.created(THINGS, thing("a"))
+    await things.created(THINGS, build_thing("a"))
     generations = []
     for path, patch in (
         (f"{THINGS}/a", {"metadata": {"labels": {"a": "b"}}}),
@@ -86,7 +86,7 @@ async def test_generation_increases_with_changes_of_the_spec(things: Api) -> Non
 
 
 async def test_status_request_writes_only_the_status(things: Api) -> None:
-    await things.created(THINGS, thing("a"))
+    await things.created(THINGS, build_thing("a"))
     reply = await things.patch(
         f"{THINGS}/a/status",
         {"status": {"phase": "go"}, "spec": {"name": "other"}, "metadata": {"labels": {"a": "b"}}},
@@ -97,13 +97,13 @@ async def test_status_request_writes_only_the_status(things: Api) -> None:
 
 
 async def test_replacement_without_resource_version_is_rejected(things: Api) -> None:
-    created = await things.created(THINGS, thing("a"))
-    assert (await things.put(f"{THINGS}/a", thing("a"))).refusal == (422, "Invalid")
+    created = await things.created(THINGS, build_thing("a"))
+    assert (await things.put(f"{THINGS}/a", build_thing("a"))).refusal == (422, "Invalid")
     assert (await things.put(f"{THINGS}/a", created)).status == 200
 
 
 async def test_scale_uses_the_paths_of_the_definition(things: Api) -> None:
-    await things.created(THINGS, thing("a"))
+    await things.created(THINGS, build_thing("a"))
     scale = (await things.patch(f"{THINGS}/a/scale", {"spec": {"replicas": 4}})).body
     assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
     assert (await things.get(f"{THINGS}/a")).body["spec"]["replicas"] == 4
@@ -125,7 +125,7 @@ async def test_scale_uses_the_paths_of_the_definition(things: Api) -> None:
     ],
 )
 async def test_invalid_definition_is_rejected(api: Api, change: Document, field: str) -> None:
-    document = definition()
+    document = build_definition()
     document["spec"] |= change
     reply = await api.post(DEFINITIONS, document)
     assert reply.refusal == (422, "Invalid")

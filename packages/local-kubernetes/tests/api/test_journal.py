@@ -17,16 +17,16 @@ from local_kubernetes.api.resources import create
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 
-from api.builders import config_map, definition, thing
+from api.builders import build_config_map, build_definition, build_thing
 
 KEY = ("", "configmaps")
 
 
-def entry(name: str, version: int = 1, text: str = "x") -> JournalEntry:
+def build_entry(name: str, version: int = 1, text: str = "x") -> JournalEntry:
     return JournalEntry(KEY, ("default", name), version, {"metadata": {"name": name}, "data": {"k": text}})
 
 
-def gone(name: str, version: int = 2) -> JournalEntry:
+def build_removal(name: str, version: int = 2) -> JournalEntry:
     return JournalEntry(KEY, ("default", name), version, None)
 
 
@@ -61,39 +61,39 @@ def store_on(path: Path) -> Store:
 
 
 def test_appended_changes_are_read(path: Path) -> None:
-    write(path, entry("a"), gone("a"), entry("b", 3, "ü\n"))
-    assert read(path) == [entry("a"), gone("a"), entry("b", 3, "ü\n")]
+    write(path, build_entry("a"), build_removal("a"), build_entry("b", 3, "ü\n"))
+    assert read(path) == [build_entry("a"), build_removal("a"), build_entry("b", 3, "ü\n")]
 
 
 def test_journal_is_readable_by_its_owner_only(path: Path) -> None:
-    write(path, entry("a"))
+    write(path, build_entry("a"))
     assert path.stat().st_mode & 0o777 == 0o600
     journal = Journal(path)
-    journal.compact([entry("a")])
+    journal.compact([build_entry("a")])
     journal.close()
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_reading_returns_the_last_state_of_each_object() -> None:
-    entries = [entry("a"), entry("b"), entry("a", 2, "y"), gone("b"), entry("c", 4)]
-    assert list(find_latest(entries)) == [entry("a", 2, "y"), entry("c", 4)]
+    entries = [build_entry("a"), build_entry("b"), build_entry("a", 2, "y"), build_removal("b"), build_entry("c", 4)]
+    assert list(find_latest(entries)) == [build_entry("a", 2, "y"), build_entry("c", 4)]
 
 
 def test_compacted_journal_contains_only_present_objects(path: Path) -> None:
     journal = Journal(path)
     for number in range(100):
-        journal.append(entry("a", number))
-    journal.compact([entry("a", 99)])
-    journal.append(entry("b"))
+        journal.append(build_entry("a", number))
+    journal.compact([build_entry("a", 99)])
+    journal.append(build_entry("b"))
     journal.close()
-    assert read(path) == [entry("a", 99), entry("b")]
+    assert read(path) == [build_entry("a", 99), build_entry("b")]
 
 
 def test_journal_over_the_size_limit_is_rewritten(path: Path) -> None:
     store = Store(journal=Journal(path, compact_bytes=1000))
     served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
-    store.create(CONFIG_MAPS, "default", config_map("a", {"k": "0"}))
+    store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "0"}))
     for number in range(200):
         store.update(CONFIG_MAPS, "default", "a", partial(set_value, str(number)))
     assert path.stat().st_size < 5000
@@ -106,7 +106,7 @@ def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
 
 def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_on(path)
-    store.create(CONFIG_MAPS, "default", config_map("a", {"k": "v"}))
+    store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "v"}))
     real, size = os.write, path.stat().st_size
 
     def full(descriptor: int, data: bytes) -> int:
@@ -118,24 +118,24 @@ def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pyte
         with pytest.raises(ApiStatusError, match="No space left on device") as refused:
             store.update(CONFIG_MAPS, "default", "a", lambda found: found | {"data": {"k": "w"}})
         with pytest.raises(ApiStatusError):
-            store.create(CONFIG_MAPS, "default", config_map("b"))
+            store.create(CONFIG_MAPS, "default", build_config_map("b"))
     assert refused.value.code == 500
     assert path.stat().st_size == size
     assert store.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
     assert not store.exists(CONFIG_MAPS, "default", "b")
-    store.create(CONFIG_MAPS, "default", config_map("b"))
+    store.create(CONFIG_MAPS, "default", build_config_map("b"))
     assert store_on(path).exists(CONFIG_MAPS, "default", "b")
 
 
 def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
     first = store_on(path)
     served = KindRegistry(first).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
-    create(first, served, None, definition(), WriteOptions())
+    create(first, served, None, build_definition(), WriteOptions())
     things = KindRegistry(first).find("example.com", "v1", "things")
-    owner = create(first, things, "default", thing("a"), WriteOptions())
+    owner = create(first, things, "default", build_thing("a"), WriteOptions())
     reference = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": owner["metadata"]["uid"]}
-    first.create(CONFIG_MAPS, "default", config_map("a", {"k": "v"}, ownerReferences=[reference]))
-    first.create(CONFIG_MAPS, "default", config_map("b"))
+    first.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "v"}, ownerReferences=[reference]))
+    first.create(CONFIG_MAPS, "default", build_config_map("b"))
     first.delete(CONFIG_MAPS, "default", "b")
 
     second = store_on(path)
@@ -149,12 +149,12 @@ def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
 
 def test_restored_store_continues_versions_and_expires_older_ones(path: Path) -> None:
     first = store_on(path)
-    version = first.create(CONFIG_MAPS, "default", config_map("a"))["metadata"]["resourceVersion"]
+    version = first.create(CONFIG_MAPS, "default", build_config_map("a"))["metadata"]["resourceVersion"]
     second = Store(journal=Journal(path), first_version=1)
     assert second.resource_version >= int(version)
     with pytest.raises(ApiStatusError, match="too old resource version"):
         second.subscribe(CONFIG_MAPS, None, int(version) - 1)
-    later = second.create(CONFIG_MAPS, "default", config_map("b"))["metadata"]["resourceVersion"]
+    later = second.create(CONFIG_MAPS, "default", build_config_map("b"))["metadata"]["resourceVersion"]
     assert int(later) > int(version)
 
 
@@ -163,7 +163,7 @@ def test_too_large_object_is_rejected() -> None:
     served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
     with pytest.raises(ApiStatusError, match="request is too large"):
-        store.create(CONFIG_MAPS, "default", config_map("a", {"k": "x" * MAX_OBJECT_BYTES}))
+        store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "x" * MAX_OBJECT_BYTES}))
     assert not store.exists(CONFIG_MAPS, "default", "a")
 
 
@@ -179,7 +179,7 @@ async def test_concurrent_syncs_share_one_disk_sync(path: Path, monkeypatch: pyt
     monkeypatch.setattr("os.fsync", count)
 
     async def write(name: str) -> None:
-        journal.append(entry(name))
+        journal.append(build_entry(name))
         await journal.sync()
 
     await asyncio.gather(*(write(str(number)) for number in range(50)))

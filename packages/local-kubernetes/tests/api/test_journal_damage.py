@@ -17,10 +17,16 @@ from local_kubernetes.api.requests import WriteOptions
 from local_kubernetes.api.resources import create
 from local_kubernetes.api.store import Store
 
-from api.builders import config_map, definition, thing
-from api.test_journal import entry, gone, read, store_on, write
+from api.builders import build_config_map, build_definition, build_thing
+from api.test_journal import build_entry, build_removal, read, store_on, write
 
-ENTRIES = [entry("a"), entry("b", 2, "ü\n"), gone("a", 3), entry("c", 4), entry("b", 5, "other")]
+ENTRIES = [
+    build_entry("a"),
+    build_entry("b", 2, "ü\n"),
+    build_removal("a", 3),
+    build_entry("c", 4),
+    build_entry("b", 5, "other"),
+]
 
 
 def write_killed_journal(path: Path, *entries: JournalEntry) -> None:
@@ -33,7 +39,7 @@ def write_killed_journal(path: Path, *entries: JournalEntry) -> None:
     path.write_bytes(content)
 
 
-def of_an_earlier_version(*entries: JournalEntry) -> bytes:
+def convert_to_earlier_version(*entries: JournalEntry) -> bytes:
     """Return the file of an earlier version, without header, numbers and closing record."""
     lines = []
     for item in entries:
@@ -42,7 +48,7 @@ def of_an_earlier_version(*entries: JournalEntry) -> bytes:
     return b"".join(lines)
 
 
-def offsets(content: bytes) -> list[int]:
+def find_offsets(content: bytes) -> list[int]:
     """Return where each line starts."""
     starts = [0]
     for line in content.splitlines(keepends=True):
@@ -72,18 +78,18 @@ def path(tmp_path: Path) -> Path:
 def test_incomplete_record_after_a_crash_is_cut_off_with_a_warning(
     path: Path, damage: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write_killed_journal(path, entry("a"), entry("b"))
-    start = offsets(path.read_bytes())[-1]
+    write_killed_journal(path, build_entry("a"), build_entry("b"))
+    start = find_offsets(path.read_bytes())[-1]
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    write(path, entry("c"))
+    write(path, build_entry("c"))
     assert f"cut off at a crash: record 2 at byte {start} (configmaps default/b) was not" in caplog.text
     caplog.clear()
-    assert read(path) == [entry("a"), entry("c")]
+    assert read(path) == [build_entry("a"), build_entry("c")]
     assert caplog.text == ""
 
 
 def zero_from_record_2(content: bytes) -> bytes:
-    start = offsets(content)[2] + 20
+    start = find_offsets(content)[2] + 20
     return content[:start] + b"\0" * (len(content) - start)
 
 
@@ -94,42 +100,42 @@ def zero_from_record_2(content: bytes) -> bytes:
         pytest.param(lambda content: content[:-10] + b"X" + content[-9:], id="another character"),
         pytest.param(lambda content: content[:-1] + b"X", id="another character than the newline"),
         pytest.param(zero_from_record_2, id="zeros instead of several records"),
-        pytest.param(lambda content: content[: offsets(content)[2]] + b"}" * 30, id="no record"),
+        pytest.param(lambda content: content[: find_offsets(content)[2]] + b"}" * 30, id="no record"),
         pytest.param(lambda content: content[:-1].replace(b" 3 [[", b" 4 [["), id="another number"),
         pytest.param(
-            lambda content: content[: offsets(content)[3] - 1] + content[offsets(content)[3] : -20],
+            lambda content: content[: find_offsets(content)[3] - 1] + content[find_offsets(content)[3] : -20],
             id="two records in one line",
         ),
     ],
 )
 def test_damage_at_the_end_that_no_crash_explains_is_rejected(path: Path, damage: object) -> None:
-    write_killed_journal(path, entry("a"), entry("b"), entry("c"))
+    write_killed_journal(path, build_entry("a"), build_entry("b"), build_entry("c"))
     content = damage(path.read_bytes())  # type: ignore[operator]
     path.write_bytes(content)
     with pytest.raises(JournalError, match=r"record [23] at byte \d+ .*bytes of the file can be restored"):
         Journal(path)
     assert path.read_bytes() == content
-    assert repair(path)[0] == entry("a")
+    assert repair(path)[0] == build_entry("a")
     assert path.with_name("journal.damaged-1").read_bytes() == content
 
 
 def test_bytes_after_the_closing_record_are_refused(path: Path) -> None:
-    write(path, entry("a"))
+    write(path, build_entry("a"))
     path.write_bytes(path.read_bytes() + b"0")
     with pytest.raises(JournalError, match="no record in the last 1 bytes of the file can be restored"):
         Journal(path)
 
 
 def test_killed_cluster_is_mentioned_at_the_next_start(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    write_killed_journal(path, entry("a"), entry("b"))
-    assert read(path) == [entry("a"), entry("b")]
+    write_killed_journal(path, build_entry("a"), build_entry("b"))
+    assert read(path) == [build_entry("a"), build_entry("b")]
     assert "the last cluster did not close it; restored up to record 2, its last" in caplog.text
 
 
 def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path) -> None:
     write(path, *ENTRIES)
     content = bytearray(path.read_bytes())
-    start = offsets(bytes(content))[2]
+    start = find_offsets(bytes(content))[2]
     content[content.index(b'"k"', start) + 1] ^= 1
     path.write_bytes(content)
     with pytest.raises(JournalError) as refused:
@@ -145,7 +151,7 @@ def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path
 def test_damaged_object_that_is_not_legible_is_named_by_number_and_offset(path: Path) -> None:
     write(path, *ENTRIES)
     content = path.read_bytes()
-    start, end = offsets(content)[2:4]
+    start, end = find_offsets(content)[2:4]
     path.write_bytes(content[:start] + b"\xff" * (end - start - 1) + content[end - 1 :])
     with pytest.raises(JournalError, match=rf"record 2 at byte {start} does not match its checksum\. 4 changes"):
         Journal(path)
@@ -171,7 +177,7 @@ def test_whole_lines_that_are_missing_or_repeated_are_refused(path: Path, order:
 def test_repair_keeps_a_copy_and_logs_what_it_dropped(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(path, *ENTRIES)
     damaged = bytearray(path.read_bytes())
-    damaged[offsets(bytes(damaged))[4] + 20] ^= 1  # c
+    damaged[find_offsets(bytes(damaged))[4] + 20] ^= 1  # c
     path.write_bytes(damaged)
     path.with_name("journal.damaged-1").write_bytes(b"of an earlier repair")
     assert repair(path) == [*ENTRIES[:3], ENTRIES[4]]
@@ -214,11 +220,11 @@ def test_foreign_file_is_refused_and_left_as_it_is(path: Path, content: bytes, r
 
 
 def test_journal_of_another_product_with_the_same_format_is_read(path: Path) -> None:
-    write_killed_journal(path, entry("a"), entry("b"))
+    write_killed_journal(path, build_entry("a"), build_entry("b"))
     lines = path.read_bytes().splitlines(keepends=True)
     text = b'0 "another emulator journal, format 2"'
     path.write_bytes(b"".join([b"%08x %s\n" % (zlib.crc32(text), text), *lines[1:]]))
-    assert read(path) == [entry("a"), entry("b")]
+    assert read(path) == [build_entry("a"), build_entry("b")]
 
 
 def test_journal_of_a_later_format_is_refused(path: Path) -> None:
@@ -251,7 +257,7 @@ def test_journal_that_is_a_folder_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("exists", [False, True], ids=["first start", "later start"])
 def test_foreign_file_with_the_name_of_an_unfinished_journal_is_left_as_it_is(path: Path, exists: bool) -> None:
     if exists:
-        write(path, entry("a"))
+        write(path, build_entry("a"))
     foreign = path.with_name("journal.new")
     foreign.write_text("my notes")
     with pytest.raises(JournalError, match=r"journal\.new was not written by a local cluster\. Move this file away"):
@@ -274,25 +280,25 @@ def test_foreign_file_that_appears_later_is_not_overwritten(path: Path) -> None:
     journal = Journal(path)
     path.with_name("journal.new").write_text("my notes")
     with pytest.raises(FileExistsError):
-        journal.compact([entry("a")])
-    journal.append(entry("b"))
+        journal.compact([build_entry("a")])
+    journal.append(build_entry("b"))
     journal.close()
     assert path.with_name("journal.new").read_text() == "my notes"
     path.with_name("journal.new").unlink()
-    assert read(path) == [entry("b")]
+    assert read(path) == [build_entry("b")]
 
 
 def test_journal_of_an_earlier_version_is_read_and_rewritten(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path.write_bytes(of_an_earlier_version(*ENTRIES))
-    write(path, entry("d", 6))
+    path.write_bytes(convert_to_earlier_version(*ENTRIES))
+    write(path, build_entry("d", 6))
     assert caplog.text == ""
     assert path.read_bytes().splitlines()[0].endswith(b'0 "local-kubernetes journal, format 2"')
-    assert read(path) == [entry("c", 4), entry("b", 5, "other"), entry("d", 6)]
+    assert read(path) == [build_entry("c", 4), build_entry("b", 5, "other"), build_entry("d", 6)]
 
 
 def test_damaged_journal_of_an_earlier_version_is_refused(path: Path) -> None:
-    content = bytearray(of_an_earlier_version(*ENTRIES))
-    content[offsets(bytes(content))[1] + 30] ^= 1
+    content = bytearray(convert_to_earlier_version(*ENTRIES))
+    content[find_offsets(bytes(content))[1] + 30] ^= 1
     path.write_bytes(content)
     with pytest.raises(JournalError, match=r"record 1 at byte \d+ .* does not match its checksum\. 4 changes"):
         Journal(path)
@@ -301,7 +307,7 @@ def test_damaged_journal_of_an_earlier_version_is_refused(path: Path) -> None:
 
 
 def test_torn_end_of_an_earlier_versions_journal_is_cut_off(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path.write_bytes(of_an_earlier_version(*ENTRIES)[:-3])
+    path.write_bytes(convert_to_earlier_version(*ENTRIES)[:-3])
     assert read(path) == ENTRIES[:-1]
     assert "cut off at a crash" in caplog.text
 
@@ -309,9 +315,9 @@ def test_torn_end_of_an_earlier_versions_journal_is_cut_off(path: Path, caplog: 
 def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = store_on(path)
     served = KindRegistry(first).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
-    create(first, served, None, definition(), WriteOptions())
+    create(first, served, None, build_definition(), WriteOptions())
     things = KindRegistry(first).find("example.com", "v1", "things")
-    create(first, things, "default", thing("a"), WriteOptions())
+    create(first, things, "default", build_thing("a"), WriteOptions())
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(line for line in lines if b'"things.example.com"],' not in line))
 
@@ -322,13 +328,13 @@ def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: py
         in caplog.text
     )
     served = KindRegistry(second).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
-    create(second, served, None, definition(), WriteOptions())
+    create(second, served, None, build_definition(), WriteOptions())
     journal.close()
 
     third = store_on(path)
     assert third.exists(KindRegistry(third).find("example.com", "v1", "things").kind, "default", "a")
     assert third.exists(NAMESPACES, None, "default")
-    third.create(CONFIG_MAPS, "default", config_map("a"))
+    third.create(CONFIG_MAPS, "default", build_config_map("a"))
 
 
 def mutate(content: bytes, how: str, place: int, piece: bytes) -> bytes:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from api.builders import PODS, Api, Document, pod
+from api.builders import PODS, Api, Document, build_pod
 from api.conftest import RecordedLogs
 
 RUNNING: Document = {"state": {"running": {}}}
@@ -11,7 +11,7 @@ RUNNING: Document = {"state": {"running": {}}}
 
 async def start_pod(api: Api, state: Document | None = None, containers: tuple[str, ...] = ("main",)) -> None:
     """Create the pod `p` on a node, with the same status for all its containers."""
-    document = pod("p")
+    document = build_pod("p")
     document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
     await api.created(PODS, document)
     await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
@@ -116,7 +116,7 @@ async def test_previous_log_is_returned_after_a_restart(api: Api, logs: Recorded
 
 
 async def test_unscheduled_pod_has_an_empty_log(api: Api) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     assert (await api.get(f"{PODS}/p/log")).status == 204
     assert (await api.get(f"{PODS}/nope/log")).refusal == (404, "NotFound")
     assert (await api.post(f"{PODS}/p/log", {"a": 1})).refusal == (405, "MethodNotAllowed")

@@ -4,11 +4,11 @@ from api.builders import (
     PODS,
     Api,
     Document,
-    pod,
+    build_pod,
 )
 
 
-def with_host_path(source: Document) -> Document:
+def build_host_path_pod(source: Document) -> Document:
     volumes = [{"name": "v", "hostPath": source}]
     return {"spec": {"containers": [{"name": "a", "image": "x"}], "volumes": volumes}}
 
@@ -27,9 +27,9 @@ def with_host_path(source: Document) -> Document:
         ),
         ({}, "spec.containers"),
         ({"spec": {"containers": [{"name": "a", "image": " x"}]}}, "spec.containers[0].image"),
-        (with_host_path({}), "spec.volumes[0].hostPath.path"),
-        (with_host_path({"path": "/a/../b"}), "spec.volumes[0].hostPath.path"),
-        (with_host_path({"path": "/a", "type": "Link"}), "spec.volumes[0].hostPath.type"),
+        (build_host_path_pod({}), "spec.volumes[0].hostPath.path"),
+        (build_host_path_pod({"path": "/a/../b"}), "spec.volumes[0].hostPath.path"),
+        (build_host_path_pod({"path": "/a", "type": "Link"}), "spec.volumes[0].hostPath.type"),
     ],
 )
 async def test_invalid_pod_is_rejected(api: Api, body: Document, field: str) -> None:
@@ -39,7 +39,7 @@ async def test_invalid_pod_is_rejected(api: Api, body: Document, field: str) -> 
 
 
 async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
-    spec = (await api.created(PODS, pod("p")))["spec"]
+    spec = (await api.created(PODS, build_pod("p")))["spec"]
     assert (spec["restartPolicy"], spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == (
         "Always",
         "default",
@@ -57,13 +57,13 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
     ],
 )
 async def test_new_pod_is_pending_with_its_qos_class(api: Api, resources: Document, expected: str) -> None:
-    document = pod("p") | {"status": {"phase": "Running"}}
+    document = build_pod("p") | {"status": {"phase": "Running"}}
     document["spec"]["containers"][0]["resources"] = resources
     assert (await api.created(PODS, document))["status"] == {"phase": "Pending", "qosClass": expected}
 
 
 async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> None:
-    document = pod("p")
+    document = build_pod("p")
     document["spec"]["serviceAccountName"] = "nobody"
     reply = await api.post(PODS, document)
     assert reply.refusal == (403, "Forbidden")
@@ -71,7 +71,7 @@ async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> No
 
 
 async def test_pod_update_allows_only_the_image(api: Api) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     changed = await api.patch(
         f"{PODS}/p",
         [{"op": "replace", "path": "/spec/containers/0/image", "value": "i:2"}],
@@ -84,7 +84,7 @@ async def test_pod_update_allows_only_the_image(api: Api) -> None:
 
 
 async def test_second_binding_of_a_pod_is_rejected(api: Api) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     binding = {"target": {"kind": "Node", "name": "local"}}
     assert (await api.post(f"{PODS}/p/binding", binding)).status == 201
     assert (await api.get(f"{PODS}/p")).body["spec"]["nodeName"] == "local"

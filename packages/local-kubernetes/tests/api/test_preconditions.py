@@ -9,7 +9,7 @@ from local_kubernetes.api.preconditions import Room
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 
-from api.builders import Document, config_map
+from api.builders import Document, build_config_map
 
 LIMIT = 20_000
 
@@ -23,7 +23,7 @@ def store_with(room: Room, journal: Journal | None = None) -> Store:
 
 def fill(store: Store) -> int:
     """Create config maps until one is rejected; return their number."""
-    taken = [number for number in range(100) if is_taken(store, large(f"c{number}"))]
+    taken = [number for number in range(100) if is_taken(store, build_large(f"c{number}"))]
     assert taken == list(range(len(taken)))
     return len(taken)
 
@@ -36,12 +36,12 @@ def is_taken(store: Store, document: Document) -> bool:
     return True
 
 
-def without_finalizers(document: Document) -> Document:
+def remove_finalizers(document: Document) -> Document:
     return document | {"metadata": document["metadata"] | {"finalizers": []}}
 
 
-def large(name: str) -> Document:
-    return config_map(name, {"k": "x" * 1000}, finalizers=["example.com/f"] if name == "c0" else [])
+def build_large(name: str) -> Document:
+    return build_config_map(name, {"k": "x" * 1000}, finalizers=["example.com/f"] if name == "c0" else [])
 
 
 def test_total_size_of_objects_is_limited() -> None:
@@ -53,7 +53,7 @@ def test_total_size_of_objects_is_limited() -> None:
     with pytest.raises(ApiStatusError, match=r"space exceeded .*delete some"):
         store.update(CONFIG_MAPS, "default", "c1", lambda found: found | {"data": {"k": "x" * 5000}})
     store.update(CONFIG_MAPS, "default", "c1", lambda found: found | {"data": {}})
-    store.create(CONFIG_MAPS, "default", config_map("small"))
+    store.create(CONFIG_MAPS, "default", build_config_map("small"))
 
 
 def test_objects_can_be_deleted_at_the_size_limit() -> None:
@@ -62,7 +62,7 @@ def test_objects_can_be_deleted_at_the_size_limit() -> None:
     empty = room.used
     count = fill(store)
     assert "deletionTimestamp" in store.delete(CONFIG_MAPS, "default", "c0")["metadata"]
-    store.update(CONFIG_MAPS, "default", "c0", without_finalizers)
+    store.update(CONFIG_MAPS, "default", "c0", remove_finalizers)
     for number in range(1, count):
         store.delete(CONFIG_MAPS, "default", f"c{number}")
     assert room.used == empty

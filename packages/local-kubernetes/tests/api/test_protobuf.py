@@ -34,12 +34,12 @@ REVIEW = (
 )
 
 
-def envelope(kind: str, raw: bytes) -> bytes:
+def build_envelope(kind: str, raw: bytes) -> bytes:
     """Return a body of a kind, as a client would send it."""
-    return b"k8s\x00" + part(1, part(1, b"v1") + part(2, kind.encode())) + part(2, raw)
+    return b"k8s\x00" + build_part(1, build_part(1, b"v1") + build_part(2, kind.encode())) + build_part(2, raw)
 
 
-def part(number: int, content: bytes) -> bytes:
+def build_part(number: int, content: bytes) -> bytes:
     assert len(content) < 128
     return bytes([number << 3 | 2, len(content)]) + content
 
@@ -93,8 +93,8 @@ def test_protobuf_of_kubectl_is_decoded(recorded: str, expected: dict[str, Any])
 
 def test_protobuf_times_and_explicit_zeros_are_decoded() -> None:
     seconds = bytes([1 << 3, 0x80, 0xF2, 0xD6, 0xCA, 0x06])
-    spec = part(1, b"me") + bytes([2 << 3, 15]) + part(4, seconds) + bytes([5 << 3, 0])
-    lease = decode(envelope("Lease", part(2, spec)))
+    spec = build_part(1, b"me") + bytes([2 << 3, 15]) + build_part(4, seconds) + bytes([5 << 3, 0])
+    lease = decode(build_envelope("Lease", build_part(2, spec)))
     assert lease["spec"] == {
         "holderIdentity": "me",
         "leaseDurationSeconds": 15,
@@ -119,14 +119,14 @@ async def test_a_review_in_protobuf_is_answered(api: Api) -> None:
     ("body", "told"),
     [
         (b"{}", "does not begin"),
-        (envelope("Pod", b""), "Pod cannot be read from protobuf here: send JSON"),
-        (envelope("_TypeMeta", b""), "cannot be read"),
+        (build_envelope("Pod", b""), "Pod cannot be read from protobuf here: send JSON"),
+        (build_envelope("_TypeMeta", b""), "cannot be read"),
         (b"k8s\x00", "without kind"),
-        (envelope("ConfigMap", b"\x0a\x7f"), "ends too early"),
-        (envelope("ConfigMap", b"\x08\x01"), "wrong type"),
-        (envelope("ConfigMap", b"\x0f"), "unknown wire type"),
-        (envelope("ConfigMap", b"\xff" * 12), "too long"),
-        (envelope("ConfigMap", part(1, part(1, b"\xff"))), "utf-8"),
+        (build_envelope("ConfigMap", b"\x0a\x7f"), "ends too early"),
+        (build_envelope("ConfigMap", b"\x08\x01"), "wrong type"),
+        (build_envelope("ConfigMap", b"\x0f"), "unknown wire type"),
+        (build_envelope("ConfigMap", b"\xff" * 12), "too long"),
+        (build_envelope("ConfigMap", build_part(1, build_part(1, b"\xff"))), "utf-8"),
     ],
 )
 async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, told: str) -> None:
@@ -138,4 +138,4 @@ async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, told
 @given(st.binary(max_size=64), st.sampled_from(["ConfigMap", "Lease", "Service", "Event", "Secret"]))
 def test_arbitrary_bytes_raise_only_the_documented_error(data: bytes, kind: str) -> None:
     with suppress(ValueError):
-        decode(envelope(kind, data))
+        decode(build_envelope(kind, data))

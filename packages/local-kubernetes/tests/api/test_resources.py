@@ -9,13 +9,13 @@ from api.builders import (
     SERVICES,
     Api,
     Document,
-    config_map,
-    pod,
+    build_config_map,
+    build_pod,
 )
 
 
 async def test_a_created_object_gets_identity_and_version(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
+    created = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     metadata = created["metadata"]
     assert (created["apiVersion"], created["kind"], metadata["namespace"]) == ("v1", "ConfigMap", "default")
     assert metadata["uid"]
@@ -33,8 +33,8 @@ async def test_a_name_is_generated_from_its_prefix(api: Api) -> None:
 
 
 async def test_a_second_object_of_the_same_name_is_refused(api: Api) -> None:
-    await api.created(CONFIG_MAPS, config_map("a"))
-    reply = await api.post(CONFIG_MAPS, config_map("a"))
+    await api.created(CONFIG_MAPS, build_config_map("a"))
+    reply = await api.post(CONFIG_MAPS, build_config_map("a"))
     assert reply.refusal == (409, "AlreadyExists")
     assert reply.body["message"] == 'configmaps "a" already exists'
 
@@ -68,7 +68,7 @@ async def test_metadata_that_is_not_valid_is_refused(api: Api, metadata: object,
 
 
 async def test_create_in_a_missing_namespace_is_rejected(api: Api) -> None:
-    reply = await api.post("/api/v1/namespaces/nope/configmaps", config_map("a"))
+    reply = await api.post("/api/v1/namespaces/nope/configmaps", build_config_map("a"))
     assert reply.refusal == (404, "NotFound")
     assert reply.body["message"] == 'namespaces "nope" not found'
 
@@ -81,23 +81,23 @@ async def test_a_new_namespace_has_a_service_account(api: Api) -> None:
 
 
 async def test_a_replacement_against_an_old_version_is_refused(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
-    await api.put(f"{CONFIG_MAPS}/a", config_map("a", {"x": "2"}))
+    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    await api.put(f"{CONFIG_MAPS}/a", build_config_map("a", {"x": "2"}))
     reply = await api.put(f"{CONFIG_MAPS}/a", first)
     assert reply.refusal == (409, "Conflict")
     assert "the object has been modified" in reply.body["message"]
 
 
 async def test_a_replacement_keeps_the_identity_of_the_object(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
-    second = (await api.put(f"{CONFIG_MAPS}/a", config_map("a", {"x": "2"}))).body
+    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    second = (await api.put(f"{CONFIG_MAPS}/a", build_config_map("a", {"x": "2"}))).body
     for key in ("uid", "creationTimestamp"):
         assert second["metadata"][key] == first["metadata"][key]
     assert second["data"] == {"x": "2"}
 
 
 async def test_update_without_changes_keeps_the_resource_version(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
+    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     second = (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "1"}})).body
     assert second == first
 
@@ -105,29 +105,29 @@ async def test_update_without_changes_keeps_the_resource_version(api: Api) -> No
 @pytest.mark.parametrize(
     ("path", "body", "expected"),
     [
-        (f"{CONFIG_MAPS}/zz", config_map("zz"), (404, "NotFound")),
-        (f"{CONFIG_MAPS}/a", config_map("b"), (400, "BadRequest")),
-        (f"{CONFIG_MAPS}/a", config_map("a", uid="other"), (409, "Conflict")),
+        (f"{CONFIG_MAPS}/zz", build_config_map("zz"), (404, "NotFound")),
+        (f"{CONFIG_MAPS}/a", build_config_map("b"), (400, "BadRequest")),
+        (f"{CONFIG_MAPS}/a", build_config_map("a", uid="other"), (409, "Conflict")),
     ],
 )
 async def test_a_replacement_of_another_object_is_refused(
     api: Api, path: str, body: Document, expected: tuple[int, str]
 ) -> None:
-    await api.created(CONFIG_MAPS, config_map("a"))
+    await api.created(CONFIG_MAPS, build_config_map("a"))
     assert (await api.put(path, body)).refusal == expected
 
 
 async def test_a_dry_run_answers_and_stores_nothing(api: Api) -> None:
-    assert (await api.post(f"{CONFIG_MAPS}?dryRun=All", config_map("a"))).status == 201
+    assert (await api.post(f"{CONFIG_MAPS}?dryRun=All", build_config_map("a"))).status == 201
     assert await api.names(CONFIG_MAPS) == []
-    first = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
+    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     assert (await api.patch(f"{CONFIG_MAPS}/a?dryRun=All", {"data": {"x": "2"}})).body["data"] == {"x": "2"}
     assert (await api.delete(f"{CONFIG_MAPS}/a?dryRun=All")).status == 200
     assert (await api.get(f"{CONFIG_MAPS}/a")).body == first
 
 
 async def test_a_list_names_its_kind_and_version(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, config_map("a"))
+    created = await api.created(CONFIG_MAPS, build_config_map("a"))
     listed = (await api.get(CONFIG_MAPS)).body
     assert (listed["kind"], listed["apiVersion"]) == ("ConfigMapList", "v1")
     assert listed["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
@@ -137,14 +137,14 @@ async def test_a_list_names_its_kind_and_version(api: Api) -> None:
 async def test_a_list_over_all_namespaces_is_sorted_by_place(api: Api) -> None:
     await api.created(NAMESPACES, {"metadata": {"name": "b"}})
     for place, name in (("default", "z"), ("b", "y"), ("default", "x")):
-        await api.created(f"{NAMESPACES}/{place}/configmaps", config_map(name))
+        await api.created(f"{NAMESPACES}/{place}/configmaps", build_config_map(name))
     assert await api.names("/api/v1/configmaps") == ["y", "x", "z"]
     assert await api.names(CONFIG_MAPS) == ["x", "z"]
 
 
 async def test_long_list_is_paged(api: Api) -> None:
     for number in range(5):
-        await api.created(CONFIG_MAPS, config_map(f"c{number}"))
+        await api.created(CONFIG_MAPS, build_config_map(f"c{number}"))
     names, token, parts = [], "", []
     while True:
         part = (await api.get(f"{CONFIG_MAPS}?limit=2&continue={token}")).body
@@ -186,7 +186,7 @@ async def test_invalid_list_options_are_rejected(api: Api, query: str, expected:
 
 @pytest.mark.parametrize("subresource", ["", "/status"])
 async def test_the_status_is_written_by_its_subresource_only(api: Api, subresource: str) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     reply = await api.patch(
         f"{PODS}/p{subresource}", {"status": {"phase": "Running"}, "metadata": {"labels": {"a": "b"}}}
     )
@@ -235,7 +235,7 @@ async def test_document_with_wrong_types_is_rejected(api: Api, path: str, body: 
 
 
 async def test_immutable_config_map_cannot_be_changed(api: Api) -> None:
-    await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}) | {"immutable": True})
+    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}) | {"immutable": True})
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "2"}})).refusal == (422, "Invalid")
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"a": "b"}}})).status == 200
 

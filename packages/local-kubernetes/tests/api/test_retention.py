@@ -30,7 +30,7 @@ def record(store: Store, *names: str) -> None:
         store.create(EVENTS, "default", event)
 
 
-def left(store: Store) -> list[str]:
+def list_left(store: Store) -> list[str]:
     return [event["metadata"]["name"] for event in store.list(EVENTS, None)[0]]
 
 
@@ -44,14 +44,14 @@ def test_event_is_removed_an_hour_after_its_last_change(store: Store) -> None:
     retention.sweep()
     clock.now += HOUR / 2
     retention.sweep()
-    assert left(store) == ["counted"]
+    assert list_left(store) == ["counted"]
     clock.now += HOUR / 2
     retention.sweep()
-    assert left(store) == []
+    assert list_left(store) == []
 
 
 def test_oldest_of_too_many_events_are_removed(store: Store) -> None:
     record(store, "a", "b", "c")
     store.update(EVENTS, "default", "a", lambda event: event | {"count": 2})
     EventRetention(store, most=2).sweep()
-    assert left(store) == ["a", "c"]
+    assert list_left(store) == ["a", "c"]

@@ -24,7 +24,7 @@ from local_kubernetes.api.scale import build_scale
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 
-from api.builders import Document, definition, thing
+from api.builders import Document, build_definition, build_thing
 
 CONTAINER = {
     "name": "main",
@@ -70,9 +70,9 @@ DOCUMENTS: dict[tuple[str, str, str], Document] = {
     ("networking.k8s.io", "v1", "networkpolicies"): {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}},
     ("rbac.authorization.k8s.io", "v1", "rolebindings"): {"roleRef": {"kind": "Role", "name": "r"}},
     ("coordination.k8s.io", "v1", "leases"): {"spec": {"holderIdentity": "x"}},
-    ("apiextensions.k8s.io", "v1", "customresourcedefinitions"): {"spec": definition()["spec"]},
+    ("apiextensions.k8s.io", "v1", "customresourcedefinitions"): {"spec": build_definition()["spec"]},
     ("example.com", "v1", "things"): {
-        **thing("a", {"phase": "x"}, replicas=1, entries=[{"k": "1"}], free={"a": [1]}, port="http"),
+        **build_thing("a", {"phase": "x"}, replicas=1, entries=[{"k": "1"}], free={"a": [1]}, port="http"),
     },
 }
 EXAMPLES = 25
@@ -109,7 +109,7 @@ def test_arbitrary_documents_never_cause_an_internal_error(place: tuple[str, str
     create(store, find_served(("", "v1", NAMESPACES.plural)), None, {"metadata": {"name": "default"}}, WriteOptions())
     definitions = find_served(("apiextensions.k8s.io", "v1", "customresourcedefinitions"))
     if place[0] == "example.com":
-        create(store, definitions, None, definition(), WriteOptions())
+        create(store, definitions, None, build_definition(), WriteOptions())
     served = find_served(place)
     namespace = "default" if served.kind.namespaced else None
     name = "things.example.com" if served is definitions else "a"
@@ -149,7 +149,7 @@ def _use_definition(store: Store, kinds: KindRegistry) -> None:
     for served in list(kinds):
         if served.kind.custom:
             namespace = "default" if served.kind.namespaced else None
-            document = thing("x", replicas=1) | {"apiVersion": served.api_version, "kind": served.kind.kind}
+            document = build_thing("x", replicas=1) | {"apiVersion": served.api_version, "kind": served.kind.kind}
             with suppress(ApiStatusError):
                 create(store, served, namespace, document, WriteOptions())
             _show(store, served, None)

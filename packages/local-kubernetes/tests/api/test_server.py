@@ -11,7 +11,7 @@ from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.store import Store
 
-from api.builders import CONFIG_MAPS, PODS, Api, config_map
+from api.builders import CONFIG_MAPS, PODS, Api, build_config_map
 from api.conftest import TOKEN, RecordedLogs
 
 
@@ -66,11 +66,11 @@ async def test_missing_path_returns_a_status(api: Api, path: str, code: int) -> 
     ],
 )
 async def test_unsupported_verb_is_rejected(api: Api, method: str, path: str) -> None:
-    reply = await api.send(method, path, config_map("a") if method != "OPTIONS" else None)
+    reply = await api.send(method, path, build_config_map("a") if method != "OPTIONS" else None)
     assert reply.refusal == (405, "MethodNotAllowed")
 
 
-def _places() -> dict[str, str]:
+def _read_places() -> dict[str, str]:
     """The paths that return 501, and their names in the documentation."""
     found = {path: f"`{path}`" for path in (*missing_features.PATHS, "/api/v1/watch/namespaces/default/pods")}
     found["/api/v1/watch/namespaces/default/pods"] = "`/watch`"
@@ -83,7 +83,7 @@ def _places() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("path", "documented"), _places().items())
+@pytest.mark.parametrize(("path", "documented"), _read_places().items())
 async def test_missing_feature_returns_501_as_documented(api: Api, path: str, documented: str) -> None:
     reply = await api.get(path)
     assert reply.refusal == (501, "NotImplemented")
@@ -132,7 +132,7 @@ async def test_yaml_body_is_parsed_like_json(api: Api) -> None:
 
 
 async def test_answer_is_yaml_if_requested(api: Api) -> None:
-    await api.created(CONFIG_MAPS, config_map("a", {"x": "y"}))
+    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "y"}))
     reply = await api.get(f"{CONFIG_MAPS}/a", Accept="application/yaml")
     assert reply.headers["Content-Type"].startswith("application/yaml")
     assert "kind: ConfigMap" in reply.body

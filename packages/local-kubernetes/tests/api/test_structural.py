@@ -4,11 +4,11 @@ import pytest
 
 from local_kubernetes.api.structural import find_schema_causes
 
-from api.builders import definition
+from api.builders import build_definition
 
 
 def test_valid_schema_has_no_errors() -> None:
-    schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema = build_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     assert list(find_schema_causes(schema, "s")) == []
 
 

@@ -9,7 +9,7 @@ from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.table import format_duration
 
-from api.builders import CONFIG_MAPS, PODS, THINGS, Api, config_map, pod, thing
+from api.builders import CONFIG_MAPS, PODS, THINGS, Api, build_config_map, build_pod, build_thing
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -63,11 +63,11 @@ def test_jsonpath_of_printer_columns(path: str, expected: list[Any]) -> None:
     assert find_values(document, path) == expected
 
 
-def waiting(reason: str) -> dict[str, Any]:
+def build_waiting(reason: str) -> dict[str, Any]:
     return {"containerStatuses": [{"ready": False, "restartCount": 0, "state": {"waiting": {"reason": reason}}}]}
 
 
-def terminated(**state: Any) -> dict[str, Any]:
+def build_terminated(**state: Any) -> dict[str, Any]:
     return {"containerStatuses": [{"ready": False, "restartCount": 0, "state": {"terminated": state}}]}
 
 
@@ -75,11 +75,11 @@ def terminated(**state: Any) -> dict[str, Any]:
     ("status", "shown"),
     [
         ({}, "Pending"),
-        (waiting("ImagePullBackOff"), "ImagePullBackOff"),
-        (terminated(reason="Completed", exitCode=0), "Completed"),
-        (terminated(reason="OOMKilled", exitCode=137), "OOMKilled"),
-        (terminated(exitCode=3), "ExitCode:3"),
-        (terminated(signal=9, exitCode=137), "Signal:9"),
+        (build_waiting("ImagePullBackOff"), "ImagePullBackOff"),
+        (build_terminated(reason="Completed", exitCode=0), "Completed"),
+        (build_terminated(reason="OOMKilled", exitCode=137), "OOMKilled"),
+        (build_terminated(exitCode=3), "ExitCode:3"),
+        (build_terminated(signal=9, exitCode=137), "Signal:9"),
         ({"reason": "Evicted"}, "Evicted"),
         ({"initContainerStatuses": [{"state": {"running": {}}}]}, "Init:0/1"),
         ({"initContainerStatuses": [{"state": {"terminated": {"exitCode": 1, "reason": "Error"}}}]}, "Init:Error"),
@@ -88,7 +88,7 @@ def terminated(**state: Any) -> dict[str, Any]:
 )
 def test_pod_status_column(status: dict[str, Any], shown: str) -> None:
     served = KindRegistry(Store()).find("", "v1", "pods")
-    document = pod("p") | {"status": {"phase": "Pending", **status}}
+    document = build_pod("p") | {"status": {"phase": "Pending", **status}}
     document["spec"]["initContainers"] = [{"name": "init", "image": "i"}]
     cells = {column.name: column.cell(document, NOW) for column in list_columns(served)}
     assert cells["Status"] == shown
@@ -98,7 +98,7 @@ def test_restarts_column_shows_the_last_restart() -> None:
     served = KindRegistry(Store()).find("", "v1", "pods")
     last = {"terminated": {"finishedAt": "2026-01-01T00:00:00Z"}}
     running = {"ready": True, "restartCount": 2, "state": {"running": {}}, "lastState": last}
-    document = pod("p", deletionTimestamp="2026-01-01T00:00:00Z")
+    document = build_pod("p", deletionTimestamp="2026-01-01T00:00:00Z")
     document["status"] = {"phase": "Running", "containerStatuses": [running], "podIP": "127.0.0.1"}
     cells = [column.cell(document, NOW) for column in list_columns(served)]
     assert cells[:4] == ["p", "1/1", "Terminating", "2 (60s ago)"]
@@ -117,7 +117,7 @@ async def test_every_kind_can_be_shown_as_a_table(api: Api) -> None:
 
 
 async def test_a_list_as_a_table_has_a_row_for_each_object(api: Api) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     table = (await api.get(PODS, Accept=TABLE)).body
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
     assert [row["cells"][:4] for row in table["rows"]] == [["p", "0/1", "Pending", "0"]]
@@ -127,13 +127,13 @@ async def test_a_list_as_a_table_has_a_row_for_each_object(api: Api) -> None:
 
 @pytest.mark.parametrize(("include", "has_spec"), [("Object", True), ("None", False)])
 async def test_rows_contain_the_requested_objects(api: Api, include: str, has_spec: bool) -> None:
-    await api.created(PODS, pod("p"))
+    await api.created(PODS, build_pod("p"))
     (row,) = (await api.get(f"{PODS}?includeObject={include}", Accept=TABLE)).body["rows"]
     assert ("spec" in (row["object"] or {})) is has_spec
 
 
 async def test_custom_resources_have_the_columns_of_their_definition(things: Api) -> None:
-    await things.created(THINGS, thing("a", mode="b"))
+    await things.created(THINGS, build_thing("a", mode="b"))
     table = (await things.get(f"{THINGS}/a", Accept=TABLE)).body
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Mode", "Since"]
     name, mode, since = table["rows"][0]["cells"]
@@ -142,7 +142,7 @@ async def test_custom_resources_have_the_columns_of_their_definition(things: Api
 
 
 async def test_metadata_only_is_returned_if_requested(api: Api) -> None:
-    await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
+    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
     listed = (await api.get(CONFIG_MAPS, Accept=accept)).body
     assert listed["kind"] == "PartialObjectMetadataList"

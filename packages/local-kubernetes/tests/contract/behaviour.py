@@ -49,7 +49,7 @@ _FOUND: dict[str, Behaviour] = {}
 
 def behaviour(script: Script) -> Script:
     """Register a script as a behaviour under its own name."""
-    _collect(Behaviour(_topic(script), script.__name__, script))
+    _collect(Behaviour(_get_topic(script), script.__name__, script))
     return script
 
 
@@ -64,13 +64,13 @@ def behaviours_of(cases: Iterable[tuple[Any, ...]]) -> Callable[[Script], Script
 
     def take(script: Script) -> Script:
         for name, *arguments in cases:
-            _collect(Behaviour(_topic(script), f"{script.__name__}[{name}]", script, tuple(arguments)))
+            _collect(Behaviour(_get_topic(script), f"{script.__name__}[{name}]", script, tuple(arguments)))
         return script
 
     return take
 
 
-def all_behaviours() -> list[Behaviour]:
+def list_behaviours() -> list[Behaviour]:
     """Return all behaviours, in the order of their topics."""
     for module in iter_modules(behaviours.__path__):
         import_module(f"{behaviours.__name__}.{module.name}")
@@ -83,5 +83,5 @@ def _collect(found: Behaviour) -> None:
     _FOUND[found.id] = found
 
 
-def _topic(script: Script) -> str:
+def _get_topic(script: Script) -> str:
     return script.__module__.rpartition(".")[2]

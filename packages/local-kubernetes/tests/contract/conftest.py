@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 from contract.conversation import Conversation
-from contract.documents import DEFINITIONS, thing_definition
-from contract.servers import local_server, server_of
+from contract.documents import DEFINITIONS, build_thing_definition
+from contract.servers import read_server, run_local_server
 from control_plane import Server, start_server
 
 KUBECONFIG = "CONTRACT_KUBECONFIG"
@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def real_server() -> Iterator[Server]:
     """The real API server from the environment; started here if the environment names only its programs."""
     kubeconfig = os.environ.get(KUBECONFIG)
-    running = nullcontext(server_of(Path(kubeconfig))) if kubeconfig else start_server(Path(os.environ[ASSETS]))
+    running = nullcontext(read_server(Path(kubeconfig))) if kubeconfig else start_server(Path(os.environ[ASSETS]))
     with running as server:
         yield server
 
@@ -46,7 +46,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
     if request.param == "kubernetes":
         yield request.getfixturevalue("real_server")
         return
-    async with local_server() as server:
+    async with run_local_server() as server:
         yield server
 
 
@@ -78,6 +78,6 @@ async def _prepare(conversation: Conversation) -> None:
     account = {"metadata": {"name": "default"}}
     reply = await conversation.ask("POST", conversation.path("serviceaccounts"), account)
     assert reply.status in (201, 409), reply.body
-    reply = await conversation.ask("POST", DEFINITIONS, thing_definition())
+    reply = await conversation.ask("POST", DEFINITIONS, build_thing_definition())
     assert reply.status in (201, 409), reply.body
     await conversation.until(conversation.path("things", "example.com/v1"), lambda reply: reply.status == 200)

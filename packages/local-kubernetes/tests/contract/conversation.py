@@ -156,7 +156,7 @@ class Conversation:
         async def ask_again() -> Reply:
             return await self.ask("GET", path)
 
-        return await eventually(ask_again, holds, seconds)
+        return await repeat_until(ask_again, holds, seconds)
 
     async def until_gone(self, path: str) -> None:
         """Wait until nothing exists at a path."""
@@ -221,7 +221,7 @@ class Events:
         return await self.take(10_000)
 
 
-async def eventually(
+async def repeat_until(
     ask: Callable[[], Awaitable[Reply]], holds: Callable[[Reply], bool], seconds: float = DEADLINE
 ) -> Reply:
     reply: Reply | None = None

@@ -24,6 +24,6 @@ DIFFERENCES = {
 """The text of each difference, by a pattern of the behaviour's name in which `?` stands for a bracket."""
 
 
-def difference(behaviour: Behaviour) -> str | None:
+def find_difference(behaviour: Behaviour) -> str | None:
     """Return the documented text about a behaviour that differs; None for all others."""
     return next((told for pattern, told in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)

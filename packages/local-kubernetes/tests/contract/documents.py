@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from api.builders import definition
+from api.builders import build_definition
 
 Document = dict[str, Any]
 
@@ -11,7 +11,7 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EXAMPLE = "example.com/v1"
 
 
-def pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
+def build_pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
     """Return a pod that no scheduler binds, without a token of its service account."""
     own = {
         "containers": [{"name": "main", "image": "i:1"}],
@@ -26,12 +26,12 @@ def pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
     }
 
 
-def bound_pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
+def build_bound_pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
     """Return a pod on a node without a kubelet."""
-    return pod(name, {"nodeName": "nowhere", "tolerations": [{"operator": "Exists"}], **(spec or {})}, **metadata)
+    return build_pod(name, {"nodeName": "nowhere", "tolerations": [{"operator": "Exists"}], **(spec or {})}, **metadata)
 
 
-def config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any) -> Document:
+def build_config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -40,16 +40,16 @@ def config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any
     }
 
 
-def secret(name: str, **more: Any) -> Document:
+def build_secret(name: str, **more: Any) -> Document:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, **more}
 
 
-def service(name: str, **spec: Any) -> Document:
+def build_service(name: str, **spec: Any) -> Document:
     own = {"selector": {"a": "b"}, "ports": [{"port": 80}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {**own, **spec}}
 
 
-def lease(name: str, holder: str, **metadata: Any) -> Document:
+def build_lease(name: str, holder: str, **metadata: Any) -> Document:
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -58,7 +58,7 @@ def lease(name: str, holder: str, **metadata: Any) -> Document:
     }
 
 
-def thing(name: str, spec: Document | None = None, **more: Any) -> Document:
+def build_thing(name: str, spec: Document | None = None, **more: Any) -> Document:
     """Return a custom resource of the definition below."""
     metadata = more.pop("metadata", {})
     return {
@@ -70,7 +70,7 @@ def thing(name: str, spec: Document | None = None, **more: Any) -> Document:
     }
 
 
-def stateful_set(name: str, replicas: int = 0) -> Document:
+def build_stateful_set(name: str, replicas: int = 0) -> Document:
     labels = {"app": name}
     return {
         "apiVersion": "apps/v1",
@@ -88,13 +88,13 @@ def stateful_set(name: str, replicas: int = 0) -> Document:
     }
 
 
-def event(name: str, namespace: str, **more: Any) -> Document:
+def build_event(name: str, namespace: str, **more: Any) -> Document:
     involved = {"kind": "Pod", "namespace": namespace, "name": "p", "apiVersion": "v1"}
     own = {"involvedObject": involved, "reason": "Started", "message": "it runs", "type": "Normal"}
     return {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, **own, **more}
 
 
-def owned_by(owner: Document, **more: Any) -> list[Document]:
+def build_owners(owner: Document, **more: Any) -> list[Document]:
     """Return the owner references of an object that belongs to another."""
     reference = {
         "apiVersion": owner["apiVersion"],
@@ -105,6 +105,6 @@ def owned_by(owner: Document, **more: Any) -> list[Document]:
     return [{**reference, **more}]
 
 
-def thing_definition() -> Document:
+def build_thing_definition() -> Document:
     """Return the definition of `things.example.com`, in two versions, with defaults, rules and both subresources."""
-    return definition()
+    return build_definition()

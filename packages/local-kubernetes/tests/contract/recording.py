@@ -12,34 +12,34 @@ _FOLDER = Path(__file__).parent / "recorded"
 
 def read_recorded(behaviour: Behaviour) -> Any:
     """Return the recorded answers; None if there are none."""
-    return _topic(behaviour.topic).get(behaviour.name)
+    return _read_topic(behaviour.topic).get(behaviour.name)
 
 
 def keep(behaviour: Behaviour, record: list[Any]) -> None:
     """Record answers and replace earlier ones."""
-    answers = _topic(behaviour.topic)
+    answers = _read_topic(behaviour.topic)
     answers[behaviour.name] = record
     text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
-    _path(behaviour.topic).write_text(text + "\n", encoding="utf-8")
+    _build_path(behaviour.topic).write_text(text + "\n", encoding="utf-8")
 
 
-def names(topic: str) -> set[str]:
+def list_names(topic: str) -> set[str]:
     """Return the names of the recorded behaviours of a topic."""
-    return set(_topic(topic))
+    return set(_read_topic(topic))
 
 
 def forget(topic: str, gone: set[str]) -> None:
     """Drop the answers of behaviours that no longer exist."""
-    answers = {name: record for name, record in _topic(topic).items() if name not in gone}
-    _path(topic).write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    answers = {name: record for name, record in _read_topic(topic).items() if name not in gone}
+    _build_path(topic).write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @cache
-def _topic(topic: str) -> dict[str, Any]:
-    path = _path(topic)
+def _read_topic(topic: str) -> dict[str, Any]:
+    path = _build_path(topic)
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
-def _path(topic: str) -> Path:
+def _build_path(topic: str) -> Path:
     return _FOLDER / f"{topic}.json"

@@ -24,7 +24,7 @@ from control_plane import Server, build_unverified_context
 
 
 @asynccontextmanager
-async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
+async def run_local_server(folder: Path | None = None) -> AsyncIterator[Server]:
     """Run a local API server without a node; with TLS if a directory for its certificates is given."""
     store = Store()
     kinds = KindRegistry(store)
@@ -43,30 +43,30 @@ async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
         await server.stop()
 
 
-def server_of(kubeconfig: Path) -> Server:
+def read_server(kubeconfig: Path) -> Server:
     """Return the server in the current context of a kubeconfig, with its token or client certificate."""
     document = yaml.safe_load(kubeconfig.read_text())
     context = _find_named(document, "contexts", document["current-context"])["context"]
     cluster = _find_named(document, "clusters", context["cluster"])["cluster"]
     user = _find_named(document, "users", context["user"])["user"]
-    return Server("kubernetes", cluster["server"], user.get("token"), _tls(cluster, user, kubeconfig.parent))
+    return Server("kubernetes", cluster["server"], user.get("token"), _build_tls(cluster, user, kubeconfig.parent))
 
 
-def _tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext:
+def _build_tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext:
     if cluster.get("insecure-skip-tls-verify"):
         context = build_unverified_context()
     else:
-        context = ssl.create_default_context(cadata=_content(cluster, "certificate-authority", folder))
-    certificate = _content(user, "client-certificate", folder)
+        context = ssl.create_default_context(cadata=_read_content(cluster, "certificate-authority", folder))
+    certificate = _read_content(user, "client-certificate", folder)
     if certificate:
         with tempfile.NamedTemporaryFile("w") as file:
-            file.write(f"{certificate}\n{_content(user, 'client-key', folder)}")
+            file.write(f"{certificate}\n{_read_content(user, 'client-key', folder)}")
             file.flush()
             context.load_cert_chain(file.name)
     return context
 
 
-def _content(entry: dict[str, Any], key: str, folder: Path) -> str | None:
+def _read_content(entry: dict[str, Any], key: str, folder: Path) -> str | None:
     if f"{key}-data" in entry:
         return base64.b64decode(entry[f"{key}-data"]).decode()
     return (folder / entry[key]).read_text() if key in entry else None

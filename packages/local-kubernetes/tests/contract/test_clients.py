@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from contract.conversation import Conversation
-from contract.documents import config_map, pod, service, stateful_set
-from contract.servers import local_server
-from control_plane import Server, kubeconfig_of
+from contract.documents import build_config_map, build_pod, build_service, build_stateful_set
+from contract.servers import run_local_server
+from control_plane import Server, build_kubeconfig
 
 DEADLINE = 60
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
@@ -86,7 +86,7 @@ async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     if request.param == "kubernetes":
         yield request.getfixturevalue("real_server")
         return
-    async with local_server(tmp_path) as server:
+    async with run_local_server(tmp_path) as server:
         yield server
 
 
@@ -94,7 +94,7 @@ async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 def kubectl(server: Server, conversation: Conversation, tmp_path: Path) -> Kubectl:
     """Run kubectl in the namespace of a conversation."""
     path = tmp_path / "kubeconfig"
-    path.write_text(json.dumps(kubeconfig_of(server)))
+    path.write_text(json.dumps(build_kubeconfig(server)))
 
     async def run_kubectl(*words: str, given: object = None, editor: str = "") -> Output:
         common = [str(KUBECTL), f"--kubeconfig={path}", f"--namespace={conversation.namespace}"]
@@ -107,7 +107,7 @@ def kubectl(server: Server, conversation: Conversation, tmp_path: Path) -> Kubec
 
 @needs_kubectl
 async def test_kubectl_applies_changes_and_deletes(kubectl: Kubectl) -> None:
-    document = config_map("a", {"k": "v"}, labels={"app": "x"})
+    document = build_config_map("a", {"k": "v"}, labels={"app": "x"})
     for expected in ("configmap/a created", "configmap/a unchanged"):
         assert (await kubectl("apply", "-f", "-", given=document)).out.strip() == expected
     document["data"] = {"k": "w"}
@@ -131,13 +131,13 @@ async def test_kubectl_applies_changes_and_deletes(kubectl: Kubectl) -> None:
     ],
 )
 async def test_kubectl_shows_an_object_in_many_forms(kubectl: Kubectl, form: str, expected: str) -> None:
-    await kubectl("apply", "-f", "-", given=config_map("a", {"k": "v"}, labels={"app": "x"}))
+    await kubectl("apply", "-f", "-", given=build_config_map("a", {"k": "v"}, labels={"app": "x"}))
     assert (await kubectl("get", "configmap", "a", "-o", form)).out == expected
 
 
 @needs_kubectl
 async def test_kubectl_shows_tables(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", given=pod("a", labels={"app": "x"}))
+    await kubectl("apply", "-f", "-", given=build_pod("a", labels={"app": "x"}))
     narrow = (await kubectl("get", "pods")).out.splitlines()
     assert narrow[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
     assert narrow[1].split()[:4] == ["a", "0/1", "Pending", "0"]
@@ -151,7 +151,7 @@ async def test_kubectl_shows_tables(kubectl: Kubectl) -> None:
 
 @needs_kubectl
 async def test_kubectl_describes_and_shows_events(kubectl: Kubectl, conversation: Conversation) -> None:
-    made = await conversation.created(conversation.path("pods"), pod("a"))
+    made = await conversation.created(conversation.path("pods"), build_pod("a"))
     involved = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -178,7 +178,7 @@ async def test_kubectl_describes_and_shows_events(kubectl: Kubectl, conversation
 
 @needs_kubectl
 async def test_kubectl_edits_patches_labels_and_scales(kubectl: Kubectl) -> None:
-    await kubectl("apply", "-f", "-", given=config_map("a", {"k": "before"}))
+    await kubectl("apply", "-f", "-", given=build_config_map("a", {"k": "before"}))
     edited = await kubectl("edit", "configmap", "a", editor="sed -i s/before/after/")
     assert edited.out.strip() == "configmap/a edited"
     assert (await kubectl("get", "configmap", "a", "-o", "jsonpath={.data.k}")).out == "after"
@@ -191,13 +191,13 @@ async def test_kubectl_edits_patches_labels_and_scales(kubectl: Kubectl) -> None
         assert patched.out.strip() == "configmap/a patched"
     assert (await kubectl("label", "configmap", "a", "x=y")).out.strip() == "configmap/a labeled"
     assert (await kubectl("annotate", "configmap", "a", "x=y")).out.strip() == "configmap/a annotated"
-    await kubectl("apply", "-f", "-", given=stateful_set("s"))
+    await kubectl("apply", "-f", "-", given=build_stateful_set("s"))
     assert (await kubectl("scale", "statefulset", "s", "--replicas=0")).out.strip() == "statefulset.apps/s scaled"
 
 
 @needs_kubectl
 async def test_kubectl_waits(kubectl: Kubectl, conversation: Conversation) -> None:
-    await conversation.created(conversation.path("pods"), pod("a", {"nodeName": "nowhere"}))
+    await conversation.created(conversation.path("pods"), build_pod("a", {"nodeName": "nowhere"}))
     condition = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     waiting = asyncio.create_task(kubectl("wait", "pod/a", "--for=condition=Ready", "--timeout=30s"))
     await conversation.ask(
@@ -228,7 +228,7 @@ async def test_kubectl_explains_and_discovers(kubectl: Kubectl) -> None:
 
 @needs_kubectl
 async def test_kubectl_reports_unknown_fields(kubectl: Kubectl) -> None:
-    odd = pod("a", {"containers": [{"name": "main", "image": "i:1", "comand": ["x"]}]})
+    odd = build_pod("a", {"containers": [{"name": "main", "image": "i:1", "comand": ["x"]}]})
     refused = await kubectl("apply", "-f", "-", given=odd)
     assert (refused.code, 'unknown field "spec.containers[0].comand"' in refused.err) == (1, True)
     warned = await kubectl("apply", "--validate=warn", "-f", "-", given=odd)
@@ -254,7 +254,7 @@ async def test_manifests_of_helm_can_be_applied(kubectl: Kubectl, tmp_path: Path
 
 @needs_kubectl
 async def test_kubectl_reports_the_same_error_messages(kubectl: Kubectl) -> None:
-    refused = await kubectl("apply", "-f", "-", given=service("a", ports=[{"port": 70000}]))
+    refused = await kubectl("apply", "-f", "-", given=build_service("a", ports=[{"port": 70000}]))
     assert refused.code == 1
     assert 'The Service "a" is invalid:' in refused.err
     assert "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive" in refused.err

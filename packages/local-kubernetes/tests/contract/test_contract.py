@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from contract import recording
-from contract.behaviour import Behaviour, all_behaviours
+from contract.behaviour import Behaviour, list_behaviours
 from contract.conversation import Conversation
-from contract.differences import DIFFERENCES, difference
+from contract.differences import DIFFERENCES, find_difference
 
-BEHAVIOURS = all_behaviours()
+BEHAVIOURS = list_behaviours()
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda item: item.id)
@@ -21,7 +21,7 @@ async def test_answers_equal_those_of_the_real_server(
     real = request.node.callspec.params["server"] == "kubernetes"
     if real and request.config.getoption("--record", default=False):
         recording.keep(behaviour, conversation.record)
-    told = difference(behaviour)
+    told = find_difference(behaviour)
     if told is None or real:
         assert conversation.record == recording.read_recorded(behaviour)
     else:
@@ -43,7 +43,7 @@ def test_there_are_at_least_150_behaviours() -> None:
 def test_every_recorded_answer_belongs_to_a_behaviour(request: pytest.FixtureRequest) -> None:
     topics = {path.stem for path in Path(recording.__file__).with_name("recorded").iterdir()}
     known = {topic: {item.name for item in BEHAVIOURS if item.topic == topic} for topic in topics}
-    unknown = {topic: gone for topic in topics if (gone := recording.names(topic) - known[topic])}
+    unknown = {topic: gone for topic in topics if (gone := recording.list_names(topic) - known[topic])}
     if request.config.getoption("--record", default=False):
         for topic, gone in unknown.items():
             recording.forget(topic, gone)

@@ -10,8 +10,8 @@ import pytest
 from local_kubernetes.api import missing_features
 
 from contract.conftest import REAL_SERVER_IS_GIVEN
-from contract.servers import local_server
-from contract.types import read_stored, store, types_of
+from contract.servers import run_local_server
+from contract.types import collect_types, read_stored, store
 from control_plane import Server
 
 pytestmark = pytest.mark.skipif(not REAL_SERVER_IS_GIVEN, reason="there is no real API server: see `make contract`")
@@ -21,17 +21,17 @@ async def test_built_in_kinds_have_the_fields_that_the_real_server_has(
     real_server: Server, request: pytest.FixtureRequest
 ) -> None:
     async with connect(real_server) as session:
-        types = types_of((await answer(session, "/openapi/v2"))["definitions"])
+        types = collect_types((await answer(session, "/openapi/v2"))["definitions"])
     if request.config.getoption("--record", default=False):
         store(types)
     assert types == read_stored()
 
 
 async def test_every_resource_of_the_real_server_is_served_or_known_to_be_absent(real_server: Server) -> None:
-    async with local_server() as server, connect(server) as session:
-        served = await resources(session)
+    async with run_local_server() as server, connect(server) as session:
+        served = await list_resources(session)
     async with connect(real_server) as session:
-        real = await resources(session)
+        real = await list_resources(session)
     known = {(group, plural) for group, plurals in missing_features.RESOURCES.items() for plural in plurals}
     assert known <= real
     assert {(group, name) for group, name in real - served if (group, name.partition("/")[0]) not in known} <= {
@@ -53,7 +53,7 @@ async def answer(session: aiohttp.ClientSession, path: str) -> Any:
         return await reply.json()
 
 
-async def resources(session: aiohttp.ClientSession) -> set[tuple[str, str]]:
+async def list_resources(session: aiohttp.ClientSession) -> set[tuple[str, str]]:
     """Return group and name of each built-in resource and subresource, in the preferred version."""
     versions = [group["preferredVersion"]["groupVersion"] for group in (await answer(session, "/apis"))["groups"]]
     found = {("", item["name"]) for item in (await answer(session, "/api/v1"))["resources"]}

@@ -32,27 +32,27 @@ def store(types: Json) -> None:
     PATH.write_text(f'{{\n "whole": {whole},\n "types": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
 
 
-def types_of(definitions: Mapping[str, Json]) -> Json:
+def collect_types(definitions: Mapping[str, Json]) -> Json:
     """Return the definitions of an OpenAPI document for the served kinds and all types that they use."""
     types: dict[str, dict[str, str]] = {}
     whole: list[str] = []
-    kinds = {get_type_name(**kind): name for name, kind in _kinds(definitions)}
+    kinds = {get_type_name(**kind): name for name, kind in _list_kinds(definitions)}
     open_names = [kinds[get_type_name(*root)] for root in _ROOTS]
     while open_names:
         name = open_names.pop()
         definition = definitions[name]
-        if _short(name) in types:
+        if _shorten(name) in types:
             continue
-        types[_short(name)] = {
+        types[_shorten(name)] = {
             field: _describe(field_schema, definitions) for field, field_schema in definition["properties"].items()
         }
         if definition.get("x-kubernetes-map-type") == "atomic":
-            whole.append(_short(name))
+            whole.append(_shorten(name))
         open_names += [found for found in _find_references(definition) if _is_object(definitions[found])]
     return {"whole": sorted(whole), "types": types}
 
 
-def _kinds(definitions: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+def _list_kinds(definitions: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     for name, definition in definitions.items():
         for kind in definition.get("x-kubernetes-group-version-kind") or ():
             yield name, kind
@@ -75,12 +75,12 @@ def _describe(schema: Json, definitions: Mapping[str, Json]) -> str:
             words.append("replaced")
         return " ".join(words)
     if "$ref" in schema:
-        name = _target(schema)
+        name = _get_target(schema)
         if name in _LEAVES:
             return _LEAVES[name]
         if not _is_object(definitions[name]):
             return "any"
-        return _short(name) + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
+        return _shorten(name) + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
     if schema.get("type") == "object" and "additionalProperties" in schema:
         inner = _describe(schema["additionalProperties"], definitions)
         return f"{{{inner}}}" + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
@@ -92,12 +92,12 @@ def _describe(schema: Json, definitions: Mapping[str, Json]) -> str:
 def _find_references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):  # a field can have this name, too
-            yield _target(schema)
+            yield _get_target(schema)
         for value in schema.values():
             yield from _find_references(value)
 
 
-def _target(schema: Json) -> str:
+def _get_target(schema: Json) -> str:
     return str(schema["$ref"]).rpartition("/")[2]
 
 
@@ -105,6 +105,6 @@ def _is_object(definition: Json) -> bool:
     return bool(definition.get("properties"))
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     """Return `core.v1.Pod` for `io.k8s.api.core.v1.Pod`."""
     return ".".join(name.split(".")[-3:])

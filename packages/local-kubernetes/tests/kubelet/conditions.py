@@ -8,7 +8,7 @@ from pathlib import Path
 DEADLINE_SECONDS = 60
 
 
-async def eventually(condition: Callable[[], object]) -> None:
+async def wait_until(condition: Callable[[], object]) -> None:
     """Wait until `condition` is true; raise TimeoutError after a deadline."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not condition():  # noqa: ASYNC110  other processes set no event here

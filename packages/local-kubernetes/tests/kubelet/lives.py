@@ -17,7 +17,7 @@ _KINDS = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-async def live(client: Client, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
+async def run_scenario(client: Client, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
     """Run the pod of a scenario and return its statuses."""
     for document in scenario.needs:
         try:
@@ -26,13 +26,13 @@ async def live(client: Client, namespace: str, scenario: Scenario, image: str, s
             if error.code != CONFLICT:
                 raise
     metadata = {"name": scenario.name, "labels": {"color": "blue"}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _with_image(scenario.spec, image)}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _set_image(scenario.spec, image)}
     created = await client.create(PODS, pod, namespace)
     async with asyncio.timeout(seconds):
         final = await _follow(client, namespace, scenario, created)
     if scenario.until is not None:
         await client.delete(PODS, scenario.name, namespace, grace_seconds=0)
-    return _essence(final, namespace)
+    return _extract_essence(final, namespace)
 
 
 async def _follow(client: Client, namespace: str, scenario: Scenario, pod: Json) -> Json:
@@ -44,13 +44,13 @@ async def _follow(client: Client, namespace: str, scenario: Scenario, pod: Json)
         if scenario.delete_when is not None and not deleted and scenario.delete_when(pod):
             deleted = True
             await client.delete(PODS, scenario.name, namespace)
-        event = await _next_change(client, namespace, pod)
+        event = await _read_next_change(client, namespace, pod)
         if event.type == "DELETED":
             return event.object
         pod = event.object
 
 
-async def _next_change(client: Client, namespace: str, pod: Json) -> WatchEvent:
+async def _read_next_change(client: Client, namespace: str, pod: Json) -> WatchEvent:
     name, version = pod["metadata"]["name"], pod["metadata"]["resourceVersion"]
     while True:
         changes = client.watch(PODS, namespace, resourceVersion=version, fieldSelector=f"metadata.name={name}")
@@ -64,44 +64,46 @@ async def _next_change(client: Client, namespace: str, pod: Json) -> WatchEvent:
                 raise
 
 
-def _with_image(part: Any, image: str) -> Any:
+def _set_image(part: Any, image: str) -> Any:
     if isinstance(part, dict):
-        return {key: _with_image(value, image) for key, value in part.items()}
+        return {key: _set_image(value, image) for key, value in part.items()}
     if isinstance(part, list):
-        return [_with_image(item, image) for item in part]
+        return [_set_image(item, image) for item in part]
     return image if part == IMAGE else part
 
 
-def _essence(pod: Json, namespace: str) -> Json:
+def _extract_essence(pod: Json, namespace: str) -> Json:
     status = pod["status"]
     essence: Json = {
-        key: _text(status[key], namespace) for key in ("phase", "reason", "message", "qosClass") if key in status
+        key: _normalize_text(status[key], namespace)
+        for key in ("phase", "reason", "message", "qosClass")
+        if key in status
     }
     essence["conditions"] = {
-        item["type"]: _text(" ".join(filter(None, (item["status"], item.get("reason")))), namespace)
+        item["type"]: _normalize_text(" ".join(filter(None, (item["status"], item.get("reason")))), namespace)
         for item in sorted(status.get("conditions") or (), key=lambda item: str(item["type"]))
     }
     for field in ("initContainerStatuses", "containerStatuses"):
         if status.get(field):
-            essence[field] = {item["name"]: _container(item, namespace) for item in status[field]}
+            essence[field] = {item["name"]: _extract_container(item, namespace) for item in status[field]}
     return essence
 
 
-def _container(status: Json, namespace: str) -> Json:
+def _extract_container(status: Json, namespace: str) -> Json:
     essence: Json = {
-        "state": _state(status["state"], namespace),
+        "state": _extract_state(status["state"], namespace),
         **{key: status[key] for key in ("ready", "started", "restartCount") if key in status},
     }
     if "terminated" not in status["state"]:  # a kubelet soon forgets runs before the last one
-        essence["lastState"] = _state(status.get("lastState") or {}, namespace)
+        essence["lastState"] = _extract_state(status.get("lastState") or {}, namespace)
     return essence
 
 
-def _state(state: Json, namespace: str) -> Json:
+def _extract_state(state: Json, namespace: str) -> Json:
     essence: Json = {}
     for kind, details in state.items():
         essence[kind] = {
-            key: _text(details[key], namespace)
+            key: _normalize_text(details[key], namespace)
             for key in ("reason", "exitCode", "signal", "message")
             if key in details and not (key == "message" and details.get("reason") in _RUNTIME_WORDED)
         }
@@ -112,5 +114,5 @@ def _state(state: Json, namespace: str) -> Json:
 _RUNTIME_WORDED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "StartError")
 
 
-def _text(value: Any, namespace: str) -> Any:
+def _normalize_text(value: Any, namespace: str) -> Any:
     return _UID.sub("UID", value).replace(namespace, "NAMESPACE") if isinstance(value, str) else value

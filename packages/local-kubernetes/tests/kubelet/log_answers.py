@@ -13,8 +13,8 @@ from pathlib import Path
 
 from contract.conftest import open_conversation
 from contract.conversation import Conversation, Reply
-from contract.servers import server_of
-from kubelet.scenarios import Json, container, has_ended, once, ready, waiting
+from contract.servers import read_server
+from kubelet.scenarios import Json, build_container, build_spec, build_waiting_check, has_ended, is_ready
 
 RECORDED = Path(__file__).with_name("log_answers.json")
 DEADLINE_SECONDS = 180
@@ -27,27 +27,36 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
 # The pods, and the condition at which the logs of each are requested.
 _PODS: Mapping[str, tuple[Json, Callable[[Json], bool]]] = {
-    "talks": (once(container("echo one; echo two; echo; echo three; printf end")), has_ended),
-    "errors": (once(container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), has_ended),
-    "slow": (once(container(_SLOWLY)), has_ended),
-    "silent": (once(container("true")), has_ended),
-    "long-lines": (once(container("head -c 40000 /dev/zero | tr '\\0' x; echo; echo short")), has_ended),
-    "no-text": (once(container("printf '\\377\\376 \\000 \\033[1m\\r\\n'")), has_ended),
-    "runs": (once(container("echo up; sleep 600")), ready),
-    "init": (once(container("echo main"), initContainers=[container("echo first", "first")]), has_ended),
-    "two": (once(container("echo a", "a"), container("echo b", "b")), has_ended),
+    "talks": (build_spec(build_container("echo one; echo two; echo; echo three; printf end")), has_ended),
+    "errors": (build_spec(build_container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), has_ended),
+    "slow": (build_spec(build_container(_SLOWLY)), has_ended),
+    "silent": (build_spec(build_container("true")), has_ended),
+    "long-lines": (build_spec(build_container("head -c 40000 /dev/zero | tr '\\0' x; echo; echo short")), has_ended),
+    "no-text": (build_spec(build_container("printf '\\377\\376 \\000 \\033[1m\\r\\n'")), has_ended),
+    "runs": (build_spec(build_container("echo up; sleep 600")), is_ready),
+    "init": (
+        build_spec(build_container("echo main"), initContainers=[build_container("echo first", "first")]),
+        has_ended,
+    ),
+    "two": (build_spec(build_container("echo a", "a"), build_container("echo b", "b")), has_ended),
     "again": (
-        once(
-            container(_FIRST_FAILS, volumeMounts=[_MARK]),
+        build_spec(
+            build_container(_FIRST_FAILS, volumeMounts=[_MARK]),
             restartPolicy="OnFailure",
             volumes=[{"name": "mark", "emptyDir": {}}],
         ),
-        ready,
+        is_ready,
     ),
-    "crashes": (once(container("echo crashed; exit 1"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
-    "no-image": (once(container("true", image="registry.invalid/nothing:1")), waiting("ImagePullBackOff")),
+    "crashes": (
+        build_spec(build_container("echo crashed; exit 1"), restartPolicy="Always"),
+        build_waiting_check("CrashLoopBackOff"),
+    ),
+    "no-image": (
+        build_spec(build_container("true", image="registry.invalid/nothing:1")),
+        build_waiting_check("ImagePullBackOff"),
+    ),
     "stuck": (
-        once(container("true"), initContainers=[container("echo waiting; sleep 600", "first")]),
+        build_spec(build_container("true"), initContainers=[build_container("echo waiting; sleep 600", "first")]),
         lambda pod: "running" in ((pod["status"].get("initContainerStatuses") or [{"state": {}}])[0]["state"]),
     ),
 }
@@ -70,34 +79,34 @@ _QUESTIONS = [
 
 async def log_answers(kubeconfig: Path, image: str) -> Json:
     """Return the answers of a cluster by request."""
-    async with open_conversation(server_of(kubeconfig)) as api:
+    async with open_conversation(read_server(kubeconfig)) as api:
         following = asyncio.create_task(_follow(api, image))
         for name, (spec, _) in _PODS.items():
-            await api.created(api.path("pods"), _pod(name, spec, image))
+            await api.created(api.path("pods"), _build_pod(name, spec, image))
         for name, (_, holds) in _PODS.items():
             path = api.path(f"pods/{name}")
-            await api.until(path, partial(_body_holds, holds), DEADLINE_SECONDS)
+            await api.until(path, partial(_has_body, holds), DEADLINE_SECONDS)
         answers = {question: await _ask(api, question) for question in _QUESTIONS}
-        answers |= await _since_a_line(api)
+        answers |= await _read_since_line(api)
         return answers | {"from the start, as it is written": await following}
 
 
-def _body_holds(holds: Callable[[Json], bool], reply: Reply) -> bool:
+def _has_body(holds: Callable[[Json], bool], reply: Reply) -> bool:
     return holds(reply.body)
 
 
 async def _follow(api: Conversation, image: str) -> Json:
     """Return the log of a container that writes while the log is read."""
-    await api.created(api.path("pods"), _pod("followed", once(container(_SLOWLY)), image))
-    await api.until(api.path("pods/followed"), ready_or_ended, DEADLINE_SECONDS)
+    await api.created(api.path("pods"), _build_pod("followed", build_spec(build_container(_SLOWLY)), image))
+    await api.until(api.path("pods/followed"), is_ready_or_ended, DEADLINE_SECONDS)
     return await _ask(api, "followed?follow=true")
 
 
-def ready_or_ended(reply: Reply) -> bool:
-    return ready(reply.body) or has_ended(reply.body)
+def is_ready_or_ended(reply: Reply) -> bool:
+    return is_ready(reply.body) or has_ended(reply.body)
 
 
-async def _since_a_line(api: Conversation) -> Json:
+async def _read_since_line(api: Conversation) -> Json:
     """Return the log since the time of the second of three lines, with nanoseconds and in whole seconds."""
     reply = await api.ask("GET", api.path("pods/slow/log?timestamps=true"))
     time = reply.body.splitlines()[1].split()[0]
@@ -130,7 +139,7 @@ def _shorten(text: str) -> str:
     return re.sub(r"(.)\1{99,}", lambda found: f"<{len(found[0])} times {found[1]}>", text)
 
 
-def _pod(name: str, spec: Json, image: str) -> Json:
+def _build_pod(name: str, spec: Json, image: str) -> Json:
     text = json.dumps(spec).replace('"IMAGE"', json.dumps(image))
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": json.loads(text)}
 

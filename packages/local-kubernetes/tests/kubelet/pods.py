@@ -11,22 +11,22 @@ from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.kubelet import Kubelet
 
-from kubelet.conditions import eventually
+from kubelet.conditions import wait_until
 
 Json = dict[str, Any]
 
 
-def container(*command: str, name: str = "main", image: str = "local/process", **fields: Any) -> Json:
+def build_container(*command: str, name: str = "main", image: str = "local/process", **fields: Any) -> Json:
     """Return a container that runs a command."""
     return {"name": name, "image": image, "command": list(command)} | fields
 
 
-def shell(script: str, **fields: Any) -> Json:
+def build_shell(script: str, **fields: Any) -> Json:
     """Return a container that runs a shell script."""
-    return container("sh", "-c", script, **fields)
+    return build_container("sh", "-c", script, **fields)
 
 
-def pod(*containers: Json, name: str = "it", **spec: Any) -> Json:
+def build_pod(*containers: Json, name: str = "it", **spec: Any) -> Json:
     """Return a pod that is never restarted."""
     metadata = {"name": name, "namespace": "default", "labels": {"color": "blue"}}
     return {
@@ -99,7 +99,7 @@ class RunningNode:
         return found[0] if found else {}
 
     async def ended(self, name: str = "it") -> Json:
-        await eventually(lambda: self.phase(name) in ("Succeeded", "Failed"))
+        await wait_until(lambda: self.phase(name) in ("Succeeded", "Failed"))
         return self.status(name)
 
     async def waiting(self, reason: str, name: str = "it") -> str:
@@ -107,7 +107,7 @@ class RunningNode:
             waiting = self.state(0, name).get("waiting") or {}
             return waiting.get("message", "") + " " if waiting.get("reason") == reason else None
 
-        await eventually(message)
+        await wait_until(message)
         return message() or ""
 
     async def output(self, name: str = "it", container: str = "main", **options: Any) -> str:
@@ -123,10 +123,10 @@ class RunningNode:
             except ApiStatusError:
                 return False
 
-        await eventually_async(found)
+        await wait_until_async(found)
 
 
-async def eventually_async(condition: Callable[[], Any], seconds: float = 60) -> None:
+async def wait_until_async(condition: Callable[[], Any], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110  other processes set no event here
             await asyncio.sleep(0.02)

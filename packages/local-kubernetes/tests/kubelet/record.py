@@ -15,7 +15,7 @@ from pathlib import Path
 from local_kubernetes.api.kinds import NAMESPACES
 
 from client import Client, open_client
-from kubelet.lives import live
+from kubelet.lives import run_scenario
 from kubelet.scenarios import SCENARIOS, Json, Scenario
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -23,14 +23,14 @@ DEADLINE_SECONDS = 180
 _AT_ONCE = 4
 
 
-def recorded(name: str) -> Json:
+def read_recording(name: str) -> Json:
     """Return the recording of a scenario."""
     document: Json = json.loads((FOLDER / f"{name}.json").read_text())
     return document
 
 
 @asynccontextmanager
-async def namespace_of_its_own(client: Client) -> AsyncIterator[str]:
+async def create_namespace(client: Client) -> AsyncIterator[str]:
     """Create a namespace for the scenarios; delete it at the end."""
     name = f"pods-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
@@ -46,11 +46,11 @@ async def lives_on(kubeconfig: str, image: str, scenarios: Sequence[Scenario]) -
 
     async def one(scenario: Scenario) -> Json:
         async with free:
-            return await live(client, namespace, scenario, image, DEADLINE_SECONDS)
+            return await run_scenario(client, namespace, scenario, image, DEADLINE_SECONDS)
 
     async with (
         open_client(Path(kubeconfig)) as client,
-        namespace_of_its_own(client) as namespace,
+        create_namespace(client) as namespace,
     ):
         lives = await asyncio.gather(*(one(scenario) for scenario in scenarios))
     return {scenario.name: life for scenario, life in zip(scenarios, lives, strict=True)}

@@ -33,17 +33,17 @@ class Scenario:
     needs: tuple[Json, ...] = ()
 
 
-def container(script: str, name: str = "main", **fields: Any) -> Json:
+def build_container(script: str, name: str = "main", **fields: Any) -> Json:
     return {"name": name, "image": IMAGE, "imagePullPolicy": "IfNotPresent", "command": ["sh", "-c", script]} | fields
 
 
-def once(*containers: Json, **spec: Any) -> Json:
+def build_spec(*containers: Json, **spec: Any) -> Json:
     """Return the specification of a pod that is never restarted and has a short grace period."""
     fixed = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False}
     return fixed | {"containers": list(containers)} | spec
 
 
-def statuses(pod: Json) -> list[Json]:
+def list_statuses(pod: Json) -> list[Json]:
     status = pod.get("status") or {}
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
@@ -52,45 +52,45 @@ def has_ended(pod: Json) -> bool:
     """Whether the pod and all its containers have terminated: a kubelet sets the phase before the last sidecar ends."""
     if pod["status"].get("phase") not in ("Succeeded", "Failed"):
         return False
-    return not any("running" in item["state"] for item in statuses(pod))
+    return not any("running" in item["state"] for item in list_statuses(pod))
 
 
 def is_evicted(pod: Json) -> bool:
     return bool(pod["status"].get("phase") == "Failed")
 
 
-def ready(pod: Json) -> bool:
-    return condition(pod, "Ready").get("status") == "True"
+def is_ready(pod: Json) -> bool:
+    return find_condition(pod, "Ready").get("status") == "True"
 
 
-def condition(pod: Json, kind: str) -> Json:
+def find_condition(pod: Json, kind: str) -> Json:
     return next((item for item in pod["status"].get("conditions") or () if item["type"] == kind), {})
 
 
-def unschedulable(pod: Json) -> bool:
-    return condition(pod, "PodScheduled").get("reason") == "Unschedulable"
+def is_unschedulable(pod: Json) -> bool:
+    return find_condition(pod, "PodScheduled").get("reason") == "Unschedulable"
 
 
-def waiting(reason: str) -> Callable[[Json], bool]:
+def build_waiting_check(reason: str) -> Callable[[Json], bool]:
     def holds(pod: Json) -> bool:
-        return any((item["state"].get("waiting") or {}).get("reason") == reason for item in statuses(pod))
+        return any((item["state"].get("waiting") or {}).get("reason") == reason for item in list_statuses(pod))
 
     return holds
 
 
-def config_map(name: str, **data: str) -> Json:
+def build_config_map(name: str, **data: str) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-def secret(name: str, **data: str) -> Json:
+def build_secret(name: str, **data: str) -> Json:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
 
 
-def variable(name: str, **source: Mapping[str, object]) -> Json:
+def build_variable(name: str, **source: Mapping[str, object]) -> Json:
     return {"name": name, "valueFrom": source}
 
 
-def says(words: str) -> str:
+def build_message_script(words: str) -> str:
     """Return a script that writes a termination message."""
     return f'printf "%s\\n" {words} > /dev/termination-log'
 
@@ -98,15 +98,15 @@ def says(words: str) -> str:
 _ENVIRONMENT = [
     {"name": "PLAIN", "value": "1"},
     {"name": "COMPOSED", "value": "$(PLAIN)-$(UNKNOWN)-$$(PLAIN)-$PLAIN"},
-    variable("POD", fieldRef={"fieldPath": "metadata.name"}),
-    variable("COLOR", fieldRef={"fieldPath": "metadata.labels['color']"}),
-    variable("ACCOUNT", fieldRef={"fieldPath": "spec.serviceAccountName"}),
-    variable("MILLICORES", resourceFieldRef={"resource": "limits.cpu", "divisor": "1m"}),
-    variable("CORES", resourceFieldRef={"resource": "limits.cpu"}),
-    variable("MEBIBYTES", resourceFieldRef={"resource": "requests.memory", "divisor": "1Mi"}),
-    variable("MODE", configMapKeyRef={"name": "environment", "key": "mode"}),
-    variable("WORD", secretKeyRef={"name": "environment", "key": "word"}),
-    variable("NONE", secretKeyRef={"name": "nowhere", "key": "no", "optional": True}),
+    build_variable("POD", fieldRef={"fieldPath": "metadata.name"}),
+    build_variable("COLOR", fieldRef={"fieldPath": "metadata.labels['color']"}),
+    build_variable("ACCOUNT", fieldRef={"fieldPath": "spec.serviceAccountName"}),
+    build_variable("MILLICORES", resourceFieldRef={"resource": "limits.cpu", "divisor": "1m"}),
+    build_variable("CORES", resourceFieldRef={"resource": "limits.cpu"}),
+    build_variable("MEBIBYTES", resourceFieldRef={"resource": "requests.memory", "divisor": "1Mi"}),
+    build_variable("MODE", configMapKeyRef={"name": "environment", "key": "mode"}),
+    build_variable("WORD", secretKeyRef={"name": "environment", "key": "word"}),
+    build_variable("NONE", secretKeyRef={"name": "nowhere", "key": "no", "optional": True}),
     {"name": "LATER", "value": "$(MODE)-$(WORD)"},
 ]
 _SOURCES = [
@@ -176,15 +176,19 @@ _LOOK = (
 )
 
 SCENARIOS = [
-    Scenario("success", once(container("true")), has_ended),
-    Scenario("failure", once(container("exit 3")), has_ended),
-    Scenario("killed-child", once(container("sh -c 'kill -KILL $$$$'; exit $?")), has_ended),
-    Scenario("two-containers-one-fails", once(container("true", "good"), container("exit 1", "bad")), has_ended),
-    Scenario("running", once(container("sleep 600")), ready),
+    Scenario("success", build_spec(build_container("true")), has_ended),
+    Scenario("failure", build_spec(build_container("exit 3")), has_ended),
+    Scenario("killed-child", build_spec(build_container("sh -c 'kill -KILL $$$$'; exit $?")), has_ended),
+    Scenario(
+        "two-containers-one-fails",
+        build_spec(build_container("true", "good"), build_container("exit 1", "bad")),
+        has_ended,
+    ),
+    Scenario("running", build_spec(build_container("sleep 600")), is_ready),
     Scenario(
         "out-of-memory",
-        once(
-            container(
+        build_spec(
+            build_container(
                 "",
                 command=["python3", "-c", "import time; held = b'x' * (256 << 20); time.sleep(600)"],
                 resources={"limits": {"memory": "64Mi"}},
@@ -192,78 +196,91 @@ SCENARIOS = [
         ),
         has_ended,
     ),
-    Scenario("unknown-image", once(container("true", image="registry.invalid/nothing:1")), waiting("ImagePullBackOff")),
+    Scenario(
+        "unknown-image",
+        build_spec(build_container("true", image="registry.invalid/nothing:1")),
+        build_waiting_check("ImagePullBackOff"),
+    ),
     Scenario(
         "image-that-is-never-pulled",
-        once(container("true", image="registry.invalid/nothing:1", imagePullPolicy="Never")),
-        waiting("ErrImageNeverPull"),
+        build_spec(build_container("true", image="registry.invalid/nothing:1", imagePullPolicy="Never")),
+        build_waiting_check("ErrImageNeverPull"),
     ),
-    Scenario("invalid-image", once(container("true", image="Not An Image")), waiting("InvalidImageName")),
-    Scenario("missing-program", once(container("", command=["/no/such/program"])), has_ended),
+    Scenario(
+        "invalid-image",
+        build_spec(build_container("true", image="Not An Image")),
+        build_waiting_check("InvalidImageName"),
+    ),
+    Scenario("missing-program", build_spec(build_container("", command=["/no/such/program"])), has_ended),
     Scenario(
         "missing-config-map",
-        once(container("true", env=[variable("A", configMapKeyRef={"name": "nowhere", "key": "a"})])),
-        waiting("CreateContainerConfigError"),
+        build_spec(build_container("true", env=[build_variable("A", configMapKeyRef={"name": "nowhere", "key": "a"})])),
+        build_waiting_check("CreateContainerConfigError"),
     ),
     Scenario(
         "missing-config-map-of-all-variables",
-        once(container("true", envFrom=[{"configMapRef": {"name": "nowhere"}}])),
-        waiting("CreateContainerConfigError"),
+        build_spec(build_container("true", envFrom=[{"configMapRef": {"name": "nowhere"}}])),
+        build_waiting_check("CreateContainerConfigError"),
     ),
     Scenario(
         "missing-key",
-        once(container("true", env=[variable("A", secretKeyRef={"name": "missing-key", "key": "a"})])),
-        waiting("CreateContainerConfigError"),
-        needs=(secret("missing-key", b="b"),),
+        build_spec(
+            build_container("true", env=[build_variable("A", secretKeyRef={"name": "missing-key", "key": "a"})])
+        ),
+        build_waiting_check("CreateContainerConfigError"),
+        needs=(build_secret("missing-key", b="b"),),
     ),
     Scenario(
         "missing-volume",
-        once(
-            container("true", volumeMounts=[{"name": "files", "mountPath": "/files"}]),
+        build_spec(
+            build_container("true", volumeMounts=[{"name": "files", "mountPath": "/files"}]),
             volumes=[{"name": "files", "configMap": {"name": "nowhere"}}],
         ),
-        waiting("ContainerCreating"),
+        build_waiting_check("ContainerCreating"),
     ),
-    Scenario("unschedulable", once(container("true"), nodeSelector={"disk": "none"}), unschedulable),
+    Scenario("unschedulable", build_spec(build_container("true"), nodeSelector={"disk": "none"}), is_unschedulable),
     Scenario(
         "environment",
-        once(
-            container(
-                says(_WORDS),
+        build_spec(
+            build_container(
+                build_message_script(_WORDS),
                 env=_ENVIRONMENT,
                 envFrom=_SOURCES,
                 resources={"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi", "cpu": "10m"}},
             )
         ),
         has_ended,
-        needs=(config_map("environment", mode="fast"), secret("environment", word="sesame")),
+        needs=(build_config_map("environment", mode="fast"), build_secret("environment", word="sesame")),
     ),
     Scenario(
         "odd-variables",
-        once(container("", command=["python3", "-c", _PRINT], env=_ODD, envFrom=[_ODD_SOURCE])),
+        build_spec(build_container("", command=["python3", "-c", _PRINT], env=_ODD, envFrom=[_ODD_SOURCE])),
         has_ended,
-        needs=(config_map("odd-variables", **{"a.b-c": "dots and dashes", "1st": "a digit"}),),
+        needs=(build_config_map("odd-variables", **{"a.b-c": "dots and dashes", "1st": "a digit"}),),
     ),
     Scenario(
         "volumes",
-        once(
-            container(
+        build_spec(
+            build_container(
                 _LOOK,
                 volumeMounts=_VOLUME_MOUNTS,
-                env=[variable("POD", fieldRef={"fieldPath": "metadata.name"})],
+                env=[build_variable("POD", fieldRef={"fieldPath": "metadata.name"})],
                 resources={"limits": {"memory": "128Mi"}},
             ),
             volumes=_VOLUMES,
         ),
         has_ended,
-        needs=(config_map("volumes", a="content of a\n", b="content of b\n"), secret("volumes", word="sesame\n")),
+        needs=(
+            build_config_map("volumes", a="content of a\n", b="content of b\n"),
+            build_secret("volumes", word="sesame\n"),
+        ),
     ),
     Scenario(
         "init-containers",
-        once(
-            container("cat /mark/x > /dev/termination-log", volumeMounts=[_MARK]),
+        build_spec(
+            build_container("cat /mark/x > /dev/termination-log", volumeMounts=[_MARK]),
             initContainers=[
-                container(f"echo {word} >> /mark/x", word, volumeMounts=[_MARK]) for word in ("one", "two")
+                build_container(f"echo {word} >> /mark/x", word, volumeMounts=[_MARK]) for word in ("one", "two")
             ],
             volumes=[_MARK_VOLUME],
         ),
@@ -271,20 +288,25 @@ SCENARIOS = [
     ),
     Scenario(
         "init-container-fails",
-        once(container("true"), initContainers=[container("exit 4", "first"), container("true", "second")]),
+        build_spec(
+            build_container("true"),
+            initContainers=[build_container("exit 4", "first"), build_container("true", "second")],
+        ),
         has_ended,
     ),
     Scenario(
         "init-container-keeps-failing",
-        once(container("true"), restartPolicy="OnFailure", initContainers=[container("exit 4", "first")]),
-        waiting("CrashLoopBackOff"),
+        build_spec(
+            build_container("true"), restartPolicy="OnFailure", initContainers=[build_container("exit 4", "first")]
+        ),
+        build_waiting_check("CrashLoopBackOff"),
     ),
     Scenario(
         "sidecar",
-        once(
-            container("while ! cat /mark/up; do sleep 0.05; done", volumeMounts=[_MARK]),
+        build_spec(
+            build_container("while ! cat /mark/up; do sleep 0.05; done", volumeMounts=[_MARK]),
             initContainers=[
-                container(
+                build_container(
                     "trap 'exit 0' TERM; echo up > /mark/up; while :; do sleep 0.05; done",
                     "beside",
                     restartPolicy="Always",
@@ -298,10 +320,10 @@ SCENARIOS = [
     ),
     Scenario(
         "sidecar-that-does-not-end",
-        once(
-            container("exit 2"),
+        build_spec(
+            build_container("exit 2"),
             initContainers=[
-                container(
+                build_container(
                     "trap '' TERM; while :; do sleep 0.05; done",
                     "beside",
                     restartPolicy="Always",
@@ -312,49 +334,57 @@ SCENARIOS = [
     ),
     Scenario(
         "deleted-in-time",
-        once(
-            container("trap 'exit 5' TERM; while :; do sleep 0.05; done"),
+        build_spec(
+            build_container("trap 'exit 5' TERM; while :; do sleep 0.05; done"),
             terminationGracePeriodSeconds=20,
         ),
         None,
-        delete_when=ready,
+        delete_when=is_ready,
     ),
     Scenario(
         "deleted-and-killed",
-        once(container("trap '' TERM; while :; do sleep 0.05; done")),
+        build_spec(build_container("trap '' TERM; while :; do sleep 0.05; done")),
         None,
-        delete_when=ready,
+        delete_when=is_ready,
     ),
     Scenario(
         "on-failure-after-failure",
-        once(
-            container("test -e /mark/x || { touch /mark/x; exit 9; }", volumeMounts=[_MARK]),
+        build_spec(
+            build_container("test -e /mark/x || { touch /mark/x; exit 9; }", volumeMounts=[_MARK]),
             restartPolicy="OnFailure",
             volumes=[_MARK_VOLUME],
         ),
         has_ended,
     ),
-    Scenario("on-failure-after-success", once(container("true"), restartPolicy="OnFailure"), has_ended),
-    Scenario("always-after-failure", once(container("exit 1"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
-    Scenario("always-after-success", once(container("true"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
+    Scenario("on-failure-after-success", build_spec(build_container("true"), restartPolicy="OnFailure"), has_ended),
+    Scenario(
+        "always-after-failure",
+        build_spec(build_container("exit 1"), restartPolicy="Always"),
+        build_waiting_check("CrashLoopBackOff"),
+    ),
+    Scenario(
+        "always-after-success",
+        build_spec(build_container("true"), restartPolicy="Always"),
+        build_waiting_check("CrashLoopBackOff"),
+    ),
     Scenario(
         "container-restarts-in-a-pod-that-does-not",
-        once(
-            container(_FAILS_ONCE, volumeMounts=[_MARK], restartPolicy="OnFailure"),
-            container("exit 3", "other"),
+        build_spec(
+            build_container(_FAILS_ONCE, volumeMounts=[_MARK], restartPolicy="OnFailure"),
+            build_container("exit 3", "other"),
             volumes=[_MARK_VOLUME],
         ),
         has_ended,
     ),
     Scenario(
         "container-does-not-restart-in-a-pod-that-does",
-        once(container("exit 3", restartPolicy="Never"), restartPolicy="Always"),
+        build_spec(build_container("exit 3", restartPolicy="Never"), restartPolicy="Always"),
         has_ended,
     ),
     Scenario(
         "container-restarts-by-its-exit-code",
-        once(
-            container(
+        build_spec(
+            build_container(
                 "test -e /mark/x && exit 3; touch /mark/x; exit 42",
                 volumeMounts=[_MARK],
                 restartPolicy="Never",
@@ -366,8 +396,8 @@ SCENARIOS = [
     ),
     Scenario(
         "container-restarts-by-other-exit-codes",
-        once(
-            container(
+        build_spec(
+            build_container(
                 "test -e /mark/x && exit 42; touch /mark/x; exit 3",
                 volumeMounts=[_MARK],
                 restartPolicy="Never",
@@ -381,30 +411,30 @@ SCENARIOS = [
     ),
     Scenario(
         "init-container-restarts-in-a-pod-that-does-not",
-        once(
-            container("true"),
-            initContainers=[container(_FAILS_ONCE, "first", volumeMounts=[_MARK], restartPolicy="OnFailure")],
+        build_spec(
+            build_container("true"),
+            initContainers=[build_container(_FAILS_ONCE, "first", volumeMounts=[_MARK], restartPolicy="OnFailure")],
             volumes=[_MARK_VOLUME],
         ),
         has_ended,
     ),
     Scenario(
         "init-container-does-not-restart-in-a-pod-that-does",
-        once(
-            container("true"),
-            initContainers=[container("exit 4", "first", restartPolicy="Never")],
+        build_spec(
+            build_container("true"),
+            initContainers=[build_container("exit 4", "first", restartPolicy="Never")],
             restartPolicy="OnFailure",
         ),
         has_ended,
     ),
     Scenario(
         "deadline",
-        once(container("trap 'exit 0' TERM; while :; do sleep 0.05; done"), activeDeadlineSeconds=6),
+        build_spec(build_container("trap 'exit 0' TERM; while :; do sleep 0.05; done"), activeDeadlineSeconds=6),
         has_ended,
     ),
     Scenario(
         "last-lines-as-message",
-        once(container("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")),
+        build_spec(build_container("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")),
         has_ended,
     ),
 ]

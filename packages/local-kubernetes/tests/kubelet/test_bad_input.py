@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kubelet.conditions import eventually
-from kubelet.pods import RunningNode, pod, shell
+from kubelet.conditions import wait_until
+from kubelet.pods import RunningNode, build_pod, build_shell
 
 SCRATCH = {"name": "s", "emptyDir": {}}
 
@@ -16,16 +16,16 @@ def outside(tmp_path: Path) -> set[str]:
     return {path.name for path in tmp_path.iterdir()} - {"home"}
 
 
-async def still_works(node: RunningNode) -> bool:
-    node.create(pod(shell("true"), name="next"))
+async def check_still_works(node: RunningNode) -> bool:
+    node.create(build_pod(build_shell("true"), name="next"))
     return bool((await node.ended("next"))["phase"] == "Succeeded")
 
 
 async def test_a_link_in_a_volume_is_not_mounted_from(node: RunningNode, tmp_path: Path) -> None:
     mount = {"name": "s", "mountPath": "/s"}
-    first = shell(f"ln -s {tmp_path} /s/link", name="first", volumeMounts=[mount])
-    second = shell("touch /t/x", volumeMounts=[{"name": "s", "mountPath": "/t", "subPath": "link/made"}])
-    node.create(pod(second, initContainers=[first], volumes=[SCRATCH]))
+    first = build_shell(f"ln -s {tmp_path} /s/link", name="first", volumeMounts=[mount])
+    second = build_shell("touch /t/x", volumeMounts=[{"name": "s", "mountPath": "/t", "subPath": "link/made"}])
+    node.create(build_pod(second, initContainers=[first], volumes=[SCRATCH]))
 
     message = await node.waiting("CreateContainerConfigError")
 
@@ -37,22 +37,24 @@ async def test_a_link_in_a_volume_is_not_mounted_from(node: RunningNode, tmp_pat
 async def test_a_file_of_a_volume_stays_in_the_volume(node: RunningNode, tmp_path: Path, path: str) -> None:
     node.create_config_map("files", a="x")
     volume = {"name": "files", "configMap": {"name": "files", "items": [{"key": "a", "path": path}]}}
-    node.create(pod(shell("true"), volumes=[volume]))
+    node.create(build_pod(build_shell("true"), volumes=[volume]))
 
-    await eventually(lambda: "FailedMount" in node.events())
+    await wait_until(lambda: "FailedMount" in node.events())
 
     assert node.state()["waiting"]["reason"] == "ContainerCreating"
     assert outside(tmp_path) == set()
-    assert await still_works(node)
+    assert await check_still_works(node)
 
 
 @pytest.mark.parametrize("paths", [("a", "a/b"), ("a/b", "a"), ("x" * 300, "y")])
 async def test_conflicting_files_of_a_volume_delay_the_pod(node: RunningNode, paths: tuple[str, str]) -> None:
     node.create_config_map("files", one="1", two="2")
     items = [{"key": key, "path": path} for key, path in zip(("one", "two"), paths, strict=True)]
-    node.create(pod(shell("true"), volumes=[{"name": "files", "configMap": {"name": "files", "items": items}}]))
+    node.create(
+        build_pod(build_shell("true"), volumes=[{"name": "files", "configMap": {"name": "files", "items": items}}])
+    )
 
-    await eventually(lambda: "FailedMount" in node.events())
+    await wait_until(lambda: "FailedMount" in node.events())
 
     assert node.phase() == "Pending"
 
@@ -61,14 +63,14 @@ async def test_a_sub_path_through_a_file_is_a_configuration_error(node: RunningN
     node.create_config_map("files", a="x")
     volume = {"name": "s", "configMap": {"name": "files"}}
     mount = {"name": "s", "mountPath": "/s", "subPath": "a/b"}
-    node.create(pod(shell("true", volumeMounts=[mount]), volumes=[volume]))
+    node.create(build_pod(build_shell("true", volumeMounts=[mount]), volumes=[volume]))
 
     assert "subPath a/b of volume s cannot be a folder" in await node.waiting("CreateContainerConfigError")
 
 
 @pytest.mark.parametrize("directory", ["/../../../../../../escaped", "a/../../../../../escaped"])
 async def test_a_working_directory_stays_in_the_container(node: RunningNode, tmp_path: Path, directory: str) -> None:
-    node.create(pod(shell("true", workingDir=directory)))
+    node.create(build_pod(build_shell("true", workingDir=directory)))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 
@@ -82,17 +84,17 @@ async def test_a_working_directory_stays_in_the_container(node: RunningNode, tmp
     ["mkfifo /dev/termination-log", "ln -s /etc/passwd /dev/termination-log", "mkdir /dev/termination-log"],
 )
 async def test_a_termination_message_is_read_from_a_file_only(node: RunningNode, trick: str) -> None:
-    node.create(pod(shell(f"rm -f /dev/termination-log; {trick}; exit 3")))
+    node.create(build_pod(build_shell(f"rm -f /dev/termination-log; {trick}; exit 3")))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["exitCode"] == 3
     assert "message" not in terminated
-    assert await still_works(node)
+    assert await check_still_works(node)
 
 
 async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
-    node.create(pod(shell("head -c 100000 /dev/zero | tr '\\0' x > /dev/termination-log")))
+    node.create(build_pod(build_shell("head -c 100000 /dev/zero | tr '\\0' x > /dev/termination-log")))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 
@@ -111,19 +113,21 @@ async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
     ids=["equals-sign", "nul", "too-long", "no-command", "nul-in-command"],
 )
 async def test_invalid_process_arguments_are_a_start_error(node: RunningNode, fields: dict[str, Any]) -> None:
-    node.create(pod(shell("true", **fields)))
+    node.create(build_pod(build_shell("true", **fields)))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["reason"] == "StartError"
     assert terminated["message"]
-    assert await still_works(node)
+    assert await check_still_works(node)
 
 
 async def test_only_the_last_two_logs_of_a_container_are_kept(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
     count = "echo x >> /s/count; [ $(wc -l < /s/count) -ge 3 ]"
-    node.create(pod(shell(f"echo run; {count}", volumeMounts=mounts), restartPolicy="OnFailure", volumes=[SCRATCH]))
+    node.create(
+        build_pod(build_shell(f"echo run; {count}", volumeMounts=mounts), restartPolicy="OnFailure", volumes=[SCRATCH])
+    )
 
     status = await node.ended()
 

@@ -7,12 +7,12 @@ import pytest
 from local_kubernetes.api.kinds import CONFIG_MAPS, EVENTS, PODS
 from local_kubernetes.kubelet.recorder import EventRecorder
 
-from kubelet.conditions import eventually
-from kubelet.pods import RunningNode, container, pod, shell
+from kubelet.conditions import wait_until
+from kubelet.pods import RunningNode, build_container, build_pod, build_shell
 
 
 async def test_pod_with_exit_code_0_succeeds(node: RunningNode) -> None:
-    node.create(pod(shell("echo hello")))
+    node.create(build_pod(build_shell("echo hello")))
 
     status = await node.ended()
 
@@ -28,7 +28,7 @@ async def test_pod_with_exit_code_0_succeeds(node: RunningNode) -> None:
 
 @pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -KILL $$$$", 137), ("kill -TERM $$$$", 143)])
 async def test_pod_with_another_exit_code_fails(node: RunningNode, script: str, code: int) -> None:
-    node.create(pod(shell(script)))
+    node.create(build_pod(build_shell(script)))
 
     status = await node.ended()
 
@@ -38,9 +38,9 @@ async def test_pod_with_another_exit_code_fails(node: RunningNode, script: str, 
 
 
 async def test_a_running_pod_is_ready(node: RunningNode) -> None:
-    node.create(pod(shell("sleep 600")))
+    node.create(build_pod(build_shell("sleep 600")))
 
-    await eventually(lambda: node.phase() == "Running")
+    await wait_until(lambda: node.phase() == "Running")
 
     assert node.condition("Ready")["status"] == "True"
     assert node.status()["containerStatuses"][0]["ready"] is True
@@ -62,8 +62,8 @@ async def test_environment_contains_values_references_and_fields(node: RunningNo
         {"name": "NONE", "valueFrom": {"secretKeyRef": {"name": "no", "key": "no", "optional": True}}},
     ]
     sources = [{"prefix": "S_", "configMapRef": {"name": "settings"}}]
-    it = container("env", env=env, envFrom=sources, resources={"limits": {"cpu": "1500m"}})
-    node.create(pod(it))
+    it = build_container("env", env=env, envFrom=sources, resources={"limits": {"cpu": "1500m"}})
+    node.create(build_pod(it))
 
     await node.ended()
 
@@ -112,8 +112,8 @@ async def test_mount_paths_map_to_directories_of_volumes(node: RunningNode) -> N
         "cat /files/sub/a.txt /files/key/word /all/token /all/b /all/labels; "
         "echo shared > /scratch/x; cat $FOLDER/x; cat /var/run/secrets/kubernetes.io/serviceaccount/namespace"
     )
-    it = shell(script, volumeMounts=mounts, env=[{"name": "FOLDER", "value": "/scratch"}])
-    node.create(pod(it, volumes=volumes))
+    it = build_shell(script, volumeMounts=mounts, env=[{"name": "FOLDER", "value": "/scratch"}])
+    node.create(build_pod(it, volumes=volumes))
 
     status = await node.ended()
 
@@ -124,21 +124,23 @@ async def test_mount_paths_map_to_directories_of_volumes(node: RunningNode) -> N
 
 async def test_deleted_pod_keeps_its_log_but_not_its_directory(node: RunningNode) -> None:
     node.create(
-        pod(
-            shell("echo x > /scratch/x", volumeMounts=[{"name": "s", "mountPath": "/scratch"}]),
+        build_pod(
+            build_shell("echo x > /scratch/x", volumeMounts=[{"name": "s", "mountPath": "/scratch"}]),
             volumes=[{"name": "s", "emptyDir": {}}],
         )
     )
 
     await node.ended()
 
-    await eventually(lambda: not list((node.home / "pods").iterdir()))
+    await wait_until(lambda: not list((node.home / "pods").iterdir()))
     assert len(list((node.home / "logs").rglob("0.log"))) == 1
 
 
 async def test_a_pod_waits_for_its_config_map(node: RunningNode) -> None:
     volumes = [{"name": "files", "configMap": {"name": "later"}}]
-    node.create(pod(shell("cat /files/a", volumeMounts=[{"name": "files", "mountPath": "/files"}]), volumes=volumes))
+    node.create(
+        build_pod(build_shell("cat /files/a", volumeMounts=[{"name": "files", "mountPath": "/files"}]), volumes=volumes)
+    )
     await node.waiting("ContainerCreating")
 
     node.create_config_map("later", a="here")
@@ -149,11 +151,11 @@ async def test_a_pod_waits_for_its_config_map(node: RunningNode) -> None:
 
 async def test_missing_reference_is_a_configuration_error_until_it_exists(node: RunningNode) -> None:
     source = {"configMapKeyRef": {"name": "later", "key": "a"}}
-    node.create(pod(shell("echo $A", env=[{"name": "A", "valueFrom": source}])))
+    node.create(build_pod(build_shell("echo $A", env=[{"name": "A", "valueFrom": source}])))
     assert 'configmap "later" not found' in await node.waiting("CreateContainerConfigError")
 
     node.create_config_map("later", b="here")
-    await eventually(lambda: node.state()["waiting"]["message"] == "couldn't find key a in ConfigMap default/later")
+    await wait_until(lambda: node.state()["waiting"]["message"] == "couldn't find key a in ConfigMap default/later")
     node.store.update(
         CONFIG_MAPS,
         "default",
@@ -166,7 +168,7 @@ async def test_missing_reference_is_a_configuration_error_until_it_exists(node: 
 
 
 async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> None:
-    node.create(pod(shell("true", image="unknown:1")))
+    node.create(build_pod(build_shell("true", image="unknown:1")))
 
     message = await node.waiting("ImagePullBackOff")
 
@@ -174,11 +176,11 @@ async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> No
     assert node.phase() == "Pending"
     assert "Failed" in node.events()
     node.store.delete(PODS, "default", "it")
-    await eventually(lambda: not node.exists())
+    await wait_until(lambda: not node.exists())
 
 
 async def test_missing_program_is_a_start_error(node: RunningNode) -> None:
-    node.create(pod(container("no-such-program")))
+    node.create(build_pod(build_container("no-such-program")))
 
     status = await node.ended()
 
@@ -188,8 +190,8 @@ async def test_missing_program_is_a_start_error(node: RunningNode) -> None:
 
 
 async def test_shortened_deadline_terminates_the_pod(node: RunningNode) -> None:
-    node.create(pod(shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
-    await eventually(lambda: node.phase() == "Running")
+    node.create(build_pod(build_shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
+    await wait_until(lambda: node.phase() == "Running")
 
     node.store.update(PODS, "default", "it", lambda it: it | {"spec": it["spec"] | {"activeDeadlineSeconds": 1}})
 
@@ -199,9 +201,9 @@ async def test_shortened_deadline_terminates_the_pod(node: RunningNode) -> None:
 
 async def test_init_containers_run_in_order_before_main_containers(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
-    init = [shell(f"echo {word} >> /s/x", name=word, volumeMounts=mounts) for word in ("one", "two")]
-    main = shell("cat /s/x", volumeMounts=mounts)
-    node.create(pod(main, initContainers=init, volumes=[{"name": "s", "emptyDir": {}}]))
+    init = [build_shell(f"echo {word} >> /s/x", name=word, volumeMounts=mounts) for word in ("one", "two")]
+    main = build_shell("cat /s/x", volumeMounts=mounts)
+    node.create(build_pod(main, initContainers=init, volumes=[{"name": "s", "emptyDir": {}}]))
 
     status = await node.ended()
 
@@ -210,7 +212,7 @@ async def test_init_containers_run_in_order_before_main_containers(node: Running
 
 
 async def test_a_failed_init_container_fails_the_pod(node: RunningNode) -> None:
-    node.create(pod(shell("echo never"), initContainers=[shell("exit 4", name="first")]))
+    node.create(build_pod(build_shell("echo never"), initContainers=[build_shell("exit 4", name="first")]))
 
     status = await node.ended()
 
@@ -222,29 +224,29 @@ async def test_a_failed_init_container_fails_the_pod(node: RunningNode) -> None:
 
 async def test_sidecar_terminates_after_main_containers(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
-    sidecar = shell(
+    sidecar = build_shell(
         "trap 'exit 0' TERM; echo up > /s/up; while :; do sleep 0.05; done",
         name="beside",
         restartPolicy="Always",
         volumeMounts=mounts,
     )
-    main = shell("while ! cat /s/up; do sleep 0.05; done", volumeMounts=mounts)
-    node.create(pod(main, initContainers=[sidecar], volumes=[{"name": "s", "emptyDir": {}}]))
+    main = build_shell("while ! cat /s/up; do sleep 0.05; done", volumeMounts=mounts)
+    node.create(build_pod(main, initContainers=[sidecar], volumes=[{"name": "s", "emptyDir": {}}]))
 
     status = await node.ended()
 
     assert status["phase"] == "Succeeded"
-    await eventually(lambda: "terminated" in node.status()["initContainerStatuses"][0]["state"])
+    await wait_until(lambda: "terminated" in node.status()["initContainerStatuses"][0]["state"])
 
 
 async def test_the_pod_fails_if_one_of_its_containers_does(node: RunningNode) -> None:
-    node.create(pod(shell("true", name="good"), shell("exit 1", name="bad")))
+    node.create(build_pod(build_shell("true", name="good"), build_shell("exit 1", name="bad")))
 
     assert (await node.ended())["phase"] == "Failed"
 
 
 async def test_failing_container_is_restarted_with_backoff(node: RunningNode) -> None:
-    node.create(pod(shell("exit 1"), restartPolicy="Always"))
+    node.create(build_pod(build_shell("exit 1"), restartPolicy="Always"))
 
     message = await node.waiting("CrashLoopBackOff")
 
@@ -260,7 +262,7 @@ async def test_failing_container_is_restarted_with_backoff(node: RunningNode) ->
     ],
 )
 async def test_mount_of_an_unknown_volume_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
-    node.create(pod(shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))
+    node.create(build_pod(build_shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))
 
     assert await node.waiting("CreateContainerConfigError")
 
@@ -268,7 +270,7 @@ async def test_mount_of_an_unknown_volume_is_a_configuration_error(node: Running
 async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
     async with RunningNode(tmp_path / "home") as node:
         (node.home / "logs").write_text("not a folder")
-        node.create(pod(shell("sleep 600")))
+        node.create(build_pod(build_shell("sleep 600")))
 
         status = await node.ended()
 
@@ -278,7 +280,7 @@ async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
 
 async def test_deleted_event_is_recreated_when_it_recurs(node: RunningNode) -> None:
     recorder = EventRecorder(node.store, "local", lambda: datetime.now(UTC))
-    node.create(pod(shell("sleep 600")))
+    node.create(build_pod(build_shell("sleep 600")))
     document = node.get()
     recorder.record(document, "Seen", "somebody looked")
     for event in node.store.list(EVENTS, "default")[0]:

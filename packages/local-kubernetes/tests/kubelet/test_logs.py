@@ -4,13 +4,13 @@ import pytest
 
 from local_kubernetes.api.status import ApiStatusError
 
-from kubelet.pods import RunningNode, pod, shell
+from kubelet.pods import RunningNode, build_pod, build_shell
 
 
 async def test_restarted_container_keeps_its_previous_log(node: RunningNode) -> None:
     script = "if [ -e /s/x ]; then echo second; else touch /s/x; echo first; exit 9; fi"
-    it = shell(script, volumeMounts=[{"name": "s", "mountPath": "/s"}])
-    node.create(pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
+    it = build_shell(script, volumeMounts=[{"name": "s", "mountPath": "/s"}])
+    node.create(build_pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
 
     status = await node.ended()
 
@@ -21,7 +21,7 @@ async def test_restarted_container_keeps_its_previous_log(node: RunningNode) -> 
 
 
 async def test_a_termination_message_is_reported(node: RunningNode) -> None:
-    node.create(pod(shell("printf 'out of luck' > /dev/termination-log; exit 1")))
+    node.create(build_pod(build_shell("printf 'out of luck' > /dev/termination-log; exit 1")))
 
     status = await node.ended()
 
@@ -29,7 +29,7 @@ async def test_a_termination_message_is_reported(node: RunningNode) -> None:
 
 
 async def test_last_log_lines_replace_a_missing_termination_message(node: RunningNode) -> None:
-    node.create(pod(shell("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")))
+    node.create(build_pod(build_shell("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")))
 
     status = await node.ended()
 
@@ -37,7 +37,7 @@ async def test_last_log_lines_replace_a_missing_termination_message(node: Runnin
 
 
 async def test_log_options_limit_lines_times_and_bytes(node: RunningNode) -> None:
-    node.create(pod(shell("for i in 1 2 3 4; do echo line $i; done")))
+    node.create(build_pod(build_shell("for i in 1 2 3 4; do echo line $i; done")))
     await node.ended()
 
     assert await node.output(tail_lines=2) == "line 3\nline 4\n"
@@ -50,8 +50,8 @@ async def test_log_options_limit_lines_times_and_bytes(node: RunningNode) -> Non
 
 async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None:
     node.create(
-        pod(
-            shell(
+        build_pod(
+            build_shell(
                 "echo one; while [ ! -e /s/go ]; do sleep 0.05; done; echo two",
                 volumeMounts=[{"name": "s", "mountPath": "/s"}],
             ),
@@ -69,7 +69,7 @@ async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None
 
 
 async def test_the_log_of_a_container_that_waits_is_refused(node: RunningNode) -> None:
-    node.create(pod(shell("true", image="unknown")))
+    node.create(build_pod(build_shell("true", image="unknown")))
     await node.waiting("ImagePullBackOff")
 
     with pytest.raises(ApiStatusError, match="is waiting to start: ImagePullBackOff"):

@@ -10,8 +10,8 @@ import pytest
 from local_kubernetes.kubelet import memory
 from local_kubernetes.kubelet.memory import MemoryLimits
 
-from kubelet.conditions import eventually
-from kubelet.pods import RunningNode, container, pod, shell
+from kubelet.conditions import wait_until
+from kubelet.pods import RunningNode, build_container, build_pod, build_shell
 
 MEBIBYTE = 1 << 20
 NOBODY = 1 << 30
@@ -39,14 +39,14 @@ def family() -> Iterator[int]:
         os.killpg(leader.pid, 9)
 
 
-def holding(mebibytes: int, **fields: Any) -> dict[str, object]:
+def build_memory_holder(mebibytes: int, **fields: Any) -> dict[str, object]:
     """Return a container that writes an amount of memory and keeps running."""
     script = f"import time; held = b'x' * ({mebibytes} << 20); print('holds', flush=True); time.sleep(600)"
-    return container(sys.executable, "-c", script, resources={"limits": {"memory": "64Mi"}}, **fields)
+    return build_container(sys.executable, "-c", script, resources={"limits": {"memory": "64Mi"}}, **fields)
 
 
 async def test_container_over_its_memory_limit_is_killed(node: RunningNode) -> None:
-    node.create(pod(holding(128)))
+    node.create(build_pod(build_memory_holder(128)))
 
     status = await node.ended()
 
@@ -55,8 +55,8 @@ async def test_container_over_its_memory_limit_is_killed(node: RunningNode) -> N
 
 
 async def test_container_within_its_memory_limit_runs(node: RunningNode) -> None:
-    node.create(pod(holding(8)))
-    node.create(pod(holding(128), name="other"))
+    node.create(build_pod(build_memory_holder(8)))
+    node.create(build_pod(build_memory_holder(128), name="other"))
     await node.wait_for_output("holds")
 
     await node.ended("other")
@@ -67,12 +67,12 @@ async def test_container_within_its_memory_limit_runs(node: RunningNode) -> None
 async def test_out_of_memory_container_is_restarted_by_its_restart_policy(node: RunningNode) -> None:
     script = f'test -e /s/x && exit 0; touch /s/x; exec {sys.executable} -c "{{}}"'
     hold = "import time; held = b'x' * (128 << 20); time.sleep(600)"
-    it = shell(
+    it = build_shell(
         script.format(hold),
         volumeMounts=[{"name": "s", "mountPath": "/s"}],
         resources={"limits": {"memory": "64Mi"}},
     )
-    node.create(pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
+    node.create(build_pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
 
     described = (await node.ended())["containerStatuses"][0]
 
@@ -103,7 +103,7 @@ def test_the_memory_of_all_processes_of_a_container_counts(
 
 
 async def test_invalid_memory_limit_is_a_start_error(node: RunningNode) -> None:
-    node.create(pod(shell("true", resources={"limits": {"memory": "much"}})))
+    node.create(build_pod(build_shell("true", resources={"limits": {"memory": "much"}})))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
 
@@ -112,9 +112,9 @@ async def test_invalid_memory_limit_is_a_start_error(node: RunningNode) -> None:
 
 
 async def test_container_without_memory_limit_is_not_measured(node: RunningNode) -> None:
-    node.create(pod(holding(128) | {"resources": {}}))
-    node.create(pod(holding(128), name="other"))
+    node.create(build_pod(build_memory_holder(128) | {"resources": {}}))
+    node.create(build_pod(build_memory_holder(128), name="other"))
 
     await node.ended("other")
 
-    await eventually(lambda: node.phase() == "Running")
+    await wait_until(lambda: node.phase() == "Running")

@@ -11,7 +11,7 @@ from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
 from local_kubernetes.kubelet.process import ContainerProcess, Exit
 from local_kubernetes.kubelet.runtime import StartError
 
-from kubelet.conditions import eventually, is_alive
+from kubelet.conditions import is_alive, wait_until
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -42,11 +42,11 @@ asyncio.run(main())
 """
 
 
-def same_folder(path: str, other: Path) -> bool:
+def is_same_folder(path: str, other: Path) -> bool:
     return Path(path).samefile(other)
 
 
-def number_in(path: str) -> int:
+def read_number(path: str) -> int:
     return int(Path(path).read_text())
 
 
@@ -81,7 +81,7 @@ async def test_the_command_sees_exactly_its_environment_and_directory(tmp_path: 
 
     assert "GREETING=a b\n$c" in output
     assert {line.split("=")[0] for line in output.splitlines() if "=" in line} <= {*environment, "LC_CTYPE"}
-    assert same_folder(directory.splitlines()[-1], tmp_path)
+    assert is_same_folder(directory.splitlines()[-1], tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ async def test_terminate_lets_the_command_choose_its_exit_code(tmp_path: Path) -
     log = ContainerLog(tmp_path / "0.log")
     script = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
     process = await ContainerProcess.start(["sh", "-c", script], ENVIRONMENT, tmp_path, log)
-    await eventually(lambda: b"ready" in log.path.read_bytes())
+    await wait_until(lambda: b"ready" in log.path.read_bytes())
 
     process.terminate()
 
@@ -115,7 +115,7 @@ async def test_killing_ends_a_command_that_ignores_termination(tmp_path: Path) -
     log = ContainerLog(tmp_path / "0.log")
     script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
     process = await ContainerProcess.start(["sh", "-c", script], ENVIRONMENT, tmp_path, log)
-    await eventually(lambda: b"ready" in log.path.read_bytes())
+    await wait_until(lambda: b"ready" in log.path.read_bytes())
 
     process.terminate()
     process.kill()
@@ -138,13 +138,13 @@ async def test_child_processes_are_killed_when_the_command_ends(tmp_path: Path, 
     log = ContainerLog(tmp_path / "0.log")
     command = [sys.executable, "-c", ESCAPING, str(note), place, "600"]
     process = await ContainerProcess.start(command, ENVIRONMENT, tmp_path, log)
-    await eventually(Path(f"{note}.ready").exists)
-    escaped = number_in(f"{note}.ready")
+    await wait_until(Path(f"{note}.ready").exists)
+    escaped = read_number(f"{note}.ready")
 
     os.kill(process.pid, signal.SIGTERM)
 
     assert (await process.wait()).signal == signal.SIGTERM
-    await eventually(lambda: not is_alive(escaped))
+    await wait_until(lambda: not is_alive(escaped))
     log.close()
 
 
@@ -157,11 +157,11 @@ def test_no_process_survives_a_kill_of_the_owner_or_the_guard(tmp_path: Path, vi
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         main = int(owner.stdout.readline())
-        asyncio.run(eventually(Path(f"{note}.ready").exists))
+        asyncio.run(wait_until(Path(f"{note}.ready").exists))
         escaped = int(Path(f"{note}.ready").read_text())
         guard = int(Path(f"/proc/{main}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
         os.kill(owner.pid if victim == "owner" else guard, signal.SIGKILL)
 
-        asyncio.run(eventually(lambda: not any(is_alive(pid) for pid in (main, escaped, guard))))
+        asyncio.run(wait_until(lambda: not any(is_alive(pid) for pid in (main, escaped, guard))))
         owner.kill()

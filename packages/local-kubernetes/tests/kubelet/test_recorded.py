@@ -8,7 +8,7 @@ import pytest
 from local_kubernetes.cluster import LocalCluster
 
 from kubelet.log_answers import RECORDED, log_answers
-from kubelet.record import FOLDER, lives_on, recorded
+from kubelet.record import FOLDER, lives_on, read_recording
 from kubelet.scenarios import SCENARIOS
 
 
@@ -17,7 +17,7 @@ async def test_pods_have_the_recorded_statuses_of_a_real_node(tmp_path: Path) ->
     async with LocalCluster(tmp_path / "home") as cluster:
         lives = await lives_on(str(cluster.kubeconfig), "local/process", SCENARIOS)
 
-    assert lives == {scenario.name: recorded(scenario.name) for scenario in SCENARIOS}
+    assert lives == {scenario.name: read_recording(scenario.name) for scenario in SCENARIOS}
 
 
 @pytest.mark.timeout(400)

@@ -9,8 +9,8 @@ import pytest
 
 from local_kubernetes.api.kinds import PODS
 
-from kubelet.conditions import eventually
-from kubelet.pods import RunningNode, pod, shell
+from kubelet.conditions import wait_until
+from kubelet.pods import RunningNode, build_pod, build_shell
 
 MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
 
@@ -22,7 +22,7 @@ async def restart(
     """Restart a node while a pod runs."""
     async with RunningNode(tmp_path / "home") as first:
         first.create(before)
-        await eventually(lambda: until(first))
+        await wait_until(lambda: until(first))
     async with RunningNode(tmp_path / "home", store=first.store) as second:
         yield second
 
@@ -32,7 +32,7 @@ def is_running(node: RunningNode) -> bool:
 
 
 async def test_pod_without_restart_fails_with_its_node(tmp_path: Path) -> None:
-    two = pod(shell("echo up; sleep 600"), shell("sleep 600", name="other"))
+    two = build_pod(build_shell("echo up; sleep 600"), build_shell("sleep 600", name="other"))
     async with restart(tmp_path, two, is_running) as node:
         status = await node.ended()
 
@@ -43,7 +43,7 @@ async def test_pod_without_restart_fails_with_its_node(tmp_path: Path) -> None:
 
 async def test_log_of_a_lost_pod_is_readable_after_restart(tmp_path: Path) -> None:
     async with RunningNode(tmp_path / "home") as first:
-        first.create(pod(shell("echo up; sleep 600")))
+        first.create(build_pod(build_shell("echo up; sleep 600")))
         await first.wait_for_output("up")
     async with RunningNode(tmp_path / "home", store=first.store) as second:
         await second.ended()
@@ -52,19 +52,21 @@ async def test_log_of_a_lost_pod_is_readable_after_restart(tmp_path: Path) -> No
 
 
 async def test_terminated_pod_is_unchanged_after_restart(tmp_path: Path) -> None:
-    async with restart(tmp_path, pod(shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
+    async with restart(tmp_path, build_pod(build_shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
         await node.wait_for_output("done")
         assert node.state()["terminated"]["reason"] == "Completed"
 
         node.store.delete(PODS, "default", "it")
 
-        await eventually(lambda: not node.exists())
+        await wait_until(lambda: not node.exists())
 
 
 @pytest.mark.parametrize("policy", ["Always", "OnFailure"])
 async def test_pods_with_restart_policy_are_restarted(tmp_path: Path, policy: str) -> None:
-    async with restart(tmp_path, pod(shell("echo up; sleep 600"), restartPolicy=policy), is_running) as node:
-        await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
+    async with restart(
+        tmp_path, build_pod(build_shell("echo up; sleep 600"), restartPolicy=policy), is_running
+    ) as node:
+        await wait_until(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
 
         described = node.status()["containerStatuses"][0]
         assert described["restartCount"] == 1
@@ -73,9 +75,9 @@ async def test_pods_with_restart_policy_are_restarted(tmp_path: Path, policy: st
 
 async def test_a_container_that_had_succeeded_is_not_repeated(tmp_path: Path) -> None:
     claim = [{"name": "s", "hostPath": {"path": str(tmp_path)}}]
-    document = pod(
-        shell("echo done >> /s/count", name="done", **MARK),
-        shell("test -e /s/again || { touch /s/again; sleep 600; }", name="main", **MARK),
+    document = build_pod(
+        build_shell("echo done >> /s/count", name="done", **MARK),
+        build_shell("test -e /s/again || { touch /s/again; sleep 600; }", name="main", **MARK),
         restartPolicy="OnFailure",
         volumes=claim,
     )
@@ -89,14 +91,14 @@ async def test_a_container_that_had_succeeded_is_not_repeated(tmp_path: Path) ->
 
 
 async def test_init_containers_are_run_again(tmp_path: Path) -> None:
-    document = pod(
-        shell("sleep 600"),
+    document = build_pod(
+        build_shell("sleep 600"),
         restartPolicy="Always",
-        initContainers=[shell("echo first >> /s/count", name="first", **MARK)],
+        initContainers=[build_shell("echo first >> /s/count", name="first", **MARK)],
         volumes=[{"name": "s", "hostPath": {"path": str(tmp_path)}}],
     )
     async with restart(tmp_path, document, is_running) as node:
-        await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
+        await wait_until(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
 
         assert (tmp_path / "count").read_text() == "first\nfirst\n"
         assert node.status()["initContainerStatuses"][0]["restartCount"] == 1
@@ -105,7 +107,7 @@ async def test_init_containers_are_run_again(tmp_path: Path) -> None:
 async def test_pending_pod_starts_after_restart(tmp_path: Path) -> None:
     volumes = [{"name": "files", "configMap": {"name": "later"}}]
     async with restart(
-        tmp_path, pod(shell("true"), volumes=volumes), lambda node: node.status().get("startTime")
+        tmp_path, build_pod(build_shell("true"), volumes=volumes), lambda node: node.status().get("startTime")
     ) as node:
         node.create_config_map("later", a="here")
 

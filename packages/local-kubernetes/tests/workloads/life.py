@@ -13,8 +13,8 @@ from typing import Any
 from local_kubernetes.api.kinds import EVENTS, PODS, STATEFUL_SETS
 
 from client import Client, open_client
-from kubelet.record import namespace_of_its_own
-from kubelet.scenarios import container
+from kubelet.record import create_namespace
+from kubelet.scenarios import build_container
 
 Json = dict[str, Any]
 
@@ -32,17 +32,17 @@ _STEPS: list[tuple[str, Json, Callable[[Json], bool]]] = [
 ]
 
 
-def stateful_set(image: str) -> Json:
-    pod_spec = {"terminationGracePeriodSeconds": 0, "containers": [container("sleep 600", image=image)]}
+def build_stateful_set(image: str) -> Json:
+    pod_spec = {"terminationGracePeriodSeconds": 0, "containers": [build_container("sleep 600", image=image)]}
     template = {"metadata": {"labels": {"app": "web"}, "annotations": {"a": "b"}}, "spec": pod_spec}
     spec = {"serviceName": "web-svc", "replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}, "spec": spec}
 
 
-async def life(client: Client, image: str) -> Json:
+async def run_life(client: Client, image: str) -> Json:
     """Create, edit and scale a StatefulSet; return its status after each step."""
-    async with namespace_of_its_own(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
-        created = await client.create(STATEFUL_SETS, stateful_set(image), namespace)
+    async with create_namespace(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
+        created = await client.create(STATEFUL_SETS, build_stateful_set(image), namespace)
         steps = {
             "created": await _observe(client, namespace, created, lambda status: status.get("currentReplicas") == 2)
         }
@@ -50,7 +50,7 @@ async def life(client: Client, image: str) -> Json:
         for name, change, until in _STEPS:
             edited = await client.patch(STATEFUL_SETS, "web", namespace, {"spec": change})
             steps[name] = await _observe(client, namespace, edited, until)
-        return {"pod": _essence(pod), "steps": steps, "events": await _events(client, namespace)}
+        return {"pod": _extract_essence(pod), "steps": steps, "events": await _read_events(client, namespace)}
 
 
 async def _observe(client: Client, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
@@ -65,12 +65,12 @@ async def _observe(client: Client, namespace: str, document: Json, until: Callab
         await asyncio.sleep(0.1)
 
 
-async def _events(client: Client, namespace: str) -> list[str]:
+async def _read_events(client: Client, namespace: str) -> list[str]:
     found = await client.list(EVENTS, namespace, fieldSelector="involvedObject.kind=StatefulSet")
     return sorted({f"{event['type']} {event['reason']}: {event['message']}" for event in found})
 
 
-def _essence(pod: Json) -> Json:
+def _extract_essence(pod: Json) -> Json:
     metadata = pod["metadata"]
     owner = {key: value for key, value in metadata["ownerReferences"][0].items() if key != "uid"}
     labels = {key: value for key, value in metadata["labels"].items() if key != "controller-revision-hash"}
@@ -85,7 +85,7 @@ def _essence(pod: Json) -> Json:
 
 async def _record() -> None:
     async with open_client(Path(os.environ["E2E_KUBECONFIG"])) as client:
-        RECORDED.write_text(json.dumps(await life(client, os.environ["E2E_IMAGE"]), indent=2) + "\n")
+        RECORDED.write_text(json.dumps(await run_life(client, os.environ["E2E_IMAGE"]), indent=2) + "\n")
 
 
 if __name__ == "__main__":

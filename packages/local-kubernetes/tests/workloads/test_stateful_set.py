@@ -9,14 +9,14 @@ from local_kubernetes.workloads.stateful_set import belongs_to, decide
 Json = dict[str, Any]
 
 
-def stateful_set(replicas: int | None = 3, status: Json | None = None, **spec: Any) -> Json:
+def build_stateful_set(replicas: int | None = 3, status: Json | None = None, **spec: Any) -> Json:
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}
     fields = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template, **spec}
     return {"metadata": {"name": "web", "namespace": "default", "uid": "u1"}, "spec": fields, "status": status or {}}
 
 
-def parallel(replicas: int = 3, **spec: Any) -> Json:
-    return stateful_set(replicas, podManagementPolicy="Parallel", **spec)
+def build_parallel(replicas: int = 3, **spec: Any) -> Json:
+    return build_stateful_set(replicas, podManagementPolicy="Parallel", **spec)
 
 
 def edit(document: Json) -> Json:
@@ -25,7 +25,7 @@ def edit(document: Json) -> Json:
     return document | {"spec": document["spec"] | {"template": template}}
 
 
-def pod(document: Json, number: int, state: str = "ready") -> Json:
+def build_pod(document: Json, number: int, state: str = "ready") -> Json:
     """Return a pod as the set creates it: ready, waiting, failed or deleted."""
     alone = document | {"spec": document["spec"] | {"replicas": 1, "ordinals": {"start": number}}}
     made = dict(decide(alone, []).creations[0])
@@ -36,86 +36,89 @@ def pod(document: Json, number: int, state: str = "ready") -> Json:
     return made
 
 
-def names(documents: Any) -> list[str]:
+def list_names(documents: Any) -> list[str]:
     return [document["metadata"]["name"] for document in documents]
 
 
-def steps(document: Json, *pods: Json) -> tuple[list[str], list[str]]:
+def plan_steps(document: Json, *pods: Json) -> tuple[list[str], list[str]]:
     """Return the names of the pods to create, and of those to delete."""
     decision = decide(document, pods)
-    return names(decision.creations), list(decision.deletions)
+    return list_names(decision.creations), list(decision.deletions)
 
 
 def test_each_pod_is_created_after_the_previous_one_is_ready() -> None:
-    it = stateful_set()
+    it = build_stateful_set()
 
-    assert steps(it) == (["web-0"], [])
-    assert steps(it, pod(it, 0, "waiting")) == ([], [])
-    assert steps(it, pod(it, 0)) == (["web-1"], [])
-    assert steps(it, pod(it, 0), pod(it, 1)) == (["web-2"], [])
-    assert steps(it, pod(it, 0), pod(it, 1), pod(it, 2)) == ([], [])
+    assert plan_steps(it) == (["web-0"], [])
+    assert plan_steps(it, build_pod(it, 0, "waiting")) == ([], [])
+    assert plan_steps(it, build_pod(it, 0)) == (["web-1"], [])
+    assert plan_steps(it, build_pod(it, 0), build_pod(it, 1)) == (["web-2"], [])
+    assert plan_steps(it, build_pod(it, 0), build_pod(it, 1), build_pod(it, 2)) == ([], [])
 
 
 def test_parallel_pods_are_created_and_deleted_together() -> None:
-    it = parallel()
+    it = build_parallel()
 
-    assert steps(it) == (["web-0", "web-1", "web-2"], [])
-    assert steps(parallel(1), *(pod(it, number, "waiting") for number in range(3))) == ([], ["web-2", "web-1"])
+    assert plan_steps(it) == (["web-0", "web-1", "web-2"], [])
+    assert plan_steps(build_parallel(1), *(build_pod(it, number, "waiting") for number in range(3))) == (
+        [],
+        ["web-2", "web-1"],
+    )
 
 
 def test_default_is_one_pod() -> None:
-    assert steps(stateful_set(None, podManagementPolicy="Parallel")) == (["web-0"], [])
+    assert plan_steps(build_stateful_set(None, podManagementPolicy="Parallel")) == (["web-0"], [])
 
 
 def test_ordinals_can_start_at_another_number() -> None:
-    assert steps(parallel(2, ordinals={"start": 5})) == (["web-5", "web-6"], [])
+    assert plan_steps(build_parallel(2, ordinals={"start": 5})) == (["web-5", "web-6"], [])
 
 
 def test_pods_are_deleted_from_the_last_one_at_a_time() -> None:
-    it = stateful_set()
-    fewer = stateful_set(1)
+    it = build_stateful_set()
+    fewer = build_stateful_set(1)
 
-    assert steps(fewer, *(pod(it, number) for number in range(3))) == ([], ["web-2"])
-    assert steps(fewer, pod(it, 0), pod(it, 1), pod(it, 2, "going")) == ([], [])
-    assert steps(fewer, pod(it, 0, "waiting"), pod(it, 1)) == ([], [])
+    assert plan_steps(fewer, *(build_pod(it, number) for number in range(3))) == ([], ["web-2"])
+    assert plan_steps(fewer, build_pod(it, 0), build_pod(it, 1), build_pod(it, 2, "going")) == ([], [])
+    assert plan_steps(fewer, build_pod(it, 0, "waiting"), build_pod(it, 1)) == ([], [])
 
 
-@pytest.mark.parametrize("make", [stateful_set, parallel])
+@pytest.mark.parametrize("make", [build_stateful_set, build_parallel])
 def test_failed_pod_is_replaced(make: Any) -> None:
     it = make()
 
-    assert steps(it, pod(it, 0), pod(it, 1, "failed"), pod(it, 2)) == ([], ["web-1"])
-    assert steps(it, pod(it, 0), pod(it, 1, "going"), pod(it, 2)) == ([], [])
-    assert steps(it, pod(it, 0), pod(it, 2)) == (["web-1"], [])
+    assert plan_steps(it, build_pod(it, 0), build_pod(it, 1, "failed"), build_pod(it, 2)) == ([], ["web-1"])
+    assert plan_steps(it, build_pod(it, 0), build_pod(it, 1, "going"), build_pod(it, 2)) == ([], [])
+    assert plan_steps(it, build_pod(it, 0), build_pod(it, 2)) == (["web-1"], [])
 
 
 def test_pods_of_an_earlier_template_are_replaced_from_the_last_one_at_a_time() -> None:
-    old = stateful_set()
+    old = build_stateful_set()
     new = edit(old)
 
-    assert steps(new, *(pod(old, number) for number in range(3))) == ([], ["web-2"])
-    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2, "waiting")) == ([], [])
-    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], ["web-1"])
+    assert plan_steps(new, *(build_pod(old, number) for number in range(3))) == ([], ["web-2"])
+    assert plan_steps(new, build_pod(old, 0), build_pod(old, 1), build_pod(new, 2, "waiting")) == ([], [])
+    assert plan_steps(new, build_pod(old, 0), build_pod(old, 1), build_pod(new, 2)) == ([], ["web-1"])
 
 
 def test_pods_below_the_partition_stay() -> None:
-    old = stateful_set()
+    old = build_stateful_set()
     new = edit(old)
     new["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
 
-    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], [])
+    assert plan_steps(new, build_pod(old, 0), build_pod(old, 1), build_pod(new, 2)) == ([], [])
 
 
 def test_on_delete_replaces_only_deleted_pods() -> None:
-    old = stateful_set(updateStrategy={"type": "OnDelete"})
+    old = build_stateful_set(updateStrategy={"type": "OnDelete"})
     new = edit(old)
 
-    assert steps(new, *(pod(old, number) for number in range(3))) == ([], [])
-    assert steps(new, pod(old, 0), pod(old, 1)) == (["web-2"], [])
+    assert plan_steps(new, *(build_pod(old, number) for number in range(3))) == ([], [])
+    assert plan_steps(new, build_pod(old, 0), build_pod(old, 1)) == (["web-2"], [])
 
 
 def test_a_pod_has_its_name_as_host_name_and_belongs_to_the_set() -> None:
-    it = parallel(1, serviceName="web-svc")
+    it = build_parallel(1, serviceName="web-svc")
     made = decide(it, []).creations[0]
 
     assert (made["spec"]["hostname"], made["spec"]["subdomain"]) == ("web-0", "web-svc")
@@ -128,27 +131,27 @@ def test_a_pod_has_its_name_as_host_name_and_belongs_to_the_set() -> None:
 
 def test_each_pod_has_its_own_claims() -> None:
     template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
-    decision = decide(parallel(2, volumeClaimTemplates=[template]), [])
+    decision = decide(build_parallel(2, volumeClaimTemplates=[template]), [])
 
-    assert names(decision.claims) == ["data-web-0", "data-web-1"]
+    assert list_names(decision.claims) == ["data-web-0", "data-web-1"]
     volumes = [made["spec"]["volumes"] for made in decision.creations]
     assert volumes[1] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}]
 
 
 def test_pods_of_other_names_are_left_alone() -> None:
-    it = parallel(0)
-    stranger = pod(it, 0) | {"metadata": pod(it, 0)["metadata"] | {"name": "web-x"}}
+    it = build_parallel(0)
+    stranger = build_pod(it, 0) | {"metadata": build_pod(it, 0)["metadata"] | {"name": "web-x"}}
 
-    assert steps(it, stranger) == ([], [])
+    assert plan_steps(it, stranger) == ([], [])
 
 
 def test_status_counts_pods_per_revision() -> None:
-    old = stateful_set()
-    first = decide(old, [pod(old, number) for number in range(3)]).status
+    old = build_stateful_set()
+    first = decide(old, [build_pod(old, number) for number in range(3)]).status
     new = edit(old) | {"status": first}
 
-    changing = decide(new, [pod(old, 0), pod(old, 1), pod(new, 2, "waiting")]).status
-    done = decide(new | {"status": changing}, [pod(new, number) for number in range(3)]).status
+    changing = decide(new, [build_pod(old, 0), build_pod(old, 1), build_pod(new, 2, "waiting")]).status
+    done = decide(new | {"status": changing}, [build_pod(new, number) for number in range(3)]).status
 
     assert (first["replicas"], first["readyReplicas"], first["updatedReplicas"]) == (3, 3, 3)
     assert (changing["readyReplicas"], changing["currentReplicas"], changing["updatedReplicas"]) == (2, 2, 1)
@@ -157,7 +160,7 @@ def test_status_counts_pods_per_revision() -> None:
 
 
 def test_status_without_pods_omits_zeros() -> None:
-    status = decide(stateful_set(0), []).status
+    status = decide(build_stateful_set(0), []).status
 
     assert (status["replicas"], status["availableReplicas"]) == (0, 0)
     assert not {"readyReplicas", "currentReplicas", "updatedReplicas"} & set(status)

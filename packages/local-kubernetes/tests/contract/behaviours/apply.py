@@ -4,61 +4,61 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import APPLY_PATCH, Conversation
-from contract.documents import EXAMPLE, config_map, pod, service, stateful_set, thing
+from contract.documents import EXAMPLE, build_config_map, build_pod, build_service, build_stateful_set, build_thing
 
 ME = "?fieldManager=me"
 
 
 @behaviour
 async def an_object_is_created(api: Conversation) -> None:
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
 async def applying_the_same_again_changes_nothing(api: Conversation) -> None:
     for _ in range(2):
-        await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v"}), APPLY_PATCH)
+        await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
 async def fields_that_are_left_out_go(api: Conversation) -> None:
     for data in ({"k": "v", "l": "v"}, {"k": "v"}):
-        await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", data), APPLY_PATCH)
+        await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", data), APPLY_PATCH)
 
 
 @behaviour
 async def fields_that_another_owns_stay(api: Conversation) -> None:
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
-    await api.patch(api.path("configmaps/a?fieldManager=you"), config_map("a", {"l": "v"}), APPLY_PATCH)
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
+    await api.patch(api.path("configmaps/a?fieldManager=you"), build_config_map("a", {"l": "v"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
 async def a_conflict_names_the_other_manager(api: Conversation) -> None:
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
     path = api.path("configmaps/a?fieldManager=you")
-    await api.patch(path, config_map("a", {"k": "w"}), APPLY_PATCH)
-    await api.patch(path, config_map("a", {"k": "w", "l": "w"}), APPLY_PATCH)
-    await api.patch(f"{path}&force=true", config_map("a", {"k": "w"}), APPLY_PATCH)
+    await api.patch(path, build_config_map("a", {"k": "w"}), APPLY_PATCH)
+    await api.patch(path, build_config_map("a", {"k": "w", "l": "w"}), APPLY_PATCH)
+    await api.patch(f"{path}&force=true", build_config_map("a", {"k": "w"}), APPLY_PATCH)
 
 
 @behaviour
 async def a_conflict_with_an_update(api: Conversation) -> None:
-    await api.ask("POST", api.path("configmaps") + "?fieldManager=you", config_map("a", {"k": "v"}))
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "w"}), APPLY_PATCH)
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v"}), APPLY_PATCH)
+    await api.ask("POST", api.path("configmaps") + "?fieldManager=you", build_config_map("a", {"k": "v"}))
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "w"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
 async def an_update_takes_fields_away(api: Conversation) -> None:
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", {"k": "v"}), APPLY_PATCH)
-    await api.put(api.path("configmaps/a?fieldManager=you"), config_map("a", {"k": "w"}))
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
+    await api.put(api.path("configmaps/a?fieldManager=you"), build_config_map("a", {"k": "w"}))
 
 
 @behaviour
 async def a_manager_is_needed(api: Conversation) -> None:
-    await api.patch(api.path("configmaps/a"), config_map("a"), APPLY_PATCH)
+    await api.patch(api.path("configmaps/a"), build_config_map("a"), APPLY_PATCH)
 
 
 @behaviours_of(
@@ -78,7 +78,7 @@ async def a_manager_is_needed(api: Conversation) -> None:
 )
 @in_own_words
 async def a_configuration_with(api: Conversation, change: Any) -> None:
-    document = config_map("a", {"k": "v"})
+    document = build_config_map("a", {"k": "v"})
     change(document)
     await api.patch(api.path(f"configmaps/a{ME}"), document, APPLY_PATCH)
 
@@ -98,9 +98,9 @@ async def a_configuration_in_yaml(api: Conversation) -> None:
 @behaviour
 async def a_pod(api: Conversation) -> None:
     spec = {"containers": [{"name": "main", "image": "i:1", "ports": [{"containerPort": 80}]}]}
-    await api.patch(api.path(f"pods/a{ME}"), pod("a", spec), APPLY_PATCH)
+    await api.patch(api.path(f"pods/a{ME}"), build_pod("a", spec), APPLY_PATCH)
     spec["containers"][0]["image"] = "i:2"
-    await api.patch(api.path(f"pods/a{ME}"), pod("a", spec, labels={"l": "1"}), APPLY_PATCH)
+    await api.patch(api.path(f"pods/a{ME}"), build_pod("a", spec, labels={"l": "1"}), APPLY_PATCH)
 
 
 @behaviour
@@ -122,62 +122,64 @@ async def a_pod_with_everything_keyed(api: Conversation) -> None:
         "hostAliases": [{"ip": "1.2.3.4", "hostnames": ["h"]}],
     }
     show = lambda body: body["metadata"]["managedFields"]  # noqa: E731
-    await api.patch(api.path(f"pods/a{ME}"), pod("a", spec), APPLY_PATCH, show=show)
+    await api.patch(api.path(f"pods/a{ME}"), build_pod("a", spec), APPLY_PATCH, show=show)
 
 
 @behaviour
 async def a_service_merges_ports_by_number_and_protocol(api: Conversation) -> None:
-    await api.patch(api.path(f"services/a{ME}"), service("a", ports=[{"name": "x", "port": 80}]), APPLY_PATCH)
-    other = service("a", ports=[{"name": "y", "port": 81, "protocol": "TCP"}])
+    await api.patch(api.path(f"services/a{ME}"), build_service("a", ports=[{"name": "x", "port": 80}]), APPLY_PATCH)
+    other = build_service("a", ports=[{"name": "y", "port": 81, "protocol": "TCP"}])
     await api.patch(api.path("services/a?fieldManager=you"), other, APPLY_PATCH)
 
 
 @behaviour
 async def a_stateful_set_is_scaled_beside_its_owner(api: Conversation) -> None:
-    await api.patch(api.path(f"statefulsets/a{ME}", "apps/v1"), stateful_set("a"), APPLY_PATCH, show=_managers)
+    await api.patch(
+        api.path(f"statefulsets/a{ME}", "apps/v1"), build_stateful_set("a"), APPLY_PATCH, show=_get_managers
+    )
     await api.ask(
         "PATCH",
         api.path("statefulsets/a/scale?fieldManager=scaler", "apps/v1"),
         {"spec": {"replicas": 1}},
         content_type="application/merge-patch+json",
     )
-    await api.get(api.path("statefulsets/a", "apps/v1"), show=_managers)
+    await api.get(api.path("statefulsets/a", "apps/v1"), show=_get_managers)
 
 
 @behaviour
 async def a_custom_resource(api: Conversation) -> None:
     path = api.path(f"things/a{ME}", EXAMPLE)
-    await api.patch(path, thing("a", {"entries": [{"k": "1", "v": "a"}]}), APPLY_PATCH)
-    other = thing("a", {"entries": [{"k": "2", "v": "b"}]})
+    await api.patch(path, build_thing("a", {"entries": [{"k": "1", "v": "a"}]}), APPLY_PATCH)
+    other = build_thing("a", {"entries": [{"k": "2", "v": "b"}]})
     await api.patch(api.path("things/a?fieldManager=you", EXAMPLE), other, APPLY_PATCH)
-    await api.patch(path, thing("a"), APPLY_PATCH)
+    await api.patch(path, build_thing("a"), APPLY_PATCH)
 
 
 @behaviour
 async def a_list_without_keys_is_owned_as_a_whole(api: Conversation) -> None:
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a", {"texts": ["a"]}), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"texts": ["a"]}), APPLY_PATCH)
     path = api.path("things/a?fieldManager=you", EXAMPLE)
-    await api.patch(path, thing("a", {"texts": ["b"]}), APPLY_PATCH)
+    await api.patch(path, build_thing("a", {"texts": ["b"]}), APPLY_PATCH)
 
 
 @behaviour
 async def a_default_is_owned_by_nobody(api: Conversation) -> None:
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a"), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a"), APPLY_PATCH)
     path = api.path("things/a?fieldManager=you", EXAMPLE)
-    await api.patch(path, thing("a", {"replicas": 3}), APPLY_PATCH)
+    await api.patch(path, build_thing("a", {"replicas": 3}), APPLY_PATCH)
 
 
 @behaviour
 async def the_status_has_managers_of_its_own(api: Conversation) -> None:
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a"), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a"), APPLY_PATCH)
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a"}, "status": {"phase": "x"}}
     await api.patch(api.path("things/a/status?fieldManager=controller", EXAMPLE), status, APPLY_PATCH)
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a"), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a"), APPLY_PATCH)
 
 
 @behaviour
 async def a_status_is_not_applied_by_the_main_resource(api: Conversation) -> None:
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a", status={"phase": "x"}), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", status={"phase": "x"}), APPLY_PATCH)
 
 
 @behaviour
@@ -188,18 +190,20 @@ async def a_status_of_what_is_not_there(api: Conversation) -> None:
 
 @behaviour
 async def a_custom_resource_that_is_not_valid(api: Conversation) -> None:
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a", {"replicas": -1}), APPLY_PATCH)
-    await api.patch(api.path(f"things/a{ME}", EXAMPLE), thing("a", {"nonsense": 1}), APPLY_PATCH)
-    await api.patch(api.path(f"things/b{ME}&fieldValidation=Strict", EXAMPLE), thing("b", {"nonsense": 1}), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"replicas": -1}), APPLY_PATCH)
+    await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"nonsense": 1}), APPLY_PATCH)
+    await api.patch(
+        api.path(f"things/b{ME}&fieldValidation=Strict", EXAMPLE), build_thing("b", {"nonsense": 1}), APPLY_PATCH
+    )
 
 
 @behaviour
 async def finalizers_are_a_set(api: Conversation) -> None:
-    document = config_map("a", finalizers=["example.com/a"])
+    document = build_config_map("a", finalizers=["example.com/a"])
     await api.patch(api.path(f"configmaps/a{ME}"), document, APPLY_PATCH)
-    other = config_map("a", finalizers=["example.com/b"])
+    other = build_config_map("a", finalizers=["example.com/b"])
     await api.patch(api.path("configmaps/a?fieldManager=you"), other, APPLY_PATCH)
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a"), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a"), APPLY_PATCH)
     await api.ask(
         "PATCH",
         api.path("configmaps/a"),
@@ -210,11 +214,11 @@ async def finalizers_are_a_set(api: Conversation) -> None:
 
 @behaviour
 async def labels_belong_to_who_applied_them(api: Conversation) -> None:
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", labels={"x": "1", "y": "1"}), APPLY_PATCH)
-    other = config_map("a", labels={"z": "1"}, annotations={"n": "1"})
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", labels={"x": "1", "y": "1"}), APPLY_PATCH)
+    other = build_config_map("a", labels={"z": "1"}, annotations={"n": "1"})
     await api.patch(api.path("configmaps/a?fieldManager=you"), other, APPLY_PATCH)
-    await api.patch(api.path(f"configmaps/a{ME}"), config_map("a", labels={"x": "2"}), APPLY_PATCH)
+    await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", labels={"x": "2"}), APPLY_PATCH)
 
 
-def _managers(body: Any) -> Any:
+def _get_managers(body: Any) -> Any:
     return [item for item in body["metadata"]["managedFields"] if item["manager"] in ("me", "scaler")]

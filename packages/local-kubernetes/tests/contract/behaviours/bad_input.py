@@ -2,7 +2,7 @@
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import Conversation
-from contract.documents import EXAMPLE, config_map, pod, thing
+from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
 
 
 @behaviours_of(
@@ -56,7 +56,7 @@ async def a_custom_body_that_is(api: Conversation, body: str) -> None:
 )
 @in_own_words
 async def a_body_of_type(api: Conversation, content_type: str | None) -> None:
-    await api.post(api.path("configmaps"), config_map("a"), content_type=content_type)
+    await api.post(api.path("configmaps"), build_config_map("a"), content_type=content_type)
 
 
 @behaviour
@@ -81,25 +81,25 @@ async def a_body_in_bad_yaml(api: Conversation, text: str) -> None:
 
 @behaviour
 async def a_body_over_3_megabytes(api: Conversation) -> None:
-    body = config_map("a", {"k": "x" * (3 * 1024 * 1024)})
+    body = build_config_map("a", {"k": "x" * (3 * 1024 * 1024)})
     await api.post(api.path("configmaps"), body)
     await api.get("/readyz")
 
 
 @behaviour
 async def a_patch_over_3_megabytes(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"k": "x" * (3 * 1024 * 1024)}})
 
 
 @behaviour
 async def a_config_map_over_1_megabyte(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", {"k": "x" * (1024 * 1024 + 1)}))
+    await api.post(api.path("configmaps"), build_config_map("a", {"k": "x" * (1024 * 1024 + 1)}))
 
 
 @behaviour
 async def a_custom_resource_over_1_megabyte(api: Conversation) -> None:
-    document = thing("a", {"free": {"k": "x" * (1600 * 1024)}})
+    document = build_thing("a", {"free": {"k": "x" * (1600 * 1024)}})
     await api.post(api.path("things", EXAMPLE), document)
 
 
@@ -190,7 +190,7 @@ async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
 )
 @in_own_words
 async def an_eviction_with(api: Conversation, eviction: object) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/eviction"), eviction)
 
 

@@ -7,19 +7,19 @@ from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import Conversation
 from contract.documents import (
     EXAMPLE,
-    config_map,
-    lease,
-    pod,
-    secret,
-    service,
-    stateful_set,
-    thing,
+    build_config_map,
+    build_lease,
+    build_pod,
+    build_secret,
+    build_service,
+    build_stateful_set,
+    build_thing,
 )
 
 
 @behaviour
 async def an_object_gets_its_identity(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     await api.get(api.path("configmaps/a"))
 
 
@@ -30,7 +30,7 @@ async def kind_and_version_of_a_built_in_object_may_be_left_out(api: Conversatio
 
 @behaviour
 async def a_name_is_generated(api: Conversation) -> None:
-    document = config_map("ignored")
+    document = build_config_map("ignored")
     document["metadata"] = {"generateName": "prefix-"}
     await api.post(api.path("configmaps"), document)
     document["metadata"] = {"generateName": "x" * 80}
@@ -40,7 +40,7 @@ async def a_name_is_generated(api: Conversation) -> None:
 
 @behaviour
 async def a_given_name_wins_over_a_prefix(api: Conversation) -> None:
-    document = config_map("mine")
+    document = build_config_map("mine")
     document["metadata"]["generateName"] = "prefix-"
     reply = await api.post(api.path("configmaps"), document, show=lambda _: None)
     api.note("name", reply.body["metadata"]["name"])
@@ -48,31 +48,31 @@ async def a_given_name_wins_over_a_prefix(api: Conversation) -> None:
 
 @behaviour
 async def a_name_that_is_taken(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
-    await api.post(api.path("configmaps"), config_map("a"))
-    await api.created(api.path("things", EXAMPLE), thing("a"))
-    await api.post(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.post(api.path("configmaps"), build_config_map("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.post(api.path("things", EXAMPLE), build_thing("a"))
 
 
 @behaviour
 async def a_namespace_that_is_not_there(api: Conversation) -> None:
-    await api.post("/api/v1/namespaces/missing-namespace/configmaps", config_map("a"))
-    await api.post("/apis/example.com/v1/namespaces/missing-namespace/things", thing("a"))
+    await api.post("/api/v1/namespaces/missing-namespace/configmaps", build_config_map("a"))
+    await api.post("/apis/example.com/v1/namespaces/missing-namespace/things", build_thing("a"))
 
 
 @behaviour
 async def another_namespace_than_the_path_names(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", namespace="other"))
+    await api.post(api.path("configmaps"), build_config_map("a", namespace="other"))
 
 
 @behaviour
 async def a_creation_outside_of_a_namespace(api: Conversation) -> None:
-    await api.post("/api/v1/configmaps", config_map("a"))
+    await api.post("/api/v1/configmaps", build_config_map("a"))
 
 
 @behaviour
 async def a_creation_with_a_resource_version(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", resourceVersion="7"))
+    await api.post(api.path("configmaps"), build_config_map("a", resourceVersion="7"))
 
 
 @behaviour
@@ -84,8 +84,8 @@ async def what_the_server_decides_is_ignored(api: Conversation) -> None:
         "deletionTimestamp": "2001-01-01T00:00:00Z",
         "selfLink": "/x",
     }
-    await api.post(api.path("things", EXAMPLE), thing("a", metadata=mine))
-    await api.post(api.path("configmaps"), config_map("a", **mine))
+    await api.post(api.path("things", EXAMPLE), build_thing("a", metadata=mine))
+    await api.post(api.path("configmaps"), build_config_map("a", **mine))
 
 
 @behaviours_of(
@@ -101,7 +101,7 @@ async def what_the_server_decides_is_ignored(api: Conversation) -> None:
     ]
 )
 async def a_name_that_is_not_valid(api: Conversation, name: str) -> None:
-    await api.post(api.path("configmaps"), config_map(name))
+    await api.post(api.path("configmaps"), build_config_map(name))
 
 
 @behaviours_of(
@@ -113,7 +113,7 @@ async def a_name_that_is_not_valid(api: Conversation, name: str) -> None:
     ]
 )
 async def the_name_of_a_service_is_a_label(api: Conversation, name: str) -> None:
-    await api.post(api.path("services"), service(name))
+    await api.post(api.path("services"), build_service(name))
 
 
 @behaviour
@@ -159,7 +159,7 @@ async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
 )
 @in_own_words
 async def metadata_that_is_not_valid(api: Conversation, metadata: dict[str, Any]) -> None:
-    await api.post(api.path("configmaps"), config_map("a", **metadata))
+    await api.post(api.path("configmaps"), build_config_map("a", **metadata))
 
 
 @behaviours_of(
@@ -203,23 +203,23 @@ async def what_data_is_measured_by(api: Conversation, size: int) -> None:
 )
 @in_own_words
 async def a_config_map_that_is_not_valid(api: Conversation, more: dict[str, Any]) -> None:
-    await api.post(api.path("configmaps"), {**config_map("a"), **more})
+    await api.post(api.path("configmaps"), {**build_config_map("a"), **more})
 
 
 @behaviour
 async def a_secret_takes_plain_text(api: Conversation) -> None:
-    await api.post(api.path("secrets"), secret("a", stringData={"k": "v"}, data={"l": "dg=="}))
+    await api.post(api.path("secrets"), build_secret("a", stringData={"k": "v"}, data={"l": "dg=="}))
 
 
 @behaviour
 @in_own_words
 async def a_secret_that_is_no_base64(api: Conversation) -> None:
-    await api.post(api.path("secrets"), secret("a", data={"l": "%%"}))
+    await api.post(api.path("secrets"), build_secret("a", data={"l": "%%"}))
 
 
 @behaviour
 async def a_service_gets_an_address(api: Conversation) -> None:
-    await api.post(api.path("services"), service("a"))
+    await api.post(api.path("services"), build_service("a"))
 
 
 @behaviours_of(
@@ -237,7 +237,7 @@ async def a_service_gets_an_address(api: Conversation) -> None:
     ]
 )
 async def a_service(api: Conversation, spec: dict[str, Any]) -> None:
-    await api.post(api.path("services"), service("a", **spec))
+    await api.post(api.path("services"), build_service("a", **spec))
 
 
 @behaviour
@@ -251,8 +251,8 @@ async def a_namespace_is_active(api: Conversation) -> None:
 @behaviour
 async def a_lease(api: Conversation) -> None:
     path = api.path("leases", "coordination.k8s.io/v1")
-    await api.post(path, lease("a", "me"))
-    wrong = lease("b", "me")
+    await api.post(path, build_lease("a", "me"))
+    wrong = build_lease("b", "me")
     wrong["spec"]["leaseDurationSeconds"] = 0
     await api.post(path, wrong)
 
@@ -260,7 +260,7 @@ async def a_lease(api: Conversation) -> None:
 @behaviour
 async def a_lease_keeps_microseconds(api: Conversation) -> None:
     path = api.path("leases", "coordination.k8s.io/v1")
-    document = lease("a", "me")
+    document = build_lease("a", "me")
     document["spec"] |= {"acquireTime": "2026-01-02T03:04:05.678901Z", "renewTime": "2026-01-02T03:04:05.000000Z"}
     reply = await api.ask("POST", path, document)
     api.note("times", [reply.body["spec"][key].replace("2026", "year") for key in ("acquireTime", "renewTime")])
@@ -269,14 +269,14 @@ async def a_lease_keeps_microseconds(api: Conversation) -> None:
 @behaviour
 @in_own_words
 async def a_lease_wants_microseconds(api: Conversation) -> None:
-    document = lease("a", "me")
+    document = build_lease("a", "me")
     document["spec"]["renewTime"] = "2026-01-02T03:04:05Z"
     await api.post(api.path("leases", "coordination.k8s.io/v1"), document)
 
 
 @behaviour
 async def a_stateful_set(api: Conversation) -> None:
-    document = stateful_set("a")
+    document = build_stateful_set("a")
     await api.post(api.path("statefulsets", "apps/v1"), document)
 
 
@@ -289,14 +289,14 @@ async def a_stateful_set(api: Conversation) -> None:
     ]
 )
 async def a_stateful_set_without(api: Conversation, change: Any) -> None:
-    document = stateful_set("a")
+    document = build_stateful_set("a")
     change(document["spec"])
     await api.post(api.path("statefulsets", "apps/v1"), document)
 
 
 @behaviour
 async def a_pod_gets_its_defaults(api: Conversation) -> None:
-    await api.post(api.path("pods"), pod("a"))
+    await api.post(api.path("pods"), build_pod("a"))
 
 
 @behaviour
@@ -341,13 +341,13 @@ async def a_priority_class(api: Conversation) -> None:
 
 @behaviour
 async def fields_that_nobody_knows_are_dropped_with_a_warning(api: Conversation) -> None:
-    await api.post(api.path("things", EXAMPLE), thing("a", {"nonsense": 1}))
-    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Ignore", thing("b", {"nonsense": 1}))
-    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Strict", thing("c", {"nonsense": 1}))
-    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Odd", thing("d"))
+    await api.post(api.path("things", EXAMPLE), build_thing("a", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Ignore", build_thing("b", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Strict", build_thing("c", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Odd", build_thing("d"))
 
 
 @behaviour
 async def the_manager_of_fields_can_be_named(api: Conversation) -> None:
-    await api.post(api.path("configmaps") + "?fieldManager=me", config_map("a", {"k": "v"}))
-    await api.post(api.path("configmaps") + "?fieldManager=" + "x" * 129, config_map("b", {"k": "v"}))
+    await api.post(api.path("configmaps") + "?fieldManager=me", build_config_map("a", {"k": "v"}))
+    await api.post(api.path("configmaps") + "?fieldManager=" + "x" * 129, build_config_map("b", {"k": "v"}))

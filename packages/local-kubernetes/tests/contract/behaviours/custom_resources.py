@@ -4,27 +4,27 @@ from copy import deepcopy
 from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
-from contract.conversation import Conversation, eventually
-from contract.documents import DEFINITIONS, EXAMPLE, thing, thing_definition
+from contract.conversation import Conversation, repeat_until
+from contract.documents import DEFINITIONS, EXAMPLE, build_thing, build_thing_definition
 
 Document = dict[str, Any]
 
 
 @behaviour
 async def defaults_are_filled_in(api: Conversation) -> None:
-    await api.post(api.path("things", EXAMPLE), thing("a"))
-    await api.post(api.path("things", EXAMPLE), thing("b", {"replicas": None, "mode": None}))
+    await api.post(api.path("things", EXAMPLE), build_thing("a"))
+    await api.post(api.path("things", EXAMPLE), build_thing("b", {"replicas": None, "mode": None}))
 
 
 @behaviour
 async def unknown_fields_are_pruned(api: Conversation) -> None:
-    document = thing("a", {"nonsense": {"a": 1}, "entries": [{"k": "1", "odd": 2}]}) | {"top": 1}
+    document = build_thing("a", {"nonsense": {"a": 1}, "entries": [{"k": "1", "odd": 2}]}) | {"top": 1}
     await api.post(api.path("things", EXAMPLE), document)
 
 
 @behaviour
 async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) -> None:
-    await api.post(api.path("things", EXAMPLE), thing("a", {"free": {"a": {"b": [1, 2.5, None, True]}}}))
+    await api.post(api.path("things", EXAMPLE), build_thing("a", {"free": {"a": {"b": [1, 2.5, None, True]}}}))
 
 
 @behaviours_of(
@@ -54,7 +54,7 @@ async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) ->
     ]
 )
 async def a_value(api: Conversation, change: Any) -> None:
-    document = thing("a")
+    document = build_thing("a")
     change(document["spec"])
     await api.post(api.path("things", EXAMPLE), document)
 
@@ -77,21 +77,21 @@ async def a_value(api: Conversation, change: Any) -> None:
 )
 @in_own_words
 async def a_document_with(api: Conversation, change: Any) -> None:
-    document = thing("a")
+    document = build_thing("a")
     change(document)
     await api.post(api.path("things", EXAMPLE), document)
 
 
 @behaviour
 async def one_object_in_two_versions(api: Conversation) -> None:
-    await api.post(api.path("things", EXAMPLE), thing("a"))
+    await api.post(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a", "example.com/v1alpha1"))
     await api.get(api.path("things", "example.com/v1alpha1"))
-    document = thing("b") | {"apiVersion": "example.com/v1alpha1"}
+    document = build_thing("b") | {"apiVersion": "example.com/v1alpha1"}
     await api.post(api.path("things", "example.com/v1alpha1"), document)
 
 
-def own_definition(api: Conversation, **version: Any) -> Document:
+def build_own_definition(api: Conversation, **version: Any) -> Document:
     """Return a definition in a group that only this behaviour uses."""
     group = f"{api.namespace}.example.com"
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
@@ -128,7 +128,7 @@ async def _undefine(api: Conversation, definition: Document) -> None:
 
 @behaviour
 async def a_definition_is_completed(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
 
     def show(body: Document) -> Document:
         return {"spec": body["spec"], "generation": body["metadata"]["generation"]}
@@ -139,7 +139,7 @@ async def a_definition_is_completed(api: Conversation) -> None:
 
 @behaviour
 async def a_definition_becomes_established(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     await _define(api, definition)
 
     def is_established(reply: Any) -> bool:
@@ -154,7 +154,7 @@ async def a_definition_becomes_established(api: Conversation) -> None:
 
 @behaviour
 async def a_defined_kind_is_served(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}, "spec": {"a": "b"}}
@@ -165,7 +165,7 @@ async def a_defined_kind_is_served(api: Conversation) -> None:
 
 @behaviour
 async def a_kind_goes_with_its_definition(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}}
@@ -178,7 +178,7 @@ async def a_kind_goes_with_its_definition(api: Conversation) -> None:
 
 @behaviour
 async def a_cluster_wide_kind(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     definition["spec"]["scope"] = "Cluster"
     path = await _define(api, definition)
     group = definition["spec"]["group"]
@@ -193,7 +193,7 @@ async def a_cluster_wide_kind(api: Conversation) -> None:
 @behaviour
 async def without_a_status_subresource_the_status_is_a_field(api: Conversation) -> None:
     schema = {"type": "object", "properties": {"status": {"type": "object", "properties": {"a": {"type": "string"}}}}}
-    definition = own_definition(api, schema={"openAPIV3Schema": schema})
+    definition = build_own_definition(api, schema={"openAPIV3Schema": schema})
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}, "status": {"a": "b"}}
@@ -204,7 +204,7 @@ async def without_a_status_subresource_the_status_is_a_field(api: Conversation) 
 
 @behaviour
 async def selectable_fields(api: Conversation) -> None:
-    definition = own_definition(api, selectableFields=[{"jsonPath": ".spec.a"}])
+    definition = build_own_definition(api, selectableFields=[{"jsonPath": ".spec.a"}])
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     for name, value in (("one", "x"), ("two", "y")):
@@ -262,7 +262,7 @@ KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
 @behaviours_of(KEYWORDS)
 async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None:
     whole = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": schema}}}}
-    definition = own_definition(api, schema={"openAPIV3Schema": whole})
+    definition = build_own_definition(api, schema={"openAPIV3Schema": whole})
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}, "spec": {"a": value}}
@@ -290,40 +290,40 @@ async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None
             lambda document: document["spec"]["versions"][0].update(schema={"openAPIV3Schema": {"type": "odd"}}),
         ),
         ("no spec", lambda document: document.pop("spec")),
-        ("a column without a name", lambda document: _with_column(document, type="string", jsonPath=".spec.a")),
-        ("a column without a type", lambda document: _with_column(document, name="A", jsonPath=".spec.a")),
-        ("a column without a path", lambda document: _with_column(document, name="A", type="string")),
-        ("a column of an unknown type", lambda document: _with_column(document, name="A", type="odd", jsonPath=".a")),
-        ("a scale without paths", lambda document: _with_scale(document)),
-        ("a scale without a status", lambda document: _with_scale(document, specReplicasPath=".spec.a")),
+        ("a column without a name", lambda document: _add_column(document, type="string", jsonPath=".spec.a")),
+        ("a column without a type", lambda document: _add_column(document, name="A", jsonPath=".spec.a")),
+        ("a column without a path", lambda document: _add_column(document, name="A", type="string")),
+        ("a column of an unknown type", lambda document: _add_column(document, name="A", type="odd", jsonPath=".a")),
+        ("a scale without paths", lambda document: _add_scale(document)),
+        ("a scale without a status", lambda document: _add_scale(document, specReplicasPath=".spec.a")),
         (
             "a scale whose paths are exchanged",
-            lambda document: _with_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
+            lambda document: _add_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
         ),
         (
             "a scale",
-            lambda document: _with_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a"),
+            lambda document: _add_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a"),
         ),
     ]
 )
 async def a_definition_with(api: Conversation, change: Any) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     change(definition)
     reply = await api.ask("POST", DEFINITIONS, definition)
     api.note("refusal", [reply.status, reply.body.get("reason")])
 
 
-def _with_column(definition: Document, **column: str) -> None:
+def _add_column(definition: Document, **column: str) -> None:
     definition["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
 
 
-def _with_scale(definition: Document, **scale: str) -> None:
+def _add_scale(definition: Document, **scale: str) -> None:
     definition["spec"]["versions"][0]["subresources"] = {"scale": scale}
 
 
 @behaviour
 async def a_definition_can_be_changed(api: Conversation) -> None:
-    definition = own_definition(api)
+    definition = build_own_definition(api)
     path = await _define(api, definition)
     changed = deepcopy(definition)
     properties = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
@@ -338,13 +338,13 @@ async def a_definition_can_be_changed(api: Conversation) -> None:
     async def ask_for_default() -> Any:
         return await api.ask("POST", f"{path}?dryRun=All", box)
 
-    reply = await eventually(ask_for_default, lambda answer: answer.body.get("spec") == {"b": 7})
+    reply = await repeat_until(ask_for_default, lambda answer: answer.body.get("spec") == {"b": 7})
     api.note("default", reply.body["spec"])
     await _undefine(api, definition)
 
 
 @behaviour
 async def the_shared_definition_has_two_versions(api: Conversation) -> None:
-    name = thing_definition()["metadata"]["name"]
+    name = build_thing_definition()["metadata"]["name"]
     show = lambda body: body["status"]["storedVersions"]  # noqa: E731
     await api.get(f"{DEFINITIONS}/{name}", show=show)

@@ -5,10 +5,10 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of
 from contract.conversation import Conversation
-from contract.documents import EXAMPLE, thing
+from contract.documents import EXAMPLE, build_thing
 
 
-def _resource(*names: str) -> Any:
+def _select_resource(*names: str) -> Any:
     """Return only the named resources of a list, because the real server has many more."""
 
     def show(body: Any) -> Any:
@@ -81,7 +81,7 @@ async def a_group(api: Conversation, path: str) -> None:
     ]
 )
 async def resources(api: Conversation, path: str, names: tuple[str, ...]) -> None:
-    await api.get(path, show=_resource(*names))
+    await api.get(path, show=_select_resource(*names))
 
 
 @behaviour
@@ -149,5 +149,5 @@ async def there_is_no_such(api: Conversation, path: str) -> None:
 
 @behaviour
 async def a_custom_resource_subresource_that_is_not_defined(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a/nothing", EXAMPLE))

@@ -4,12 +4,12 @@ from typing import Any
 
 from contract.behaviour import behaviours_of, in_own_words
 from contract.conversation import Conversation, Document
-from contract.documents import stateful_set
+from contract.documents import build_stateful_set
 
 Documents = dict[str, Document]
 
 
-def _without_metadata(body: Any) -> Any:
+def _remove_metadata(body: Any) -> Any:
     """Return the compared part: no metadata, and no addresses, which a server chooses freely."""
     spec = {key: item for key, item in (body.get("spec") or {}).items() if not key.startswith("clusterIP")}
     return {key: spec if key == "spec" else item for key, item in body.items() if key != "metadata"}
@@ -19,25 +19,25 @@ def wrap_specs(specs: Documents) -> Documents:
     return {name: {"spec": spec} for name, spec in specs.items()}
 
 
-def service(**spec: Any) -> Document:
+def build_odd_service(**spec: Any) -> Document:
     return {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}
 
 
 def build_claim_spec(**template_spec: Any) -> Document:
     """Return the part of a StatefulSet that makes its pods claim the volume `v`."""
-    template = stateful_set("a")["spec"]["template"]
+    template = build_stateful_set("a")["spec"]["template"]
     claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
     return {"volumeClaimTemplates": claims, "template": template | {"spec": template["spec"] | template_spec}}
 
 
-def sets(specs: Documents, template_specs: Documents) -> Documents:
+def build_odd_sets(specs: Documents, template_specs: Documents) -> Documents:
     """Return StatefulSets that differ from a valid one in their specification or in that of their pods."""
     found = {}
     for name, spec in specs.items():
-        found[name] = stateful_set("a")
+        found[name] = build_stateful_set("a")
         found[name]["spec"] |= spec
     for name, spec in template_specs.items():
-        found[name] = stateful_set("a")
+        found[name] = build_stateful_set("a")
         found[name]["spec"]["template"]["spec"] |= spec
     return found
 
@@ -55,34 +55,34 @@ KINDS: list[tuple[str, str, Documents]] = [
         "v1",
         wrap_specs(
             {
-                "no number": service(ports=[{}]),
-                "a number out of range": service(ports=[{"port": 70000}]),
-                "a target by name": service(ports=[{"port": 80, "targetPort": "http"}]),
-                "a target by a bad name": service(ports=[{"port": 80, "targetPort": "A_B"}]),
-                "a target out of range": service(ports=[{"port": 80, "targetPort": 70000}]),
-                "a bad name": service(ports=[{"port": 80, "name": "A_B"}]),
-                "a name twice": service(ports=[{"port": 80, "name": "a"}, {"port": 81, "name": "a"}]),
-                "no names": service(ports=[{"port": 80}, {"port": 81}]),
-                "a port of nodes": service(ports=[{"port": 80, "nodePort": 30000}]),
-                "an unknown type": service(type="Wat"),
-                "no address": service(clusterIP="x"),
-                "a bad label": service(selector={"a b": "c"}),
-                "a bad value": service(selector={"a": "b c"}),
-                "an unknown affinity": service(sessionAffinity="Wat"),
-                "a bad name elsewhere": service(type="ExternalName", externalName="A B"),
-                "no name elsewhere": service(type="ExternalName"),
-                "no address outside": service(externalIPs=["x"]),
-                "no ports": service(ports=[]),
-                "headless": service(clusterIP="None", ports=[], publishNotReadyAddresses=True),
-                "empty texts": service(type="", sessionAffinity="", ports=[{"port": 80, "protocol": ""}]),
-                "a whole name elsewhere": service(type="ExternalName", externalName="a.example.com."),
+                "no number": build_odd_service(ports=[{}]),
+                "a number out of range": build_odd_service(ports=[{"port": 70000}]),
+                "a target by name": build_odd_service(ports=[{"port": 80, "targetPort": "http"}]),
+                "a target by a bad name": build_odd_service(ports=[{"port": 80, "targetPort": "A_B"}]),
+                "a target out of range": build_odd_service(ports=[{"port": 80, "targetPort": 70000}]),
+                "a bad name": build_odd_service(ports=[{"port": 80, "name": "A_B"}]),
+                "a name twice": build_odd_service(ports=[{"port": 80, "name": "a"}, {"port": 81, "name": "a"}]),
+                "no names": build_odd_service(ports=[{"port": 80}, {"port": 81}]),
+                "a port of nodes": build_odd_service(ports=[{"port": 80, "nodePort": 30000}]),
+                "an unknown type": build_odd_service(type="Wat"),
+                "no address": build_odd_service(clusterIP="x"),
+                "a bad label": build_odd_service(selector={"a b": "c"}),
+                "a bad value": build_odd_service(selector={"a": "b c"}),
+                "an unknown affinity": build_odd_service(sessionAffinity="Wat"),
+                "a bad name elsewhere": build_odd_service(type="ExternalName", externalName="A B"),
+                "no name elsewhere": build_odd_service(type="ExternalName"),
+                "no address outside": build_odd_service(externalIPs=["x"]),
+                "no ports": build_odd_service(ports=[]),
+                "headless": build_odd_service(clusterIP="None", ports=[], publishNotReadyAddresses=True),
+                "empty texts": build_odd_service(type="", sessionAffinity="", ports=[{"port": 80, "protocol": ""}]),
+                "a whole name elsewhere": build_odd_service(type="ExternalName", externalName="a.example.com."),
             }
         ),
     ),
     (
         "statefulsets",
         "apps/v1",
-        sets(
+        build_odd_sets(
             {
                 "an unknown policy": {"podManagementPolicy": "Wat"},
                 "an unknown strategy": {"updateStrategy": {"type": "Wat"}},
@@ -194,4 +194,4 @@ KINDS: list[tuple[str, str, Documents]] = [
 async def odd(api: Conversation, resource: str, group: str, documents: Documents) -> None:
     for name, document in documents.items():
         named = document | {"metadata": {"name": name.replace(" ", "-")}}
-        await api.post(api.path(resource, group) + "?dryRun=All", named, show=_without_metadata)
+        await api.post(api.path(resource, group) + "?dryRun=All", named, show=_remove_metadata)

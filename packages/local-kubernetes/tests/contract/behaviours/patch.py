@@ -4,14 +4,23 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation
-from contract.documents import EXAMPLE, bound_pod, config_map, pod, secret, service, stateful_set, thing
+from contract.documents import (
+    EXAMPLE,
+    build_bound_pod,
+    build_config_map,
+    build_pod,
+    build_secret,
+    build_service,
+    build_stateful_set,
+    build_thing,
+)
 
 
-def _data(body: Any) -> Any:
+def _get_data(body: Any) -> Any:
     return {"data": body.get("data"), "labels": body["metadata"].get("labels")}
 
 
-def _spec(body: Any) -> Any:
+def _get_spec(body: Any) -> Any:
     return body["spec"]
 
 
@@ -27,8 +36,8 @@ def _spec(body: Any) -> Any:
     ]
 )
 async def a_merge_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v", "l": "v"}))
-    await api.patch(api.path("configmaps/a"), patch, show=_data)
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
+    await api.patch(api.path("configmaps/a"), patch, show=_get_data)
 
 
 @behaviours_of(
@@ -51,20 +60,20 @@ async def a_merge_patch(api: Conversation, patch: Any) -> None:
 )
 @in_own_words
 async def a_bad_merge_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch)
 
 
 @behaviour
 async def a_merge_patch_of_a_custom_resource_replaces_lists(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
+    await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
     patch = {"spec": {"texts": ["c"], "entries": [{"k": "2"}]}}
     await api.patch(api.path("things/a", EXAMPLE), patch)
 
 
 @behaviour
 async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": -1}})
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"nonsense": 1}})
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"mode": None}})
@@ -92,8 +101,8 @@ async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> Non
     ]
 )
 async def a_json_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v", "l": "v"}))
-    await api.patch(api.path("configmaps/a"), patch, JSON_PATCH, show=_data)
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
+    await api.patch(api.path("configmaps/a"), patch, JSON_PATCH, show=_get_data)
 
 
 @behaviours_of(
@@ -119,13 +128,13 @@ async def a_json_patch(api: Conversation, patch: Any) -> None:
 )
 @in_own_words
 async def a_bad_json_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
 
 
 @behaviour
 async def too_many_json_patch_operations(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
     patch = [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10_001
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
 
@@ -133,7 +142,7 @@ async def too_many_json_patch_operations(api: Conversation) -> None:
 @behaviour
 @in_own_words
 async def a_json_patch_of_a_list(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a", {"texts": ["a"]}))
+    await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a"]}))
     path = api.path("things/a", EXAMPLE)
     for operation in (
         {"op": "add", "path": "/spec/texts/-", "value": "b"},
@@ -161,7 +170,7 @@ CONTAINERS = [{"name": "main", "image": "i:1", "env": [{"name": "A", "value": "1
 )
 async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
     metadata = {"finalizers": ["example.com/a"], "labels": {"a": "b"}}
-    await api.created(api.path("pods"), pod("a", {"containers": CONTAINERS}, **metadata))
+    await api.created(api.path("pods"), build_pod("a", {"containers": CONTAINERS}, **metadata))
     show = lambda body: {  # noqa: E731
         "spec": body["spec"],
         "finalizers": body["metadata"].get("finalizers"),
@@ -184,7 +193,7 @@ async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
     ]
 )
 async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None:
-    document = stateful_set("a")
+    document = build_stateful_set("a")
     document["spec"]["template"]["spec"]["containers"] = CONTAINERS
     await api.created(api.path("statefulsets", "apps/v1"), document)
     body = {"spec": {"template": {"spec": patch}}}
@@ -211,14 +220,14 @@ async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None
 )
 @in_own_words
 async def a_bad_strategic_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH)
 
 
 @behaviour
 async def a_strategic_patch_of_ports(api: Conversation) -> None:
     ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
-    await api.created(api.path("services"), service("a", ports=ports))
+    await api.created(api.path("services"), build_service("a", ports=ports))
     show = lambda body: body["spec"]["ports"]  # noqa: E731
     await api.patch(
         api.path("services/a"), {"spec": {"ports": [{"port": 81, "name": "c"}]}}, STRATEGIC_PATCH, show=show
@@ -227,7 +236,7 @@ async def a_strategic_patch_of_ports(api: Conversation) -> None:
 
 @behaviour
 async def a_strategic_patch_of_conditions(api: Conversation) -> None:
-    await api.created(api.path("pods"), bound_pod("a"))
+    await api.created(api.path("pods"), build_bound_pod("a"))
     for kind, status in (("Ready", "False"), ("Initialized", "True"), ("Ready", "True")):
         patch = {"status": {"conditions": [{"type": kind, "status": status}]}}
         await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH, show=lambda body: body["status"])
@@ -235,7 +244,7 @@ async def a_strategic_patch_of_conditions(api: Conversation) -> None:
 
 @behaviour
 async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, STRATEGIC_PATCH)
 
 
@@ -250,8 +259,8 @@ async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
 )
 @in_own_words
 async def a_patch_of_type(api: Conversation, content_type: str) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
-    await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_data)
+    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_get_data)
 
 
 @behaviours_of(
@@ -267,17 +276,17 @@ async def what_is_not_there_is_not_patched(api: Conversation, content_type: str,
 
 @behaviour
 async def an_apply_to_a_custom_resource_that_is_not_there(api: Conversation) -> None:
-    await api.patch(api.path("things/a?fieldManager=me", EXAMPLE), thing("a"), APPLY_PATCH)
+    await api.patch(api.path("things/a?fieldManager=me", EXAMPLE), build_thing("a"), APPLY_PATCH)
 
 
 @behaviour
 async def a_patch_notes_its_manager(api: Conversation) -> None:
-    await api.created(api.path("secrets"), secret("a", stringData={"k": "v"}))
+    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": "b"}}})
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": None}}})
 
 
 @behaviour
 async def force_is_for_apply_only(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a?force=true"), {"data": {"a": "b"}})

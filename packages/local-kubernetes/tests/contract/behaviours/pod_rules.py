@@ -4,63 +4,63 @@ from typing import Any
 
 from contract.behaviour import behaviours_of
 from contract.conversation import Conversation, Document
-from contract.documents import pod
+from contract.documents import build_pod
 
 MAIN = {"name": "main", "image": "i:1"}
 EXIT_CODES = {"operator": "In", "values": [42]}
 
 
-def _spec(body: Any) -> Any:
+def _get_spec(body: Any) -> Any:
     return body["spec"]
 
 
-def container(**fields: Any) -> Document:
+def build_container(**fields: Any) -> Document:
     return {"containers": [MAIN | fields]}
 
 
-def init_container(**fields: Any) -> Document:
+def build_init_container(**fields: Any) -> Document:
     return {"initContainers": [MAIN | {"name": "first"} | fields]}
 
 
 def mount(**fields: Any) -> Document:
     mounts = [{"name": "v", "mountPath": "/v"} | fields]
-    return container(volumeMounts=mounts) | {"volumes": [{"name": "v", "emptyDir": {}}]}
+    return build_container(volumeMounts=mounts) | {"volumes": [{"name": "v", "emptyDir": {}}]}
 
 
-def volume(**source: Any) -> Document:
+def build_volume(**source: Any) -> Document:
     return {"volumes": [{"name": "v", **source}]}
 
 
-def projected(*sources: Document) -> Document:
-    return volume(projected={"sources": list(sources)})
+def build_projected(*sources: Document) -> Document:
+    return build_volume(projected={"sources": list(sources)})
 
 
-def variable(**fields: Any) -> Document:
-    return container(env=[fields])
+def build_variable(**fields: Any) -> Document:
+    return build_container(env=[fields])
 
 
-def file_variable(**fields: Any) -> Document:
+def build_file_variable(**fields: Any) -> Document:
     source = {"volumeName": "v", "path": "a.env", "key": "A"} | fields
-    return variable(name="A", valueFrom={"fileKeyRef": source}) | {"volumes": [{"name": "v", "emptyDir": {}}]}
+    return build_variable(name="A", valueFrom={"fileKeyRef": source}) | {"volumes": [{"name": "v", "emptyDir": {}}]}
 
 
 def restart_rule(**fields: Any) -> Document:
     return {"action": "Restart", "exitCodes": EXIT_CODES | fields}
 
 
-def resources(**fields: Any) -> Document:
-    return container(resources=fields)
+def build_resources(**fields: Any) -> Document:
+    return build_container(resources=fields)
 
 
-def port(**fields: Any) -> Document:
-    return container(ports=[{"containerPort": 80} | fields])
+def build_port(**fields: Any) -> Document:
+    return build_container(ports=[{"containerPort": 80} | fields])
 
 
-def toleration(**fields: Any) -> Document:
+def build_toleration(**fields: Any) -> Document:
     return {"tolerations": [fields]}
 
 
-def security(**fields: Any) -> Document:
+def build_security(**fields: Any) -> Document:
     return {"securityContext": fields}
 
 
@@ -74,7 +74,7 @@ def security(**fields: Any) -> Document:
                 "nodeSelector empty key": {"nodeSelector": {"": "c"}},
                 "nodeSelector slash": {"nodeSelector": {"a/b/c": "c"}},
                 "nodeSelector long prefix": {"nodeSelector": {"a" * 254 + "/b": "c"}},
-                "toleration slash": toleration(key="a/b/c", operator="Exists"),
+                "toleration slash": build_toleration(key="a/b/c", operator="Exists"),
                 "readinessGates slash": {"readinessGates": [{"conditionType": "a/b/c"}]},
                 "schedulingGates slash": {"schedulingGates": [{"name": "a/b/c"}]},
                 "schedulingGroup": {"schedulingGroup": {"podGroupName": "a"}},
@@ -112,55 +112,57 @@ def security(**fields: Any) -> Document:
         (
             "tolerations",
             {
-                "unknown operator": toleration(key="a", operator="Wat"),
-                "effect": toleration(key="a", operator="Exists", effect="Wat"),
-                "value with exists": toleration(key="a", operator="Exists", value="x"),
-                "no key equal": toleration(operator="Equal", value="x"),
-                "empty": toleration(),
-                "key bad": toleration(key="a b", operator="Exists"),
-                "value bad": toleration(key="a", operator="Equal", value="b c"),
-                "seconds without noexecute": toleration(
+                "unknown operator": build_toleration(key="a", operator="Wat"),
+                "effect": build_toleration(key="a", operator="Exists", effect="Wat"),
+                "value with exists": build_toleration(key="a", operator="Exists", value="x"),
+                "no key equal": build_toleration(operator="Equal", value="x"),
+                "empty": build_toleration(),
+                "key bad": build_toleration(key="a b", operator="Exists"),
+                "value bad": build_toleration(key="a", operator="Equal", value="b c"),
+                "seconds without noexecute": build_toleration(
                     key="a", operator="Exists", effect="NoSchedule", tolerationSeconds=5
                 ),
-                "seconds": toleration(key="a", operator="Exists", effect="NoExecute", tolerationSeconds=5),
+                "seconds": build_toleration(key="a", operator="Exists", effect="NoExecute", tolerationSeconds=5),
             },
         ),
         (
             "resources",
             {
-                "negative": resources(requests={"cpu": "-1"}),
-                "negative limit": resources(limits={"memory": "-1Gi"}),
-                "zero": resources(limits={"memory": "0"}),
-                "unknown name": resources(limits={"wat": "1"}),
-                "bad name": resources(limits={"a b": "1"}),
-                "extended": resources(limits={"example.com/gpu": "1"}),
-                "extended fraction": resources(limits={"example.com/gpu": "1.5"}),
-                "extended request only": resources(requests={"example.com/gpu": "1"}),
-                "extended differ": resources(requests={"example.com/gpu": "1"}, limits={"example.com/gpu": "2"}),
-                "hugepages": resources(limits={"hugepages-2Mi": "2Mi"}),
-                "ephemeral": resources(limits={"ephemeral-storage": "1Gi"}),
-                "storage": resources(limits={"storage": "1Gi"}),
-                "pods": resources(limits={"pods": "1"}),
-                "claims": resources(claims=[{"name": "x"}]),
+                "negative": build_resources(requests={"cpu": "-1"}),
+                "negative limit": build_resources(limits={"memory": "-1Gi"}),
+                "zero": build_resources(limits={"memory": "0"}),
+                "unknown name": build_resources(limits={"wat": "1"}),
+                "bad name": build_resources(limits={"a b": "1"}),
+                "extended": build_resources(limits={"example.com/gpu": "1"}),
+                "extended fraction": build_resources(limits={"example.com/gpu": "1.5"}),
+                "extended request only": build_resources(requests={"example.com/gpu": "1"}),
+                "extended differ": build_resources(requests={"example.com/gpu": "1"}, limits={"example.com/gpu": "2"}),
+                "hugepages": build_resources(limits={"hugepages-2Mi": "2Mi"}),
+                "ephemeral": build_resources(limits={"ephemeral-storage": "1Gi"}),
+                "storage": build_resources(limits={"storage": "1Gi"}),
+                "pods": build_resources(limits={"pods": "1"}),
+                "claims": build_resources(claims=[{"name": "x"}]),
             },
         ),
         (
             "ports",
             {
-                "zero": container(ports=[{"containerPort": 0}]),
-                "missing": container(ports=[{}]),
-                "name bad": port(name="A b"),
-                "name long": port(name="a" * 16),
-                "name digits": port(name="80"),
-                "name twice": container(ports=[{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]),
-                "twice": container(ports=[{"containerPort": 80}, {"containerPort": 80}]),
-                "hostPort bad": port(hostPort=70000),
-                "hostPort twice": container(
+                "zero": build_container(ports=[{"containerPort": 0}]),
+                "missing": build_container(ports=[{}]),
+                "name bad": build_port(name="A b"),
+                "name long": build_port(name="a" * 16),
+                "name digits": build_port(name="80"),
+                "name twice": build_container(
+                    ports=[{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]
+                ),
+                "twice": build_container(ports=[{"containerPort": 80}, {"containerPort": 80}]),
+                "hostPort bad": build_port(hostPort=70000),
+                "hostPort twice": build_container(
                     ports=[{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80}]
                 ),
                 "hostNetwork hostport differ": {
                     "hostNetwork": True,
-                    **container(ports=[{"containerPort": 80, "hostPort": 81}]),
+                    **build_container(ports=[{"containerPort": 80, "hostPort": 81}]),
                 },
                 "hostPort of one after the other": {
                     "initContainers": [
@@ -168,98 +170,110 @@ def security(**fields: Any) -> Document:
                         for name in ("first", "second")
                     ]
                 },
-                "protocol lower": port(protocol="tcp"),
+                "protocol lower": build_port(protocol="tcp"),
             },
         ),
         (
             "variables",
             {
-                "name none": variable(value="x"),
-                "ref two": variable(
+                "name none": build_variable(value="x"),
+                "ref two": build_variable(
                     name="A",
                     valueFrom={
                         "fieldRef": {"fieldPath": "metadata.name"},
                         "configMapKeyRef": {"name": "a", "key": "b"},
                     },
                 ),
-                "ref none": variable(name="A", valueFrom={}),
-                "config map no key": variable(name="A", valueFrom={"configMapKeyRef": {"name": "a"}}),
-                "config map no name": variable(name="A", valueFrom={"configMapKeyRef": {"key": "a"}}),
-                "config map key dots": variable(name="A", valueFrom={"configMapKeyRef": {"name": "a", "key": "../x"}}),
-                "config map name bad": variable(name="A", valueFrom={"configMapKeyRef": {"name": "../a", "key": "x"}}),
-                "secret key slash": variable(name="A", valueFrom={"secretKeyRef": {"name": "a", "key": "a/x"}}),
-                "field version": variable(
+                "ref none": build_variable(name="A", valueFrom={}),
+                "config map no key": build_variable(name="A", valueFrom={"configMapKeyRef": {"name": "a"}}),
+                "config map no name": build_variable(name="A", valueFrom={"configMapKeyRef": {"key": "a"}}),
+                "config map key dots": build_variable(
+                    name="A", valueFrom={"configMapKeyRef": {"name": "a", "key": "../x"}}
+                ),
+                "config map name bad": build_variable(
+                    name="A", valueFrom={"configMapKeyRef": {"name": "../a", "key": "x"}}
+                ),
+                "secret key slash": build_variable(name="A", valueFrom={"secretKeyRef": {"name": "a", "key": "a/x"}}),
+                "field version": build_variable(
                     name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v2"}}
                 ),
-                "field labels": variable(name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels"}}),
-                "field annotation": variable(
+                "field labels": build_variable(name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels"}}),
+                "field annotation": build_variable(
                     name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.annotations['Example.com/A']"}}
                 ),
-                "field label bad": variable(name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels['a b']"}}),
-                "field none": variable(name="A", valueFrom={"fieldRef": {}}),
-                "resource bad": variable(name="A", valueFrom={"resourceFieldRef": {"resource": "limits.wat"}}),
-                "resource none": variable(name="A", valueFrom={"resourceFieldRef": {}}),
-                "divisor bad": variable(
+                "field label bad": build_variable(
+                    name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels['a b']"}}
+                ),
+                "field none": build_variable(name="A", valueFrom={"fieldRef": {}}),
+                "resource bad": build_variable(name="A", valueFrom={"resourceFieldRef": {"resource": "limits.wat"}}),
+                "resource none": build_variable(name="A", valueFrom={"resourceFieldRef": {}}),
+                "divisor bad": build_variable(
                     name="A", valueFrom={"resourceFieldRef": {"resource": "limits.cpu", "divisor": "7"}}
                 ),
-                "divisor mem": variable(
+                "divisor mem": build_variable(
                     name="A", valueFrom={"resourceFieldRef": {"resource": "limits.memory", "divisor": "1m"}}
                 ),
-                "resource container": variable(
+                "resource container": build_variable(
                     name="A", valueFrom={"resourceFieldRef": {"resource": "limits.cpu", "containerName": "nope"}}
                 ),
-                "newline name": variable(name="A\nB", value="x"),
-                "unicode name": variable(name="Ä", value="x"),
-                "dots": variable(name="..", value="x"),
-                "null in value": variable(name="A", value="a\0b"),
-                "twice": container(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]),
-                "variables none": container(envFrom=[{}]),
-                "variables two": container(envFrom=[{"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}}]),
-                "variables no name": container(envFrom=[{"configMapRef": {}}]),
-                "variables bad name": container(envFrom=[{"configMapRef": {"name": "../a"}}]),
-                "variables bad prefix": container(envFrom=[{"prefix": "a=b", "configMapRef": {"name": "a"}}]),
+                "newline name": build_variable(name="A\nB", value="x"),
+                "unicode name": build_variable(name="Ä", value="x"),
+                "dots": build_variable(name="..", value="x"),
+                "null in value": build_variable(name="A", value="a\0b"),
+                "twice": build_container(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]),
+                "variables none": build_container(envFrom=[{}]),
+                "variables two": build_container(envFrom=[{"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}}]),
+                "variables no name": build_container(envFrom=[{"configMapRef": {}}]),
+                "variables bad name": build_container(envFrom=[{"configMapRef": {"name": "../a"}}]),
+                "variables bad prefix": build_container(envFrom=[{"prefix": "a=b", "configMapRef": {"name": "a"}}]),
             },
         ),
         (
             "volumes",
             {
-                "none": volume(),
-                "hostPath none": volume(hostPath={}),
-                "hostPath dots": volume(hostPath={"path": "/a/../b"}),
-                "hostPath relative": volume(hostPath={"path": "a"}),
-                "hostPath type": volume(hostPath={"path": "/a", "type": "wat"}),
-                "config map no name": volume(configMap={}),
-                "config map bad name": volume(configMap={"name": "../a"}),
-                "config map mode": volume(configMap={"name": "a", "defaultMode": 1000}),
-                "config map mode negative": volume(configMap={"name": "a", "defaultMode": -1}),
-                "config map item mode": volume(
+                "none": build_volume(),
+                "hostPath none": build_volume(hostPath={}),
+                "hostPath dots": build_volume(hostPath={"path": "/a/../b"}),
+                "hostPath relative": build_volume(hostPath={"path": "a"}),
+                "hostPath type": build_volume(hostPath={"path": "/a", "type": "wat"}),
+                "config map no name": build_volume(configMap={}),
+                "config map bad name": build_volume(configMap={"name": "../a"}),
+                "config map mode": build_volume(configMap={"name": "a", "defaultMode": 1000}),
+                "config map mode negative": build_volume(configMap={"name": "a", "defaultMode": -1}),
+                "config map item mode": build_volume(
                     configMap={"name": "a", "items": [{"key": "a", "path": "b", "mode": 1000}]}
                 ),
-                "config map item no key": volume(configMap={"name": "a", "items": [{"path": "b"}]}),
-                "config map item abs": volume(configMap={"name": "a", "items": [{"key": "a", "path": "/b"}]}),
-                "config map item dotdot start": volume(configMap={"name": "a", "items": [{"key": "a", "path": "..b"}]}),
-                "secret none": volume(secret={}),
-                "secret bad name": volume(secret={"secretName": "../../a"}),
-                "pvc none": volume(persistentVolumeClaim={}),
-                "pvc bad": volume(persistentVolumeClaim={"claimName": "../a"}),
-                "emptyDir negative": volume(emptyDir={"sizeLimit": "-1"}),
-                "emptyDir size": volume(emptyDir={"sizeLimit": "1Gi"}),
-                "emptyDir medium": volume(emptyDir={"medium": "Wat"}),
-                "emptyDir memory": volume(emptyDir={"medium": "Memory"}),
-                "projected none": volume(projected={}),
-                "projected empty sources": volume(projected={"sources": []}),
-                "projected two in source": projected({"configMap": {"name": "a"}, "secret": {"name": "b"}}),
-                "projected empty source": projected({}),
-                "projected same path": projected(
+                "config map item no key": build_volume(configMap={"name": "a", "items": [{"path": "b"}]}),
+                "config map item abs": build_volume(configMap={"name": "a", "items": [{"key": "a", "path": "/b"}]}),
+                "config map item dotdot start": build_volume(
+                    configMap={"name": "a", "items": [{"key": "a", "path": "..b"}]}
+                ),
+                "secret none": build_volume(secret={}),
+                "secret bad name": build_volume(secret={"secretName": "../../a"}),
+                "pvc none": build_volume(persistentVolumeClaim={}),
+                "pvc bad": build_volume(persistentVolumeClaim={"claimName": "../a"}),
+                "emptyDir negative": build_volume(emptyDir={"sizeLimit": "-1"}),
+                "emptyDir size": build_volume(emptyDir={"sizeLimit": "1Gi"}),
+                "emptyDir medium": build_volume(emptyDir={"medium": "Wat"}),
+                "emptyDir memory": build_volume(emptyDir={"medium": "Memory"}),
+                "projected none": build_volume(projected={}),
+                "projected empty sources": build_volume(projected={"sources": []}),
+                "projected two in source": build_projected({"configMap": {"name": "a"}, "secret": {"name": "b"}}),
+                "projected empty source": build_projected({}),
+                "projected same path": build_projected(
                     {"configMap": {"name": "a", "items": [{"key": "k", "path": "p"}]}},
                     {"secret": {"name": "b", "items": [{"key": "k", "path": "p"}]}},
                 ),
-                "projected dots": projected({"configMap": {"name": "a", "items": [{"key": "k", "path": "../p"}]}}),
-                "projected token no path": projected({"serviceAccountToken": {}}),
-                "projected token short": projected({"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}),
-                "projected token dots": projected({"serviceAccountToken": {"path": "../t"}}),
-                "downward none": volume(downwardAPI={"items": [{"path": "a"}]}),
-                "downward two": volume(
+                "projected dots": build_projected(
+                    {"configMap": {"name": "a", "items": [{"key": "k", "path": "../p"}]}}
+                ),
+                "projected token no path": build_projected({"serviceAccountToken": {}}),
+                "projected token short": build_projected(
+                    {"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}
+                ),
+                "projected token dots": build_projected({"serviceAccountToken": {"path": "../t"}}),
+                "downward none": build_volume(downwardAPI={"items": [{"path": "a"}]}),
+                "downward two": build_volume(
                     downwardAPI={
                         "items": [
                             {
@@ -270,17 +284,17 @@ def security(**fields: Any) -> Document:
                         ]
                     }
                 ),
-                "downward bad field": volume(
+                "downward bad field": build_volume(
                     downwardAPI={"items": [{"path": "a", "fieldRef": {"fieldPath": "status.podIP"}}]}
                 ),
-                "downward dots": volume(
+                "downward dots": build_volume(
                     downwardAPI={"items": [{"path": "../a", "fieldRef": {"fieldPath": "metadata.name"}}]}
                 ),
-                "downward no container": volume(
+                "downward no container": build_volume(
                     downwardAPI={"items": [{"path": "a", "resourceFieldRef": {"resource": "limits.cpu"}}]}
                 ),
-                "nfs": volume(nfs={"server": "s", "path": "/p"}),
-                "unknown type": volume(wat={}),
+                "nfs": build_volume(nfs={"server": "s", "path": "/p"}),
+                "unknown type": build_volume(wat={}),
             },
         ),
         (
@@ -300,79 +314,87 @@ def security(**fields: Any) -> Document:
         (
             "containers",
             {
-                "workingDir dots": container(workingDir="../x"),
-                "terminationMessagePath": container(terminationMessagePath="../x"),
-                "terminationMessagePolicy": container(terminationMessagePolicy="Wat"),
-                "command empty": container(command=[]),
-                "image spaces": container(image=" a"),
-                "image empty": container(image=""),
-                "container restartPolicy Always": container(restartPolicy="Always"),
-                "container restartPolicy unknown": container(restartPolicy="Wat"),
+                "workingDir dots": build_container(workingDir="../x"),
+                "terminationMessagePath": build_container(terminationMessagePath="../x"),
+                "terminationMessagePolicy": build_container(terminationMessagePolicy="Wat"),
+                "command empty": build_container(command=[]),
+                "image spaces": build_container(image=" a"),
+                "image empty": build_container(image=""),
+                "container restartPolicy Always": build_container(restartPolicy="Always"),
+                "container restartPolicy unknown": build_container(restartPolicy="Wat"),
                 "name dots": {"containers": [MAIN | {"name": "a.b"}]},
                 "name dots upper": {"containers": [MAIN | {"name": "a.B"}]},
                 "imagePullSecrets none": {"imagePullSecrets": [{}]},
                 "imagePullSecrets bad": {"imagePullSecrets": [{"name": "../a"}]},
-                "resizePolicy": container(resizePolicy=[{"resourceName": "wat", "restartPolicy": "Never"}]),
-                "volumeDevices": container(volumeDevices=[{"name": "v", "devicePath": "/dev/x"}]),
+                "resizePolicy": build_container(resizePolicy=[{"resourceName": "wat", "restartPolicy": "Never"}]),
+                "volumeDevices": build_container(volumeDevices=[{"name": "v", "devicePath": "/dev/x"}]),
                 "container name none init": {"initContainers": [{"image": "i"}]},
             },
         ),
         (
             "restart rules",
             {
-                "whole": container(restartPolicy="Never", restartPolicyRules=[restart_rule()]),
-                "init": init_container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator="NotIn")]),
-                "no policy": container(restartPolicyRules=[restart_rule()]),
-                "always": container(restartPolicy="Always", restartPolicyRules=[restart_rule()]),
-                "no action": container(
+                "whole": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule()]),
+                "init": build_init_container(
+                    restartPolicy="Never", restartPolicyRules=[restart_rule(operator="NotIn")]
+                ),
+                "no policy": build_container(restartPolicyRules=[restart_rule()]),
+                "always": build_container(restartPolicy="Always", restartPolicyRules=[restart_rule()]),
+                "no action": build_container(
                     restartPolicy="Never", restartPolicyRules=[{"exitCodes": restart_rule()["exitCodes"]}]
                 ),
-                "unknown action": container(
+                "unknown action": build_container(
                     restartPolicy="Never", restartPolicyRules=[restart_rule() | {"action": "Wat"}]
                 ),
-                "all containers": container(
+                "all containers": build_container(
                     restartPolicy="Never",
                     restartPolicyRules=[restart_rule() | {"action": "RestartAllContainers"}],
                 ),
-                "no codes": container(restartPolicy="Never", restartPolicyRules=[{"action": "Restart"}]),
-                "unknown operator": container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator="Wat")]),
-                "no operator": container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator=None)]),
-                "no values": container(restartPolicy="Never", restartPolicyRules=[restart_rule(values=[])]),
-                "negative value": container(restartPolicy="Never", restartPolicyRules=[restart_rule(values=[-1])]),
-                "many values": container(
+                "no codes": build_container(restartPolicy="Never", restartPolicyRules=[{"action": "Restart"}]),
+                "unknown operator": build_container(
+                    restartPolicy="Never", restartPolicyRules=[restart_rule(operator="Wat")]
+                ),
+                "no operator": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator=None)]),
+                "no values": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule(values=[])]),
+                "negative value": build_container(
+                    restartPolicy="Never", restartPolicyRules=[restart_rule(values=[-1])]
+                ),
+                "many values": build_container(
                     restartPolicy="Never", restartPolicyRules=[restart_rule(values=list(range(256)))]
                 ),
-                "many rules": container(restartPolicy="Never", restartPolicyRules=[restart_rule()] * 21),
+                "many rules": build_container(restartPolicy="Never", restartPolicyRules=[restart_rule()] * 21),
             },
         ),
         (
             "variables from files",
             {
-                "whole": file_variable(),
-                "no volume": file_variable(volumeName=None),
-                "bad volume": file_variable(volumeName="A"),
-                "unknown volume": file_variable(volumeName="x"),
-                "no path": file_variable(path=None),
-                "absolute path": file_variable(path="/a"),
-                "path dots": file_variable(path="../a"),
-                "no key": file_variable(key=None),
-                "bad key": file_variable(key="a=b"),
-                "another volume": file_variable() | {"volumes": [{"name": "v", "configMap": {"name": "a"}}]},
+                "whole": build_file_variable(),
+                "no volume": build_file_variable(volumeName=None),
+                "bad volume": build_file_variable(volumeName="A"),
+                "unknown volume": build_file_variable(volumeName="x"),
+                "no path": build_file_variable(path=None),
+                "absolute path": build_file_variable(path="/a"),
+                "path dots": build_file_variable(path="../a"),
+                "no key": build_file_variable(key=None),
+                "bad key": build_file_variable(key="a=b"),
+                "another volume": build_file_variable() | {"volumes": [{"name": "v", "configMap": {"name": "a"}}]},
             },
         ),
         (
             "init containers",
             {
-                "restartPolicy Never": init_container(restartPolicy="Never"),
-                "restartPolicy unknown": init_container(restartPolicy="Wat"),
-                "lifecycle": init_container(lifecycle={"preStop": {"exec": {"command": ["x"]}}}),
-                "probe": init_container(livenessProbe={"exec": {"command": ["x"]}}),
+                "restartPolicy Never": build_init_container(restartPolicy="Never"),
+                "restartPolicy unknown": build_init_container(restartPolicy="Wat"),
+                "lifecycle": build_init_container(lifecycle={"preStop": {"exec": {"command": ["x"]}}}),
+                "probe": build_init_container(livenessProbe={"exec": {"command": ["x"]}}),
             },
         ),
         (
             "pods",
             {
-                "sidecar probe": init_container(restartPolicy="Always", readinessProbe={"exec": {"command": ["x"]}}),
+                "sidecar probe": build_init_container(
+                    restartPolicy="Always", readinessProbe={"exec": {"command": ["x"]}}
+                ),
                 "deadline neg": {"activeDeadlineSeconds": -1},
                 "deadline huge": {"activeDeadlineSeconds": 2**31},
                 "serviceAccount differ": {"serviceAccountName": "default", "serviceAccount": "other"},
@@ -398,18 +420,18 @@ def security(**fields: Any) -> Document:
         (
             "probes",
             {
-                "none": container(livenessProbe={}),
-                "two": container(livenessProbe={"exec": {"command": ["x"]}, "tcpSocket": {"port": 1}}),
-                "no port": container(livenessProbe={"httpGet": {}}),
-                "exec none": container(livenessProbe={"exec": {}}),
-                "port text": container(livenessProbe={"tcpSocket": {"port": "A_B"}}),
-                "neg": container(livenessProbe={"exec": {"command": ["x"]}, "periodSeconds": -1}),
-                "success": container(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 2}),
-                "scheme": container(livenessProbe={"httpGet": {"port": 1, "scheme": "ftp"}}),
-                "grpc": container(livenessProbe={"grpc": {"port": 1}}),
-                "hook none": container(lifecycle={"preStop": {}}),
-                "hook sleep": container(lifecycle={"preStop": {"sleep": {"seconds": 5}}}),
-                "hook sleep long": container(lifecycle={"preStop": {"sleep": {"seconds": 500}}}),
+                "none": build_container(livenessProbe={}),
+                "two": build_container(livenessProbe={"exec": {"command": ["x"]}, "tcpSocket": {"port": 1}}),
+                "no port": build_container(livenessProbe={"httpGet": {}}),
+                "exec none": build_container(livenessProbe={"exec": {}}),
+                "port text": build_container(livenessProbe={"tcpSocket": {"port": "A_B"}}),
+                "neg": build_container(livenessProbe={"exec": {"command": ["x"]}, "periodSeconds": -1}),
+                "success": build_container(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 2}),
+                "scheme": build_container(livenessProbe={"httpGet": {"port": 1, "scheme": "ftp"}}),
+                "grpc": build_container(livenessProbe={"grpc": {"port": 1}}),
+                "hook none": build_container(lifecycle={"preStop": {}}),
+                "hook sleep": build_container(lifecycle={"preStop": {"sleep": {"seconds": 5}}}),
+                "hook sleep long": build_container(lifecycle={"preStop": {"sleep": {"seconds": 500}}}),
             },
         ),
         (
@@ -417,7 +439,7 @@ def security(**fields: Any) -> Document:
             {
                 "runAsUser negative": {"securityContext": {"runAsUser": -1}},
                 "nonroot": {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
-                "procMount": container(securityContext={"procMount": "Wat"}),
+                "procMount": build_container(securityContext={"procMount": "Wat"}),
                 "seccomp": {"securityContext": {"seccompProfile": {"type": "Wat"}}},
                 "seccomp local": {"securityContext": {"seccompProfile": {"type": "Localhost"}}},
                 "sysctl": {"securityContext": {"sysctls": [{"name": "a b", "value": "1"}]}},
@@ -467,5 +489,5 @@ def security(**fields: Any) -> Document:
 )
 async def pods_with_odd(api: Conversation, specs: dict[str, Document]) -> None:
     for name, spec in specs.items():
-        document = pod(name.lower().replace(" ", "-"), spec)
-        await api.post(api.path("pods?dryRun=All"), document, show=_spec)
+        document = build_pod(name.lower().replace(" ", "-"), spec)
+        await api.post(api.path("pods?dryRun=All"), document, show=_get_spec)

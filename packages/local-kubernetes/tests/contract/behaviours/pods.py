@@ -4,12 +4,12 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import Conversation
-from contract.documents import pod
+from contract.documents import build_pod
 
 MAIN = {"name": "main", "image": "i:1"}
 
 
-def _spec(body: Any) -> Any:
+def _get_spec(body: Any) -> Any:
     return {"spec": body["spec"], "status": body["status"]}
 
 
@@ -78,7 +78,7 @@ def _spec(body: Any) -> Any:
     ]
 )
 async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
-    await api.post(api.path("pods"), pod("a", spec), show=_spec)
+    await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
 @behaviours_of(
@@ -155,19 +155,19 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
 )
 @in_own_words
 async def a_bad_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
-    await api.post(api.path("pods"), pod("a", spec))
+    await api.post(api.path("pods"), build_pod("a", spec))
 
 
 @behaviour
 async def no_specification(api: Conversation) -> None:
-    document = pod("a")
+    document = build_pod("a")
     del document["spec"]
     await api.post(api.path("pods"), document)
 
 
 @behaviour
 async def a_pod_cannot_be_created_with_a_status(api: Conversation) -> None:
-    await api.post(api.path("pods"), pod("a") | {"status": {"phase": "Running"}}, show=_spec)
+    await api.post(api.path("pods"), build_pod("a") | {"status": {"phase": "Running"}}, show=_get_spec)
 
 
 @behaviour
@@ -175,7 +175,7 @@ async def a_priority_class_gives_a_priority(api: Conversation) -> None:
     name = f"{api.namespace}-high"
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
     await api.created(path, {"metadata": {"name": name}, "value": 70})
-    document = pod("a", {"priorityClassName": name})
+    document = build_pod("a", {"priorityClassName": name})
     show = lambda body: [body["spec"]["priority"], body["spec"]["preemptionPolicy"]]  # noqa: E731
     await api.post(api.path("pods"), document, show=show)
     await api.ask("DELETE", f"{path}/{name}")

@@ -4,7 +4,16 @@ import yaml
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import METADATA, METADATA_LIST, TABLE, Conversation
-from contract.documents import EXAMPLE, bound_pod, config_map, event, pod, secret, service, thing
+from contract.documents import (
+    EXAMPLE,
+    build_bound_pod,
+    build_config_map,
+    build_event,
+    build_pod,
+    build_secret,
+    build_service,
+    build_thing,
+)
 
 
 @behaviour
@@ -26,19 +35,19 @@ async def an_empty_list(api: Conversation) -> None:
 @behaviour
 async def a_list_is_sorted_by_name(api: Conversation) -> None:
     for name in ("b", "c", "a"):
-        await api.created(api.path("secrets"), secret(name))
+        await api.created(api.path("secrets"), build_secret(name))
     await api.get(api.path("secrets"))
 
 
 @behaviour
 async def items_of_a_custom_list_carry_their_type(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things", EXAMPLE))
 
 
 @behaviour
 async def a_list_over_all_namespaces(api: Conversation) -> None:
-    await api.created(api.path("secrets"), secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
+    await api.created(api.path("secrets"), build_secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
     await api.get(f"/api/v1/secrets?labelSelector=of%3D{api.namespace}")
 
 
@@ -96,8 +105,8 @@ async def a_label_selector(api: Conversation, selector: str) -> None:
 )
 @in_own_words
 async def a_field_selector_of_pods(api: Conversation, selector: str) -> None:
-    await api.created(api.path("pods"), pod("a", {"restartPolicy": "Never"}))
-    await api.created(api.path("pods"), bound_pod("b"))
+    await api.created(api.path("pods"), build_pod("a", {"restartPolicy": "Never"}))
+    await api.created(api.path("pods"), build_bound_pod("b"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"pods?fieldSelector={selector}"), show=show)
 
@@ -113,17 +122,17 @@ async def a_field_selector_of_pods(api: Conversation, selector: str) -> None:
     ]
 )
 async def a_field_selector(api: Conversation, resource: str, selector: str) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
-    await api.created(api.path("secrets"), secret("a"))
-    await api.created(api.path("events"), event("a", api.namespace))
-    await api.created(api.path("services"), service("a", clusterIP="None"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.created(api.path("secrets"), build_secret("a"))
+    await api.created(api.path("events"), build_event("a", api.namespace))
+    await api.created(api.path("services"), build_service("a", clusterIP="None"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"{resource}?fieldSelector={selector}"), show=show)
 
 
 @behaviour
 async def a_field_selector_of_custom_resources(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things?fieldSelector=metadata.name%3Da", EXAMPLE))
     await api.get(api.path("things?fieldSelector=spec.name%3Dabc", EXAMPLE))
 
@@ -131,7 +140,7 @@ async def a_field_selector_of_custom_resources(api: Conversation) -> None:
 @behaviour
 async def a_list_in_pages(api: Conversation) -> None:
     for name in ("a", "b", "c", "d", "e"):
-        await api.created(api.path("secrets"), secret(name))
+        await api.created(api.path("secrets"), build_secret(name))
     first = await api.get(api.path("secrets?limit=2"))
     second = await api.say("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
     versions = [page.body["metadata"]["resourceVersion"] for page in (first, second)]
@@ -148,7 +157,7 @@ async def a_page_with_a_selector_counts_no_rest(api: Conversation) -> None:
 
 @behaviour
 async def a_limit_that_is_not_reached(api: Conversation) -> None:
-    await api.created(api.path("secrets"), secret("a"))
+    await api.created(api.path("secrets"), build_secret("a"))
     await api.get(api.path("secrets?limit=1"))
     await api.get(api.path("secrets?limit=0"))
 
@@ -182,7 +191,7 @@ async def a_version_from_the_future(api: Conversation) -> None:
 
 @behaviour
 async def a_list_not_older_than(api: Conversation) -> None:
-    created = await api.created(api.path("secrets"), secret("a"))
+    created = await api.created(api.path("secrets"), build_secret("a"))
     version = created["metadata"]["resourceVersion"]
     query = f"resourceVersion={version}&resourceVersionMatch=NotOlderThan"
     reply = await api.ask("GET", api.path(f"secrets?{query}"))
@@ -191,7 +200,7 @@ async def a_list_not_older_than(api: Conversation) -> None:
 
 @behaviour
 async def only_metadata(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     await api.get(api.path("configmaps/a"), accept=METADATA)
     await api.get(api.path("configmaps?labelSelector=l"), accept=METADATA_LIST)
 
@@ -209,13 +218,13 @@ async def only_metadata(api: Conversation) -> None:
 )
 @in_own_words
 async def an_answer_as(api: Conversation, accept: str) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
     await api.get(api.path("configmaps/a"), accept=accept)
 
 
 @behaviour
 async def an_answer_as_yaml(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "true"}))
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "true"}))
     reply = await api.ask("GET", api.path("configmaps/a"), accept="application/yaml")
     document = yaml.safe_load(reply.body)
     api.note("kind and data", [document["kind"], document["data"]])
@@ -223,15 +232,15 @@ async def an_answer_as_yaml(api: Conversation) -> None:
 
 @behaviour
 async def a_head_request(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("configmaps"), build_config_map("a"))
     reply = await api.ask("HEAD", api.path("configmaps/a"))
     api.note("status of HEAD", reply.status)
 
 
 @behaviour
 async def a_table_of_config_maps(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
-    show = _without_descriptions
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
+    show = _remove_descriptions
     await api.get(api.path("configmaps?labelSelector=l"), accept=TABLE, show=show)
     await api.get(api.path("configmaps/a?includeObject=None"), accept=TABLE, show=show)
     await api.get(api.path("configmaps/a?includeObject=Object"), accept=TABLE, show=show)
@@ -240,11 +249,11 @@ async def a_table_of_config_maps(api: Conversation) -> None:
 
 @behaviour
 async def a_table_of_things(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
-    await api.get(api.path("things", EXAMPLE), accept=TABLE, show=_without_descriptions)
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.get(api.path("things", EXAMPLE), accept=TABLE, show=_remove_descriptions)
 
 
-def _without_descriptions(table: dict[str, object]) -> dict[str, object]:
+def _remove_descriptions(table: dict[str, object]) -> dict[str, object]:
     for column in table["columnDefinitions"]:  # type: ignore[attr-defined]
         column.pop("description")
     return table

@@ -4,12 +4,21 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
-from contract.documents import EXAMPLE, bound_pod, event, pod, secret, service, stateful_set, thing
+from contract.documents import (
+    EXAMPLE,
+    build_bound_pod,
+    build_event,
+    build_pod,
+    build_secret,
+    build_service,
+    build_stateful_set,
+    build_thing,
+)
 
 
 @behaviour
 async def a_status_is_written_alone(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     document["status"] = {"phase": "x"}
     document["spec"]["replicas"] = 9
     document["metadata"]["labels"] = {"l": "1"}
@@ -20,7 +29,7 @@ async def a_status_is_written_alone(api: Conversation) -> None:
 
 @behaviour
 async def a_status_is_patched_alone(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     patch = {"spec": {"replicas": 9}, "status": {"phase": "x", "nonsense": 1}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("things/a/status", EXAMPLE), patch)
     await api.patch(api.path("things/a/status", EXAMPLE), [{"op": "remove", "path": "/status/phase"}], JSON_PATCH)
@@ -28,14 +37,14 @@ async def a_status_is_patched_alone(api: Conversation) -> None:
 
 @behaviour
 async def a_status_of_a_pod_with_labels_is_patched(api: Conversation) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     patch = {"status": {"message": "x"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}
     await api.patch(api.path("pods/a/status"), patch)
 
 
 @behaviour
 async def a_status_with_labels_is_applied(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a", "labels": {"a": "b"}}}
     path = api.path("things/a/status?fieldManager=m", EXAMPLE)
     await api.patch(path, status | {"status": {"phase": "x"}}, APPLY_PATCH)
@@ -45,13 +54,13 @@ async def a_status_with_labels_is_applied(api: Conversation) -> None:
 @behaviour
 @in_own_words
 async def a_status_is_judged_by_the_schema(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a/status", EXAMPLE), {"status": {"phase": 7}})
 
 
 @behaviour
 async def a_status_of_an_old_version(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.ask("PATCH", api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, content_type=MERGE_PATCH)
     document["status"] = {"phase": "x"}
     await api.put(api.path("things/a/status", EXAMPLE), document)
@@ -59,14 +68,14 @@ async def a_status_of_an_old_version(api: Conversation) -> None:
 
 @behaviour
 async def a_status_takes_no_other_verbs(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/status", EXAMPLE))
-    await api.post(api.path("things/a/status", EXAMPLE), thing("a"))
+    await api.post(api.path("things/a/status", EXAMPLE), build_thing("a"))
 
 
 @behaviour
 async def the_status_of_a_pod(api: Conversation) -> None:
-    await api.created(api.path("pods"), bound_pod("a"))
+    await api.created(api.path("pods"), build_bound_pod("a"))
     patch = {"status": {"phase": "Running", "podIP": "10.1.2.3"}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH)
     await api.get(api.path("pods/a"))
@@ -74,14 +83,14 @@ async def the_status_of_a_pod(api: Conversation) -> None:
 
 @behaviour
 async def a_pod_cannot_change_its_status_by_an_update(api: Conversation) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     show = lambda body: body["status"]  # noqa: E731
     await api.patch(api.path("pods/a"), {"status": {"phase": "Running"}}, show=show)
 
 
 @behaviour
 async def the_scale_of_a_stateful_set(api: Conversation) -> None:
-    await api.created(api.path("statefulsets", "apps/v1"), stateful_set("a"))
+    await api.created(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
     path = api.path("statefulsets/a/scale", "apps/v1")
     show = lambda body: {key: body[key] for key in ("kind", "apiVersion", "spec")}  # noqa: E731
     scale = (await api.get(path, show=show)).body
@@ -94,7 +103,7 @@ async def the_scale_of_a_stateful_set(api: Conversation) -> None:
 
 @behaviour
 async def the_scale_of_a_custom_resource(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a", {"replicas": 3}))
+    await api.created(api.path("things", EXAMPLE), build_thing("a", {"replicas": 3}))
     path = api.path("things/a/scale", EXAMPLE)
     scale = (await api.get(path)).body
     scale["spec"] = {"replicas": 2}
@@ -114,13 +123,13 @@ async def the_scale_of_what_is_not_there(api: Conversation) -> None:
 
 @behaviour
 async def a_scale_takes_no_other_verbs(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/scale", EXAMPLE))
 
 
 @behaviour
 async def a_pod_is_bound_once(api: Conversation) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -141,7 +150,7 @@ async def a_pod_is_bound_once(api: Conversation) -> None:
 )
 @in_own_words
 async def a_binding_with(api: Conversation, binding: Any) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/binding"), {"apiVersion": "v1", "kind": "Binding", **binding})
 
 
@@ -161,7 +170,7 @@ async def a_binding_with(api: Conversation, binding: Any) -> None:
 )
 @in_own_words
 async def the_log_of_a_pod_that_nobody_placed(api: Conversation, query: str) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     await api.get(api.path(f"pods/a/log{query}"))
 
 
@@ -169,7 +178,7 @@ async def the_log_of_a_pod_that_nobody_placed(api: Conversation, query: str) -> 
 async def the_log_of_several_containers(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     init = [{"name": "first", "image": "i:1"}]
-    await api.created(api.path("pods"), pod("a", {"containers": containers, "initContainers": init}))
+    await api.created(api.path("pods"), build_pod("a", {"containers": containers, "initContainers": init}))
     await api.get(api.path("pods/a/log"))
 
 
@@ -177,7 +186,7 @@ async def the_log_of_several_containers(api: Conversation) -> None:
 async def the_log_of_a_default_container(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     annotations = {"kubectl.kubernetes.io/default-container": "two"}
-    await api.created(api.path("pods"), pod("a", {"containers": containers}, annotations=annotations))
+    await api.created(api.path("pods"), build_pod("a", {"containers": containers}, annotations=annotations))
     await api.get(api.path("pods/a/log"))
 
 
@@ -236,7 +245,7 @@ async def who_a_user_is(api: Conversation) -> None:
 @behaviour
 async def an_event_is_there_in_both_groups(api: Conversation) -> None:
     times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:01Z", "count": 2}
-    document = event("a", api.namespace, source={"component": "c"}, **times)
+    document = build_event("a", api.namespace, source={"component": "c"}, **times)
     await api.post(api.path("events"), document)
     await api.get(api.path("events/a", "events.k8s.io/v1"))
 
@@ -268,7 +277,7 @@ async def an_event_of_the_new_group_is_there_in_the_old_one(api: Conversation) -
     ]
 )
 async def an_event_of(api: Conversation, more: dict[str, Any]) -> None:
-    await api.post(api.path("events"), event("a", api.namespace) | more)
+    await api.post(api.path("events"), build_event("a", api.namespace) | more)
 
 
 @behaviour
@@ -282,7 +291,7 @@ async def an_event_of_the_new_group_has_to_be_whole(api: Conversation) -> None:
     await api.post(api.path("events", "events.k8s.io/v1"), document)
 
 
-def _rows(body: Any) -> Any:
+def _get_rows(body: Any) -> Any:
     titles = [[item["name"], item["type"], item["format"], item["priority"]] for item in body["columnDefinitions"]]
     return {"columns": titles, "rows": [{"cells": row["cells"]} for row in body["rows"] or ()]}
 
@@ -312,7 +321,7 @@ def _rows(body: Any) -> Any:
 )
 async def the_columns_of(api: Conversation, resource: str, group: str) -> None:
     path = api.path(f"{resource}?labelSelector=nothing", group)
-    await api.get(path, accept=TABLE, show=lambda body: _rows(body)["columns"])
+    await api.get(path, accept=TABLE, show=lambda body: _get_rows(body)["columns"])
 
 
 @behaviours_of(
@@ -327,7 +336,7 @@ async def the_columns_of(api: Conversation, resource: str, group: str) -> None:
     ]
 )
 async def the_columns_of_cluster_wide(api: Conversation, path: str) -> None:
-    show = lambda body: _rows(body)["columns"]  # noqa: E731
+    show = lambda body: _get_rows(body)["columns"]  # noqa: E731
     await api.get(f"{path}?labelSelector=nothing", accept=TABLE, show=show)
 
 
@@ -361,23 +370,25 @@ WAITING = {
     ]
 )
 async def the_row_of_a_pod(api: Conversation, status: Any) -> None:
-    await api.created(api.path("pods"), bound_pod("a"))
+    await api.created(api.path("pods"), build_bound_pod("a"))
     await api.ask("PATCH", api.path("pods/a/status"), {"status": status}, content_type=MERGE_PATCH)
-    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _rows(body)["rows"])
+    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
 async def the_row_of_a_pod_that_is_being_deleted(api: Conversation) -> None:
-    await api.created(api.path("pods"), bound_pod("a"))
+    await api.created(api.path("pods"), build_bound_pod("a"))
     await api.ask("DELETE", api.path("pods/a"))
-    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _rows(body)["rows"])
+    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
 async def rows_of_other_kinds(api: Conversation) -> None:
-    await api.created(api.path("services"), service("a", ports=[{"name": "x", "port": 80}, {"name": "y", "port": 81}]))
-    await api.created(api.path("services"), service("b", clusterIP="None"))
-    await api.created(api.path("secrets"), secret("a", stringData={"k": "v", "l": "v"}))
-    await api.created(api.path("things", EXAMPLE), thing("a", {"mode": "b"}))
+    await api.created(
+        api.path("services"), build_service("a", ports=[{"name": "x", "port": 80}, {"name": "y", "port": 81}])
+    )
+    await api.created(api.path("services"), build_service("b", clusterIP="None"))
+    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v", "l": "v"}))
+    await api.created(api.path("things", EXAMPLE), build_thing("a", {"mode": "b"}))
     for resource, group in (("services", "v1"), ("secrets", "v1"), ("things", EXAMPLE)):
-        await api.get(api.path(resource, group), accept=TABLE, show=lambda body: _rows(body)["rows"])
+        await api.get(api.path(resource, group), accept=TABLE, show=lambda body: _get_rows(body)["rows"])

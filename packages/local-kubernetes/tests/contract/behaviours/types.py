@@ -4,7 +4,7 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation, Document
-from contract.documents import config_map, event, lease, pod, service, stateful_set
+from contract.documents import build_config_map, build_event, build_lease, build_pod, build_service, build_stateful_set
 
 MAIN = {"name": "main", "image": "i:1"}
 STATEFUL_SETS = "apps/v1"
@@ -15,20 +15,20 @@ QUANTITIES = (
 )
 
 
-def _without_metadata(body: Any) -> Any:
+def _remove_metadata(body: Any) -> Any:
     return {key: value for key, value in body.items() if key != "metadata"}
 
 
-def _spec(body: Any) -> Any:
+def _get_spec(body: Any) -> Any:
     return body["spec"]
 
 
-def _resources(body: Any) -> Any:
+def _get_resources(body: Any) -> Any:
     return body["spec"]["containers"][0]["resources"]
 
 
-def _odd_set() -> Document:
-    document = stateful_set("a")
+def _build_odd_set() -> Document:
+    document = build_stateful_set("a")
     document["spec"]["template"]["spec"]["wat"] = 1
     document["spec"]["template"]["metadata"]["wat"] = 1
     return document
@@ -36,30 +36,30 @@ def _odd_set() -> Document:
 
 @behaviours_of(
     [
-        ("at the top", "configmaps", "v1", config_map("a") | {"wat": 1}),
-        ("in metadata", "configmaps", "v1", config_map("a", wat=1)),
-        ("in the specification", "pods", "v1", pod("a", {"wat": 1})),
-        ("in a list", "pods", "v1", pod("a", {"containers": [MAIN | {"comand": ["x"]}]})),
-        ("in another case", "pods", "v1", pod("a", {"HostNetwork": True})),
-        ("that is null", "pods", "v1", pod("a", {"wat": None})),
-        ("that is an empty list", "pods", "v1", pod("a", {"contaners": []})),
-        ("in a template", "statefulsets", STATEFUL_SETS, _odd_set()),
-        ("in a port", "services", "v1", service("a", ports=[{"port": 80, "wat": 1}])),
-        ("in a lease", "leases", "coordination.k8s.io/v1", lease("a", "me") | {"wat": 1}),
+        ("at the top", "configmaps", "v1", build_config_map("a") | {"wat": 1}),
+        ("in metadata", "configmaps", "v1", build_config_map("a", wat=1)),
+        ("in the specification", "pods", "v1", build_pod("a", {"wat": 1})),
+        ("in a list", "pods", "v1", build_pod("a", {"containers": [MAIN | {"comand": ["x"]}]})),
+        ("in another case", "pods", "v1", build_pod("a", {"HostNetwork": True})),
+        ("that is null", "pods", "v1", build_pod("a", {"wat": None})),
+        ("that is an empty list", "pods", "v1", build_pod("a", {"contaners": []})),
+        ("in a template", "statefulsets", STATEFUL_SETS, _build_odd_set()),
+        ("in a port", "services", "v1", build_service("a", ports=[{"port": 80, "wat": 1}])),
+        ("in a lease", "leases", "coordination.k8s.io/v1", build_lease("a", "me") | {"wat": 1}),
     ]
 )
 async def an_unknown_field(api: Conversation, resource: str, group: str, document: Document) -> None:
     path = api.path(resource, group)
     await api.post(f"{path}?fieldValidation=Strict", document)
-    await api.post(f"{path}?fieldValidation=Ignore&dryRun=All", document, show=_without_metadata)
-    await api.post(path, document, show=_without_metadata)
+    await api.post(f"{path}?fieldValidation=Ignore&dryRun=All", document, show=_remove_metadata)
+    await api.post(path, document, show=_remove_metadata)
 
 
 @behaviour
 async def several_unknown_fields(api: Conversation) -> None:
-    document = pod("a", {"a": 1, "b": 2, "containers": [MAIN | {"c": 3, "env": [{"name": "A", "d": 4}]}]})
+    document = build_pod("a", {"a": 1, "b": 2, "containers": [MAIN | {"c": 3, "env": [{"name": "A", "d": 4}]}]})
     await api.post(api.path("pods?fieldValidation=Strict"), document)
-    await api.post(api.path("pods"), document, show=_spec)
+    await api.post(api.path("pods"), document, show=_get_spec)
 
 
 @behaviours_of(
@@ -67,29 +67,29 @@ async def several_unknown_fields(api: Conversation) -> None:
         ("merge", {"wat": 1, "data": {"k": "w"}}, MERGE_PATCH),
         ("strategic", {"wat": 1, "data": {"k": "w"}}, STRATEGIC_PATCH),
         ("json", [{"op": "add", "path": "/wat", "value": 1}], JSON_PATCH),
-        ("apply", config_map("a", {"k": "w"}) | {"wat": 1}, APPLY_PATCH),
+        ("apply", build_config_map("a", {"k": "w"}) | {"wat": 1}, APPLY_PATCH),
     ]
 )
 @in_own_words
 async def an_unknown_field_in_a_patch(api: Conversation, patch: Any, content_type: str) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     manager = "fieldManager=me"
     await api.patch(api.path(f"configmaps/a?{manager}&fieldValidation=Strict"), patch, content_type)
-    await api.patch(api.path(f"configmaps/a?{manager}"), patch, content_type, show=_without_metadata)
+    await api.patch(api.path(f"configmaps/a?{manager}"), patch, content_type, show=_remove_metadata)
 
 
 @behaviour
 async def an_unknown_field_in_an_update(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
-    document = config_map("a", {"k": "w"}) | {"wat": 1}
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+    document = build_config_map("a", {"k": "w"}) | {"wat": 1}
     await api.put(api.path("configmaps/a?fieldValidation=Strict"), document)
-    await api.put(api.path("configmaps/a"), document, show=_without_metadata)
+    await api.put(api.path("configmaps/a"), document, show=_remove_metadata)
 
 
 @behaviour
 @in_own_words
 async def an_unknown_field_in_a_status(api: Conversation) -> None:
-    await api.created(api.path("pods"), pod("a"))
+    await api.created(api.path("pods"), build_pod("a"))
     patch = {"status": {"phase": "Running", "wat": 1}}
     await api.patch(api.path("pods/a/status?fieldValidation=Strict"), patch)
     await api.patch(api.path("pods/a/status"), patch, show=lambda body: body["status"]["phase"])
@@ -123,7 +123,7 @@ async def an_unknown_field_in_a_status(api: Conversation) -> None:
 )
 @in_own_words
 async def a_field_with(api: Conversation, spec: Document) -> None:
-    await api.post(api.path("pods"), pod("a", spec), show=_spec)
+    await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
 @behaviours_of(
@@ -135,7 +135,7 @@ async def a_field_with(api: Conversation, spec: Document) -> None:
 )
 @in_own_words
 async def a_specification_of(api: Conversation, group: str, resource: str, spec: Document) -> None:
-    document = lease("a", "me")
+    document = build_lease("a", "me")
     document["spec"] |= spec
     await api.post(api.path(resource, group), document)
 
@@ -151,7 +151,7 @@ async def a_specification_of(api: Conversation, group: str, resource: str, spec:
 )
 @in_own_words
 async def a_time_of_an_event_that_is(api: Conversation, time: Any) -> None:
-    document = event("a", api.namespace, firstTimestamp=time)
+    document = build_event("a", api.namespace, firstTimestamp=time)
     await api.post(api.path("events"), document, show=lambda body: body["firstTimestamp"][-9:])
 
 
@@ -159,5 +159,5 @@ async def a_time_of_an_event_that_is(api: Conversation, time: Any) -> None:
 async def quantities_are_shown_in_one_form(api: Conversation) -> None:
     for quantity in QUANTITIES:
         limits = {"example.com/none": "1", "memory": quantity}
-        document = pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})
-        await api.post(api.path("pods?dryRun=All"), document, show=_resources)
+        document = build_pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})
+        await api.post(api.path("pods?dryRun=All"), document, show=_get_resources)

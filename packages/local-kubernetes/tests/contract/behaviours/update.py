@@ -4,34 +4,43 @@ from typing import Any
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import Conversation
-from contract.documents import EXAMPLE, config_map, lease, pod, secret, service, stateful_set, thing
+from contract.documents import (
+    EXAMPLE,
+    build_config_map,
+    build_lease,
+    build_pod,
+    build_secret,
+    build_service,
+    build_stateful_set,
+    build_thing,
+)
 
 
 @behaviour
 async def an_update_is_a_new_version(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", {"k": "v"}))
-    await api.put(api.path("configmaps/a"), config_map("a", {"k": "w"}))
+    await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+    await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "w"}))
 
 
 @behaviour
 async def an_update_that_changes_nothing_is_no_new_version(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", {"k": "v"}))
-    await api.put(api.path("configmaps/a"), config_map("a", {"k": "v"}))
+    await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+    await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}))
 
 
 @behaviour
 async def an_update_of_the_present_version(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["data"] = {"k": "w"}
     await api.put(api.path("configmaps/a"), document)
 
 
 @behaviour
 async def an_update_of_an_old_version(api: Conversation) -> None:
-    old = await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
-    await api.ask("PUT", api.path("configmaps/a"), config_map("a", {"k": "w"}))
+    old = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+    await api.ask("PUT", api.path("configmaps/a"), build_config_map("a", {"k": "w"}))
     await api.put(api.path("configmaps/a"), old)
-    custom = await api.created(api.path("things", EXAMPLE), thing("a"))
+    custom = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     custom["spec"]["replicas"] = 2
     await api.ask("PUT", api.path("things/a", EXAMPLE), custom)
     await api.put(api.path("things/a", EXAMPLE), custom)
@@ -40,7 +49,7 @@ async def an_update_of_an_old_version(api: Conversation) -> None:
 @behaviour
 @in_own_words
 async def an_update_of_another_uid(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["metadata"]["uid"] = "00000000-0000-4000-8000-000000000001"
     await api.put(api.path("configmaps/a"), document)
 
@@ -53,48 +62,48 @@ async def an_update_of_another_uid(api: Conversation) -> None:
 )
 @in_own_words
 async def an_update_of_a_version_that_is_none(api: Conversation, version: str) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
-    await api.put(api.path("configmaps/a"), config_map("a", resourceVersion=version))
+    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.put(api.path("configmaps/a"), build_config_map("a", resourceVersion=version))
 
 
 @behaviour
 async def an_update_of_what_is_not_there(api: Conversation) -> None:
-    await api.put(api.path("secrets/missing"), secret("missing"))
-    await api.put(api.path("things/missing", EXAMPLE), thing("missing", metadata={"resourceVersion": "1"}))
-    await api.put(api.path("things/missing", EXAMPLE), thing("missing"))
+    await api.put(api.path("secrets/missing"), build_secret("missing"))
+    await api.put(api.path("things/missing", EXAMPLE), build_thing("missing", metadata={"resourceVersion": "1"}))
+    await api.put(api.path("things/missing", EXAMPLE), build_thing("missing"))
 
 
 @behaviour
 async def some_kinds_are_created_by_an_update(api: Conversation) -> None:
-    await api.put(api.path("configmaps/new"), config_map("new"))
-    await api.put(api.path("leases/new", "coordination.k8s.io/v1"), lease("new", "me"))
+    await api.put(api.path("configmaps/new"), build_config_map("new"))
+    await api.put(api.path("leases/new", "coordination.k8s.io/v1"), build_lease("new", "me"))
 
 
 @behaviour
 async def an_update_under_another_name(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a"))
-    await api.put(api.path("configmaps/a"), config_map("b"))
-    await api.put(api.path("configmaps/a"), config_map("a", namespace="other"))
-    nameless = config_map("a")
+    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.put(api.path("configmaps/a"), build_config_map("b"))
+    await api.put(api.path("configmaps/a"), build_config_map("a", namespace="other"))
+    nameless = build_config_map("a")
     nameless["metadata"] = {}
     await api.put(api.path("configmaps/a"), nameless)
 
 
 @behaviour
 async def custom_resources_want_to_know_which_version_is_replaced(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
-    await api.put(api.path("things/a", EXAMPLE), thing("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.put(api.path("things/a", EXAMPLE), build_thing("a"))
 
 
 @behaviour
 async def leases_want_to_know_which_version_is_replaced(api: Conversation) -> None:
-    await api.created(api.path("leases", "coordination.k8s.io/v1"), lease("a", "me"))
-    await api.put(api.path("leases/a", "coordination.k8s.io/v1"), lease("a", "you"))
+    await api.created(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
+    await api.put(api.path("leases/a", "coordination.k8s.io/v1"), build_lease("a", "you"))
 
 
 @behaviour
 async def the_generation_counts_changes_of_the_specification(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     generations = [document["metadata"]["generation"]]
     changes: tuple[dict[str, Any], ...] = ({"replicas": 2}, {"replicas": 2}, {"mode": "b"})
     for change in changes:
@@ -108,7 +117,7 @@ async def the_generation_counts_changes_of_the_specification(api: Conversation) 
 
 @behaviour
 async def the_generation_of_a_pod(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), pod("a"))
+    document = await api.created(api.path("pods"), build_pod("a"))
     document["spec"]["activeDeadlineSeconds"] = 60
     changed = (await api.ask("PUT", api.path("pods/a"), document)).body
     api.note("generations", [item["metadata"].get("generation") for item in (document, changed)])
@@ -116,7 +125,7 @@ async def the_generation_of_a_pod(api: Conversation) -> None:
 
 @behaviour
 async def the_status_is_not_written_by_an_update(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), thing("a", status={"phase": "mine"}))
+    document = await api.created(api.path("things", EXAMPLE), build_thing("a", status={"phase": "mine"}))
     document["status"] = {"phase": "x"}
     document["spec"]["replicas"] = 5
     await api.put(api.path("things/a", EXAMPLE), document)
@@ -124,7 +133,7 @@ async def the_status_is_not_written_by_an_update(api: Conversation) -> None:
 
 @behaviour
 async def metadata_of_the_server_stays(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     document["metadata"] |= {"creationTimestamp": "2001-01-01T00:00:00Z", "generation": 70}
     reply = await api.ask("PUT", api.path("things/a", EXAMPLE), document)
     api.note("generation", reply.body["metadata"]["generation"])
@@ -134,36 +143,38 @@ async def metadata_of_the_server_stays(api: Conversation) -> None:
 @behaviour
 async def no_finalizer_is_added_to_what_is_being_deleted(api: Conversation) -> None:
     metadata = {"name": "a", "finalizers": ["example.com/x"]}
-    await api.created(api.path("secrets"), secret("a", metadata=metadata))
+    await api.created(api.path("secrets"), build_secret("a", metadata=metadata))
     await api.ask("DELETE", api.path("secrets/a"))
-    await api.put(api.path("secrets/a"), secret("a", metadata=metadata | {"finalizers": ["example.com/x", "a.b/y"]}))
-    await api.put(api.path("secrets/a"), secret("a", metadata=metadata | {"finalizers": []}))
+    await api.put(
+        api.path("secrets/a"), build_secret("a", metadata=metadata | {"finalizers": ["example.com/x", "a.b/y"]})
+    )
+    await api.put(api.path("secrets/a"), build_secret("a", metadata=metadata | {"finalizers": []}))
     await api.get(api.path("secrets/a"))
 
 
 @behaviour
 async def an_immutable_config_map(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}) | {"immutable": True})
-    await api.put(api.path("configmaps/a"), config_map("a", {"k": "w"}) | {"immutable": True})
-    await api.put(api.path("configmaps/a"), config_map("a", {"k": "v"}))
-    await api.put(api.path("configmaps/a"), config_map("a", {"k": "v"}, labels={"l": "1"}) | {"immutable": True})
+    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}) | {"immutable": True})
+    await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "w"}) | {"immutable": True})
+    await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}))
+    await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}, labels={"l": "1"}) | {"immutable": True})
 
 
 @behaviour
 async def an_immutable_secret(api: Conversation) -> None:
-    await api.created(api.path("secrets"), secret("a", data={"k": "dg=="}, immutable=True))
-    await api.put(api.path("secrets/a"), secret("a", data={"k": "dw=="}, immutable=True))
+    await api.created(api.path("secrets"), build_secret("a", data={"k": "dg=="}, immutable=True))
+    await api.put(api.path("secrets/a"), build_secret("a", data={"k": "dw=="}, immutable=True))
 
 
 @behaviour
 async def the_type_of_a_secret_stays(api: Conversation) -> None:
-    await api.created(api.path("secrets"), secret("a", type="example.com/x"))
-    await api.put(api.path("secrets/a"), secret("a", type="example.com/y"))
+    await api.created(api.path("secrets"), build_secret("a", type="example.com/x"))
+    await api.put(api.path("secrets/a"), build_secret("a", type="example.com/y"))
 
 
 @behaviour
 async def the_specification_of_a_pod_stays(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), pod("a"))
+    document = await api.created(api.path("pods"), build_pod("a"))
     document["spec"]["containers"][0]["command"] = ["x"]
     reply = await api.ask("PUT", api.path("pods/a"), document)
     api.note("status", [reply.status, reply.body["reason"], reply.body["details"]["causes"][0]["field"]])
@@ -173,7 +184,7 @@ async def the_specification_of_a_pod_stays(api: Conversation) -> None:
 
 @behaviour
 async def the_image_of_a_container_may_change(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), pod("a"))
+    document = await api.created(api.path("pods"), build_pod("a"))
     document["spec"]["containers"][0]["image"] = "i:2"
     reply = await api.put(api.path("pods/a"), document, show=lambda body: body["spec"]["containers"])
     api.note("status", reply.status)
@@ -181,14 +192,14 @@ async def the_image_of_a_container_may_change(api: Conversation) -> None:
 
 @behaviour
 async def a_service_keeps_its_address(api: Conversation) -> None:
-    await api.created(api.path("services"), service("a"))
-    await api.put(api.path("services/a"), service("a", ports=[{"port": 81}]))
-    await api.put(api.path("services/a"), service("a", clusterIP="10.96.77.77"))
+    await api.created(api.path("services"), build_service("a"))
+    await api.put(api.path("services/a"), build_service("a", ports=[{"port": 81}]))
+    await api.put(api.path("services/a"), build_service("a", clusterIP="10.96.77.77"))
 
 
 @behaviour
 async def the_selector_of_a_stateful_set_stays(api: Conversation) -> None:
-    document = await api.created(api.path("statefulsets", "apps/v1"), stateful_set("a"))
+    document = await api.created(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
     document["spec"]["serviceName"] = "other"
     del document["metadata"]["resourceVersion"]
     await api.put(api.path("statefulsets/a", "apps/v1"), document)
@@ -196,35 +207,37 @@ async def the_selector_of_a_stateful_set_stays(api: Conversation) -> None:
 
 @behaviour
 async def managers_of_fields_are_noted(api: Conversation) -> None:
-    await api.post(api.path("configmaps") + "?fieldManager=one", config_map("a", {"k": "v", "l": "v"}))
-    await api.put(api.path("configmaps/a?fieldManager=two"), config_map("a", {"k": "w", "l": "v"}))
-    await api.put(api.path("configmaps/a?fieldManager=one"), config_map("a", {"k": "w", "m": "v"}))
+    await api.post(api.path("configmaps") + "?fieldManager=one", build_config_map("a", {"k": "v", "l": "v"}))
+    await api.put(api.path("configmaps/a?fieldManager=two"), build_config_map("a", {"k": "w", "l": "v"}))
+    await api.put(api.path("configmaps/a?fieldManager=one"), build_config_map("a", {"k": "w", "m": "v"}))
 
 
 @behaviour
 async def without_a_name_the_manager_is_the_user_agent(api: Conversation) -> None:
-    await api.post(api.path("configmaps"), config_map("a", {"k": "v"}), headers={"User-Agent": "kubectl/v1 (linux)"})
+    await api.post(
+        api.path("configmaps"), build_config_map("a", {"k": "v"}), headers={"User-Agent": "kubectl/v1 (linux)"}
+    )
 
 
 @behaviour
 async def managers_can_be_reset(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["metadata"]["managedFields"] = [{}]
     await api.put(api.path("configmaps/a"), document)
 
 
 @behaviour
 async def an_update_of_another_kind(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), thing("a"))
-    await api.put(api.path("things/a", EXAMPLE), thing("a") | {"kind": "Other"})
-    await api.put(api.path("things/a", EXAMPLE), config_map("a"))
+    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.put(api.path("things/a", EXAMPLE), build_thing("a") | {"kind": "Other"})
+    await api.put(api.path("things/a", EXAMPLE), build_config_map("a"))
 
 
 @behaviour
 async def a_collection_cannot_be_replaced(api: Conversation) -> None:
-    await api.put(api.path("configmaps"), config_map("a"))
+    await api.put(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps"), {})
-    await api.post(api.path("configmaps/a"), config_map("a"))
+    await api.post(api.path("configmaps/a"), build_config_map("a"))
 
 
 @behaviour
