@@ -50,11 +50,16 @@ class Applications:
             application = self.started[present["metadata"]["name"], present["metadata"]["uid"]]
             self.cluster.do(application.succeed)
 
-    def run(self, script: str) -> bool:
-        """Whether every task has one application, at work, and with that script."""
+    def run(self, script: str, try_number: int) -> bool:
+        """Whether every task has one application, of that try, at work, and with that script.
+
+        The scheduler may still defer "started" with the old script: it reads a changed DAG after some seconds.
+        """
         present = self.cluster.applications()
         return sorted(map(get_task, present)) == sorted(WAITING) and all(
-            one["spec"]["pyFiles"] == f"local:///opt/{script}.py" and get_state(one) == "RunningHealthy"
+            one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] == str(try_number)
+            and (one["spec"]["pyFiles"] == f"local:///opt/{script}.py" or get_task(one) == "started")
+            and get_state(one) == "RunningHealthy"
             for one in present
         )
 
@@ -71,11 +76,11 @@ def get_state(application: dict[str, Any]) -> str | None:
 async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
     async with run_real_dag(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
-        await run.until(lambda: run.states == WAITING and applications.run("broken"))
+        await run.until(lambda: run.states == WAITING and applications.run("broken", 1))
         await run.until(lambda: all(run.has_noted_end(task) for task in ("named", "unnamed")))
         run.write(DAG_FILE.replace("SCRIPT", "fixed"))
         await asyncio.to_thread(run.clear)
-        await run.until(lambda: run.states == WAITING and applications.run("fixed"))
+        await run.until(lambda: run.states == WAITING and applications.run("fixed", 2))
         await run.until(lambda: all(run.has_noted_end(task, 2) for task in ("named", "unnamed")))
         await asyncio.to_thread(applications.end)
         assert await run.wait_for_end() == dict.fromkeys(WAITING, "success")
