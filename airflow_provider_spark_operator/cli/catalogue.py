@@ -93,6 +93,8 @@ VERBS = (
     Verb("local prepare", "archive the classes of Spark, so that Spark starts faster", Section.LOCAL),
     Verb("reconcile", "run the controller for SparkApplications and SparkClusters", Section.CONTROLLER),
     Verb("crds", "print the CustomResourceDefinitions", Section.CONTROLLER),
+    Verb("help", "print the help of a verb, or the exit codes", Section.PROGRAM),
+    Verb("version", "print the version", Section.PROGRAM),
 )
 
 

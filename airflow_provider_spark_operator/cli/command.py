@@ -1,20 +1,15 @@
 """Run one command: from its arguments to a verb, and from an exception to an exit code."""
 
-import argparse
 import errno
-import importlib
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
-from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.cli import arguments
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.program import build_program
 from airflow_provider_spark_operator.cli.program_name import get_program_name
 from airflow_provider_spark_operator.cli.streams import OutputError, finish_results, prepare_streams
@@ -22,34 +17,18 @@ from airflow_provider_spark_operator.cli.usage_errors import USAGE_ERROR, descri
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
-# The arguments of each verb name its module, which has `run(options) -> ExitCode`.
-# These verbs are parsed by `arguments`.
-_UNTYPED = ("local", "reconcile", "render", "validate")
-_VERBS = "airflow_provider_spark_operator.cli"
-
 
 def run_command(argv: Sequence[str] | None) -> int:
     """Run one command. See `airflow_provider_spark_operator.cli.main`."""
     prepare_streams()
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] and words[0] in _UNTYPED:
-        return _run_untyped(words)
-    return _finish(_run_and_report(lambda: _run_program(words)))
+    return _finish(_run_and_report(sys.argv[1:] if argv is None else argv))
 
 
-def _run_untyped(words: list[str]) -> int:
-    try:
-        options = arguments.build_parser(__version__).parse_args(words)
-    except SystemExit as stop:
-        sys.exit(_finish(ExitCode(stop.code if isinstance(stop.code, int) else ExitCode.INVALID)))
-    return _finish(_run_and_report(lambda: _run(options)))
-
-
-def _run_program(words: list[str]) -> ExitCode:
+def _run(words: Sequence[str]) -> ExitCode:
     """Parse the words and run their verb."""
     program = build_program()
     try:
-        with program.make_context(get_program_name(), words) as context:
+        with program.make_context(get_program_name(), list(words)) as context:
             exit_code: ExitCode = program.invoke(context)
     except typer.Exit as end:  # after --help or --version
         return ExitCode(end.exit_code)
@@ -58,9 +37,9 @@ def _run_program(words: list[str]) -> ExitCode:
     return exit_code
 
 
-def _run_and_report(run: Callable[[], ExitCode]) -> ExitCode:
+def _run_and_report(words: Sequence[str]) -> ExitCode:
     try:
-        return run()
+        return _run(words)
     except CommandError as error:
         print_error(str(error))
         return error.exit_code
@@ -102,18 +81,3 @@ def _finish(exit_code: ExitCode) -> ExitCode:
         return exit_code
     print_error(str(problem))
     return exit_code or ExitCode.INFRASTRUCTURE_FAILED
-
-
-def _run(options: argparse.Namespace) -> ExitCode:
-    try:
-        verb = importlib.import_module(f"{_VERBS}.{options.module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(__package__.partition(".")[0]):
-            raise
-        raise CommandError(
-            f"missing package {error.name}. Install it with pip install 'airflow-provider-spark-operator[local]'",
-            ExitCode.INVALID,
-        ) from None
-    with raise_on_interrupt():
-        exit_code: ExitCode = verb.run(options)
-    return exit_code

@@ -18,3 +18,15 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE_FAILED = 5
     """The cluster could not schedule or run the application, or the local cluster could not run."""
     INTERRUPTED = 130
+
+
+MEANINGS = {
+    ExitCode.SUCCESS: "success",
+    ExitCode.APPLICATION_FAILED: "the application failed, or reconcile --check found resources of another controller",
+    ExitCode.INVALID: "invalid input or usage",
+    ExitCode.API_FAILED: "the Kubernetes API is unreachable, rejects the request, or does not permit it",
+    ExitCode.TIMED_OUT: "timed out",
+    ExitCode.INFRASTRUCTURE_FAILED: "infrastructure or scheduling failure, or the output could not be written",
+    ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGHUP)",
+}
+"""The meaning of each code, for `spark-operator help exit-codes`."""

@@ -25,7 +25,10 @@ def format_group(command: Any, context: Any, members: Sequence[Verb | Group]) ->
         if rows:
             parts.append(_format_rows(section, rows))
     parts.append(_format_options(command, context))
-    parts.append(_format_text(f"Run `{context.command_path} VERB --help` for the options and examples of a verb."))
+    advice = f"Run `{context.command_path} VERB --help` for the options and examples of a verb."
+    if context.parent is None:
+        advice += f" Run `{context.command_path} help exit-codes` for the exit codes."
+    parts.append(_format_text(advice))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -94,14 +97,20 @@ def _format_rows(heading: str, rows: Iterable[tuple[str, str]]) -> str:
         if not start:
             lines.append(f"  {term}")
         indent = " " * (len(start) or (width + 4 if columns > 2 * width else 6))
-        lines.append(textwrap.fill(description, columns, initial_indent=start or indent, subsequent_indent=indent))
+        lines.append(
+            textwrap.fill(
+                description, columns, initial_indent=start or indent, subsequent_indent=indent, break_on_hyphens=False
+            )
+        )
     return "\n".join(lines)
 
 
 def _format_text(text: str) -> str:
     """Return the paragraphs of a text, without the sections of a docstring such as `Raises:`."""
     paragraphs = text.partition("\n\nRaises:")[0].split("\n\n")
-    return "\n\n".join(textwrap.fill(" ".join(each.split()), _get_columns()) for each in paragraphs)
+    return "\n\n".join(
+        textwrap.fill(" ".join(each.split()), _get_columns(), break_on_hyphens=False) for each in paragraphs
+    )
 
 
 def _get_columns() -> int:

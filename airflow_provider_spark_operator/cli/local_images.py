@@ -1,6 +1,5 @@
 """`spark-operator local images`: list the images that a local cluster can run."""
 
-import argparse
 import asyncio
 import json
 from collections.abc import Sequence
@@ -8,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import ImageRules, ReportFormat, ReportOutput
+from airflow_provider_spark_operator.cli.output import print_table
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
 from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
 from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
@@ -17,22 +18,30 @@ from local_kubernetes.kubelet.runtime import HOST
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Print the table of images. The first line that matches the name of an image applies.
+EXAMPLES = """
+# Show which images run Spark, and which run the command of their container
+spark-operator local images
 
-    Raises:
-        CommandError: A rule of `--image` is invalid.
+# Show the effect of a rule
+spark-operator local images --image 'registry.example.com/*=spark'
+"""
+
+
+def run(image: ImageRules = None, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
+    """List the images that the cluster can run, and the runtime of each.
+
+    The first line that matches the name of an image applies.
     """
-    rules = parse_image_rules(options.image)
+    rules = parse_image_rules(image)
     what_runs = {
         SparkRuntime.name: asyncio.run(_describe_spark()),
         HOST.name: "the command of the container, unchanged",
     }
     rows = [(rule.pattern, rule.runtime.name, what_runs[rule.runtime.name]) for rule in rules]
-    if options.output == "json":
+    if output is ReportFormat.JSON:
         print(json.dumps([dict(zip(map(str.lower, _HEAD), row, strict=True)) for row in rows], indent=2))
     else:
-        _print_table([_HEAD, *rows])
+        print_table(_HEAD, rows)
     return ExitCode.SUCCESS
 
 
@@ -60,9 +69,3 @@ async def _describe_spark() -> str:
     except PackageNotFoundError:  # it is on sys.path without package metadata
         release = "Spark"
     return f"{release} of {home} on Java {java.major} of {java.home}"
-
-
-def _print_table(rows: Sequence[tuple[str, str, str]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    for pattern, runtime, what in rows:
-        print(f"{pattern:<{widths[0]}}  {runtime:<{widths[1]}}  {what}")

@@ -1,16 +1,24 @@
 """`spark-operator local run`: run one application on its own cluster."""
 
-import argparse
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.log_records import configure_logs
+from airflow_provider_spark_operator.cli.options import (
+    ImageRules,
+    LogFormat,
+    LogFormatOption,
+    require_namespace,
+    require_positive,
+)
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
@@ -30,21 +38,47 @@ from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cl
 from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.images import ImageRule
 
+EXAMPLES = """
+# Run an application, and keep the output of its driver
+spark-operator local run pi.yaml > pi.log
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Run the application to its end. Print the driver's log to stdout, and states and errors to stderr.
+# Stop after ten minutes with exit code 4
+spark-operator local run pi.yaml --timeout 600
+"""
 
-    Raises:
-        CommandError: The file contains no valid application, or the cluster could not be started.
+
+def run(
+    application: Annotated[
+        str, typer.Argument(metavar="APP.yaml", help="file with one SparkApplication; - reads standard input")
+    ],
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "-n",
+            "--namespace",
+            metavar="NAMESPACE",
+            callback=require_namespace,
+            help="namespace of the application",
+        ),
+    ] = "default",
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", callback=require_positive, help="stop after this time (default: no limit)"),
+    ] = None,
+    image: ImageRules = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
+) -> ExitCode:
+    """Run one application on its own cluster, and stop the cluster when the application ends.
+
+    The driver's log goes to stdout, and the states of the application go to stderr. The exit code tells how the
+    application ended.
     """
-    document, warnings = read_application_file(options.application)
+    document, warnings = read_application_file(application)
     for warning in warnings:
         print_note(warning)
-    images = parse_image_rules(options.image)
-    configure_logs(options.log_format, logging.WARNING)
-    return run_until_signal(
-        lambda: _run(document, options.namespace, options.timeout, images), after_sigterm=ExitCode.INTERRUPTED
-    )
+    images = parse_image_rules(image)
+    configure_logs(log_format, logging.WARNING)
+    return run_until_signal(lambda: _run(document, namespace, timeout, images), after_sigterm=ExitCode.INTERRUPTED)
 
 
 async def _run(

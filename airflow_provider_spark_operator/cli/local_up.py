@@ -1,13 +1,17 @@
 """`spark-operator local up`: run a local cluster in the foreground."""
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.log_records import configure_logs
+from airflow_provider_spark_operator.cli.options import ImageRules, LogFormat, LogFormatOption, require_text
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from local_kubernetes.home import LocalClusterError, UnusableHome
@@ -17,28 +21,73 @@ from local_kubernetes.kubelet.images import ImageRule
 _COMMAND = "spark-operator local up"
 
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Run the cluster until a signal ends it.
+EXAMPLES = """
+# Start a cluster, and use it in another terminal with KUBECONFIG=.spark-local/kubeconfig
+spark-operator local up
 
-    Raises:
-        CommandError: The cluster could not be started, or its kubeconfig could not be written.
+# Keep the objects for the next start
+spark-operator local up --home ~/.spark-local --keep
+"""
+
+
+@dataclass(frozen=True)
+class _Options:
+    home: Path
+    kubeconfig: Path | None
+    images: Sequence[ImageRule]
+    keep: bool
+    repair: bool
+    take_over: bool
+
+
+def run(
+    home: Annotated[
+        str, typer.Option(metavar="DIR", callback=require_text, help="folder for the state of the cluster")
+    ] = ".spark-local",
+    kubeconfig: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=require_text, help="also write the kubeconfig to FILE")
+    ] = None,
+    image: ImageRules = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="keep the objects in DIR, and load those of an earlier run with --keep")
+    ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="with --keep: drop damaged records of DIR/journal, after keeping a copy of the file"
+        ),
+    ] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="also manage resources that another controller managed last")
+    ] = False,
+    log_format: LogFormatOption = LogFormat.TEXT,
+) -> ExitCode:
+    """Run the cluster in the foreground.
+
+    When the cluster has started, the command prints one line `ready kubeconfig=FILE`. SIGTERM or SIGINT ends the
+    cluster and all its pods.
     """
-    configure_logs(options.log_format)
-    kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
-    images = parse_image_rules(options.image)
-    if options.repair and not options.keep:
+    configure_logs(log_format)
+    images = parse_image_rules(image)
+    if repair and not keep:
         raise CommandError("--repair: requires --keep", ExitCode.INVALID)
-    return run_until_signal(lambda: _up(options, kubeconfig, images))
+    path = Path(kubeconfig) if kubeconfig else None
+    options = _Options(Path(home), path, images, keep, repair, take_over)
+    return run_until_signal(lambda: _up(options))
 
 
-async def _up(options: argparse.Namespace, kubeconfig: Path | None, images: Sequence[ImageRule]) -> ExitCode:
+async def _up(options: _Options) -> ExitCode:
     try:
-        if kubeconfig is not None:
-            check_kubeconfig(kubeconfig, _COMMAND)
+        if options.kubeconfig is not None:
+            check_kubeconfig(options.kubeconfig, _COMMAND)
         async with run_cluster(
-            Path(options.home), images=images, keep=options.keep, repair=options.repair, take_over=options.take_over
+            options.home,
+            images=options.images,
+            keep=options.keep,
+            repair=options.repair,
+            take_over=options.take_over,
         ) as cluster:
-            with publish_kubeconfig(cluster.kubeconfig, kubeconfig, _COMMAND) as path:
+            with publish_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
                 print(f"ready kubeconfig={path}", flush=True)
                 await cluster.controller
     except UnusableKubeconfig as error:

@@ -33,6 +33,30 @@ def require_text(value: str | None) -> str | None:
     return value
 
 
+def require_positive(value: float | None) -> float | None:
+    """Return the value of an option.
+
+    Raises:
+        typer.BadParameter: The value is not a number greater than 0.
+    """
+    if value is not None and not 0 < value < float("inf"):
+        raise typer.BadParameter("must be greater than 0")
+    return value
+
+
+def require_lease(value: str | None) -> str | None:
+    """Return the name of a Lease, with or without a namespace.
+
+    Raises:
+        typer.BadParameter: The name is invalid.
+    """
+    if value is not None:
+        namespace, slash, name = value.rpartition("/")
+        if not is_object_name(name) or (slash and not is_namespace(namespace)):
+            raise typer.BadParameter(f"invalid Lease {value!r}: must be NAME or NAMESPACE/NAME; {OBJECT_RULE}")
+    return value
+
+
 def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[[str | None], str | None]:
     def check(value: str | None) -> str | None:
         if value is not None and not is_valid(value):
@@ -41,6 +65,12 @@ def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[
 
     return check
 
+
+require_namespace = _require(is_namespace, "namespace", NAMESPACE_RULE)
+require_object_name = _require(is_object_name, "object name", OBJECT_RULE)
+require_label_selector = _require(
+    is_label_selector, "label selector", "use the syntax of `kubectl -l`, for example team=a"
+)
 
 Context: TypeAlias = Annotated[
     str | None,
@@ -70,7 +100,7 @@ Namespace: TypeAlias = Annotated[
         "-n",
         "--namespace",
         metavar="NAMESPACE",
-        callback=_require(is_namespace, "namespace", NAMESPACE_RULE),
+        callback=require_namespace,
         help="namespace (default: the namespace of the context)",
         rich_help_panel=CLUSTER_PANEL,
     ),
@@ -86,16 +116,14 @@ Selector: TypeAlias = Annotated[
         "-l",
         "--selector",
         metavar="SELECTOR",
-        callback=_require(is_label_selector, "label selector", "use the syntax of `kubectl -l`, for example team=a"),
+        callback=require_label_selector,
         help="only resources with these labels, for example team=a,stage!=test",
     ),
 ]
 
 ApplicationName: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="NAME", callback=_require(is_object_name, "object name", OBJECT_RULE), help="name of the application"
-    ),
+    typer.Argument(metavar="NAME", callback=require_object_name, help="name of the application"),
 ]
 
 
@@ -108,6 +136,40 @@ class DocumentFormat(StrEnum):
 
 DocumentOutput: TypeAlias = Annotated[
     DocumentFormat, typer.Option("-o", "--output", metavar="yaml|json", help="format of the output")
+]
+
+
+class ReportFormat(StrEnum):
+    """The formats of verbs that print lines for people, or the same for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+ReportOutput: TypeAlias = Annotated[
+    ReportFormat, typer.Option("-o", "--output", metavar="text|json", help="format of the output")
+]
+
+
+class LogFormat(StrEnum):
+    """The formats of log messages."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+LogFormatOption: TypeAlias = Annotated[
+    LogFormat, typer.Option("--log-format", metavar="text|json", help="format of log messages")
+]
+
+ImageRules: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--image",
+        metavar="PATTERN=RUNTIME",
+        help="use RUNTIME (`spark` or `process`) for images whose name matches PATTERN; can be repeated, and has "
+        "precedence over the default images",
+    ),
 ]
 
 

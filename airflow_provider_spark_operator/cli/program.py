@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.cli import catalogue, help_page
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
-from airflow_provider_spark_operator.cli.program_name import PROGRAM
+from airflow_provider_spark_operator.cli.program_name import PROGRAM, get_program_name
 from airflow_provider_spark_operator.cli.usage_errors import suggest
 
 SUMMARY = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
@@ -130,3 +130,15 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
     assert isinstance(command, VerbCommand)  # noqa: S101 - it follows from `cls`
     command.examples = inspect.cleandoc(getattr(module, "EXAMPLES", ""))
     return command
+
+
+def open_command(words: Sequence[str]) -> Any:
+    """Return the context of the command that the first words name, without running it. Unknown words are ignored."""
+    command: Any = build_program()
+    context = command.make_context(get_program_name(), [], resilient_parsing=True)
+    for word in words:
+        command = command.get_command(context, word) if isinstance(command, VerbGroup) else None
+        if command is None:
+            break
+        context = command.make_context(word, [], parent=context, resilient_parsing=True)
+    return context

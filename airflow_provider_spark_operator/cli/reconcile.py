@@ -1,209 +1,182 @@
 """`spark-operator reconcile`: run the controller."""
 
-import argparse
-import asyncio
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from typing import Annotated
 
-from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
+import typer
+
+from airflow_provider_spark_operator.cli.controller import ControllerOptions, run_controller
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.log_records import configure_logs
-from airflow_provider_spark_operator.cli.reconcile_check import check
-from airflow_provider_spark_operator.cli.settings_file import read_settings
-from airflow_provider_spark_operator.cli.signals import run_until_signal
-from airflow_provider_spark_operator.cli.webhook import open_webhook
-from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
-from airflow_provider_spark_operator.follow.versions import require_version
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
-from airflow_provider_spark_operator.reconcile.health import serve_health
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, chain_gates
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
-from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
-from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
-from airflow_provider_spark_operator.reconcile.scope import (
-    EveryNamespace,
-    NamedNamespaces,
-    Scope,
-    SelectedNamespaces,
-    describe,
-)
-from airflow_provider_spark_operator.reconcile.settings import (
-    ControllerSettings,
-    ElectionSettings,
-    SettingsError,
-    resolve_lease,
+from airflow_provider_spark_operator.cli.options import (
+    Context,
+    Kubeconfig,
+    LogFormat,
+    LogFormatOption,
+    require_label_selector,
+    require_lease,
+    require_object_name,
+    require_text,
 )
 
-_WEBHOOK_PORT = 9443
+EXAMPLES = """
+# Run the controller for the current namespace
+spark-operator reconcile
+
+# Watch two namespaces, and serve probes and metrics
+spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8080 --metrics-port 8081
+
+# List the resources that another controller still manages
+spark-operator reconcile --all-namespaces --check
+"""
+
+_SCOPE = "Namespaces"
+_ELECTION = "Several controllers"
+_SERVERS = "Servers"
+_MOST_PORT = 65535
+_MOST_WORKERS = 10_000
 
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Run the controller until a signal ends it.
-
-    Raises:
-        CommandError: The settings are invalid, or a port cannot be used.
-        ConfigurationError: The configuration of the client is missing or invalid.
-        KubeError: The resources could not be listed.
-    """
-    if options.webhook_port is not None and options.webhook is None:
-        raise CommandError("--webhook-port: requires --webhook NAME", ExitCode.INVALID)
-    mark = read_mark(options.config) if options.config else None
-    settings = _read_settings(options)
-    configure_logs(options.log_format)
-    # The flags are checked before the first request to the cluster.
-    scope = _find_scope(options)
-    if options.check:
-        return run_until_signal(lambda: _check(options, settings, scope))
-    return run_until_signal(lambda: _reconcile(options, settings, scope, mark))
-
-
-async def _check(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
-    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
-    async with await open_client(access) as client:
-        await require_version(client, SPARK_APPLICATIONS)
-        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_enabled else None
-        default = NamedNamespaces((client.default_namespace,))
-        identity = ControllerIdentity(settings.decisions.operator_name, lease)
-        return await check(client, _Scopes(scope, default).choose(settings), identity)
-
-
-async def _reconcile(
-    options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None, mark: Mark | None
+def run(
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    namespaces: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="watch these namespaces (default: the current namespace)", rich_help_panel=_SCOPE
+        ),
+    ] = None,
+    namespace_selector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            callback=require_label_selector,
+            help="watch the namespaces that match this label selector",
+            rich_help_panel=_SCOPE,
+        ),
+    ] = None,
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", help="watch all namespaces", rich_help_panel=_SCOPE)
+    ] = False,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            callback=require_text,
+            help="read the settings from a YAML file, or from a .properties file of the Apache operator "
+            "(default: none)",
+        ),
+    ] = None,
+    health_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=_MOST_PORT,
+            help="serve /healthz and /readyz on this port; 0 selects a free port (default: do not serve)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=_MOST_PORT,
+            help="serve Prometheus metrics at /metrics on this port; 0 selects a free port (default: do not serve)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=_MOST_WORKERS,
+            help="maximum number of concurrent reconciles (default: the number in the settings, or 50)",
+        ),
+    ] = None,
+    leader_elect: Annotated[
+        bool,
+        typer.Option(
+            "--leader-elect", help="stand by while another controller holds the Lease", rich_help_panel=_ELECTION
+        ),
+    ] = False,
+    lease: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[NAMESPACE/]NAME",
+            callback=require_lease,
+            help="name of the Lease; implies --leader-elect (default: the Lease in the settings, or "
+            "spark-operator-lease in the current namespace)",
+            rich_help_panel=_ELECTION,
+        ),
+    ] = None,
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over",
+            help="take over resources even if the controller that managed them may still be running",
+            rich_help_panel=_ELECTION,
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="list the resources that other controllers manage, then exit; the exit code is 1 if there are any",
+            rich_help_panel=_ELECTION,
+        ),
+    ] = False,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            callback=require_object_name,
+            help="serve the webhooks of this ValidatingWebhookConfiguration (default: none)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
+    webhook_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=_MOST_PORT,
+            help="serve the webhooks on this port; 0 selects a free port (default: 9443)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
 ) -> ExitCode:
-    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
-    async with AsyncExitStack() as stack:
-        metrics = Metrics()
-        client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
-        # An older definition drops fields that the controller depends on, such as the counters of restarts.
-        await require_version(client, SPARK_APPLICATIONS)
-        scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
-        words = ["ready", f"namespaces={describe(scopes.choose(settings))}", f"server={client.server}"]
-        leadership, lease = await _enter_election(stack, client, settings.election)
-        if lease is not None:
-            words.append(f"lease={lease}")
-        identity = ControllerIdentity(settings.decisions.operator_name, lease)
-        limiter = RequestLimiter(settings.requests)
-        # The resources are managed through a separate client. Its gate stops writes while another controller leads.
-        gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager
-        managing = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
-        await stack.enter_async_context(managing)
-        controller = Controller(
-            managing, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
+    """Run the controller for SparkApplications and SparkClusters on a cluster without an operator.
+
+    The controller prints one line `ready ...` when its caches are filled. SIGTERM ends it.
+    """
+    given = {
+        "--namespaces": namespaces is not None,
+        "--namespace-selector": namespace_selector is not None,
+        "--all-namespaces": all_namespaces,
+    }
+    first, *others = [option for option, is_given in given.items() if is_given] or [""]
+    if others:
+        raise CommandError(f"{others[0]}: not allowed with {first}", ExitCode.INVALID)
+    return run_controller(
+        ControllerOptions(
+            kubeconfig=kubeconfig,
+            context=context,
+            namespaces=namespaces,
+            namespace_selector=namespace_selector,
+            all_namespaces=all_namespaces,
+            config=config,
+            health_port=health_port,
+            metrics_port=metrics_port,
+            workers=workers,
+            leader_elect=leader_elect,
+            lease=lease,
+            take_over=take_over,
+            check=check,
+            webhook=webhook,
+            webhook_port=webhook_port,
+            log_format=log_format,
         )
-
-        def apply(changed: ControllerSettings) -> None:
-            limiter.limit = changed.requests
-            controller.apply(changed, scopes.choose(changed))
-
-        if options.config and options.config != STANDARD_INPUT:
-            file = SettingsFile(options.config, mark, settings, lambda: _reread_settings(options), apply, metrics)
-            await stack.enter_async_context(follow_settings(file))
-        words += await _serve(options, stack, client, controller, metrics)
-        await controller.run(lambda: print(*words, flush=True))
-    return ExitCode.SUCCESS
-
-
-async def _enter_election(
-    stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
-) -> tuple[Leadership, LeaseReference | None]:
-    """Join the election, if the settings enable it. Return the leadership, and the Lease of the election."""
-    if not election.is_enabled:
-        return Leadership.without_election(), None
-    lease = resolve_lease(election, client.default_namespace)
-    elector = Elector(client, lease, create_identity(), election.terms)
-    return await stack.enter_async_context(elect(elector)), lease
-
-
-@dataclass(frozen=True)
-class _Scopes:
-    """The namespaces to watch: those of the flags, else of the settings, else the default."""
-
-    flags: Scope | None
-    default: Scope
-
-    def choose(self, settings: ControllerSettings) -> Scope:
-        """Return the namespaces to watch with these settings."""
-        return self.flags or settings.scope or self.default
-
-
-async def _serve(
-    options: argparse.Namespace, stack: AsyncExitStack, client: KubeClient, controller: Controller, metrics: Metrics
-) -> list[str]:
-    """Start the servers that the flags ask for. Return the words for the `ready` line."""
-    words = []
-    if options.health_port is not None:
-        health = _serve_health(options.health_port, controller)
-        words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
-    if options.metrics_port is not None:
-        page = serve_metrics(options.metrics_port, metrics)
-        words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
-    if options.webhook is not None:
-        port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
-        server = open_webhook(port, client, options.webhook)
-        words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
-    return words
-
-
-def _serve_health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
-    # A process that answers has a running event loop. It needs nothing else to be healthy.
-    alive = asyncio.get_running_loop().is_running
-    return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
-
-
-async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int], flag: str, wanted: int) -> int:
-    try:
-        return await stack.enter_async_context(server)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise CommandError(f"{flag} {wanted}: could not listen on the port: {reason}", ExitCode.INVALID) from None
-
-
-def _read_settings(options: argparse.Namespace) -> ControllerSettings:
-    """Return the settings of the file, overridden by the flags."""
-    settings = read_settings(options.config)
-    if options.workers:
-        settings = replace(settings, workers=options.workers)
-    if options.leader_elect:
-        settings = replace(settings, election=replace(settings.election, is_enabled=True))
-    if options.lease:
-        settings = replace(settings, election=_replace_lease(settings.election, options.lease))
-    if options.take_over:
-        settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
-    return settings
-
-
-def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
-    """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
-    namespace, _, name = lease.rpartition("/")
-    return replace(election, is_enabled=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
-
-
-def _reread_settings(options: argparse.Namespace) -> ControllerSettings:
-    try:
-        return _read_settings(options)
-    except CommandError as error:
-        raise SettingsError(str(error)) from None
-
-
-def _find_scope(options: argparse.Namespace) -> Scope | None:
-    """Return the scope that the flags set; None if no flag sets one."""
-    if options.all_namespaces:
-        return EveryNamespace()
-    if options.namespace_selector:
-        return SelectedNamespaces(options.namespace_selector)
-    if options.namespaces is None:
-        return None
-    names = tuple(dict.fromkeys(name.strip() for name in options.namespaces.split(",") if name.strip()))
-    if not names:
-        raise CommandError("--namespaces: must name at least one namespace", ExitCode.INVALID)
-    for name in names:
-        if not is_namespace(name):
-            raise CommandError(f"--namespaces: invalid namespace {name!r}: {NAMESPACE_RULE}", ExitCode.INVALID)
-    return NamedNamespaces(names)
+    )

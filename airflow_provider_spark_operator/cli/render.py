@@ -1,20 +1,18 @@
 """`spark-operator render`: print the resources of an application, without a cluster."""
 
-import argparse
-import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
+import typer
 
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import DocumentFormat, DocumentOutput, require_namespace, require_text
+from airflow_provider_spark_operator.cli.output import print_documents
 from airflow_provider_spark_operator.cli.settings_file import read_settings
-from airflow_provider_spark_operator.cli.streams import is_unicode
 from airflow_provider_spark_operator.cli.submission import gather_submission
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
@@ -30,35 +28,70 @@ from airflow_provider_spark_operator.reconcile.files import read_templates
 _HEAD = ("apiVersion", "kind", "metadata")
 
 
-class _Dumper(yaml.SafeDumper):
-    """A YAML dumper that writes texts of several lines as literal blocks."""
+EXAMPLES = """
+# Print the driver pod and its resources
+spark-operator render pi.yaml
+
+# Print what spark-submit would create
+spark-operator render --spark-submit -- --master k8s://https://host --deploy-mode cluster --name pi job.py
+"""
 
 
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+def run(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="APP.yaml",
+            help="file with one SparkApplication; - reads standard input. With --spark-submit: its arguments",
+            show_default=False,
+        ),
+    ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            "--namespace",
+            metavar="NAMESPACE",
+            callback=require_namespace,
+            help="namespace of an application whose file sets none (default: default)",
+        ),
+    ] = None,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="number of the attempt, from 0 (default: the attempt in the status, or 0)"
+        ),
+    ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            callback=require_text,
+            help="settings file of `reconcile`; needed only if it sets operatorName (default: none)",
+        ),
+    ] = None,
+    spark_submit: Annotated[
+        bool, typer.Option("--spark-submit", help="read the arguments after -- as spark-submit does")
+    ] = False,
+    output: DocumentOutput = DocumentFormat.YAML,
+) -> ExitCode:
+    """Print the resources that `reconcile` creates for an application, in the order of their creation.
 
-
-_Dumper.add_representer(str, _represent_text)
-
-
-def run(options: argparse.Namespace) -> ExitCode:
-    """Print the resources in the order of their creation.
-
-    Raises:
-        CommandError: The arguments are invalid.
-        InvalidResource: No driver can be built from the input.
+    With --spark-submit, print the resources that spark-submit creates for its arguments, environment and files. The
+    command does not contact a cluster.
     """
-    if options.spark_submit and (options.namespace or options.attempt is not None or options.config):
+    words = words or []
+    if spark_submit and (namespace or attempt is not None or config):
         raise CommandError(
             "--namespace, --attempt and --config cannot be combined with --spark-submit", ExitCode.INVALID
         )
-    if options.spark_submit:
-        documents = render_submission(options.words, os.environ)
-    elif len(options.words) == 1:
-        documents = _render_attempt(options)
+    if spark_submit:
+        documents = render_submission(words, os.environ)
+    elif len(words) == 1:
+        documents = _render_attempt(words[0], namespace, attempt, config)
     else:
         raise CommandError("expected one file, or --spark-submit -- ARGS", ExitCode.INVALID)
-    _print(documents, options.output)
+    print_documents([{name: each[name] for name in _HEAD} | each for each in documents], output)
     return ExitCode.SUCCESS
 
 
@@ -96,17 +129,16 @@ def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) 
     return [*driver.pre_resources, driver.pod, *owned]
 
 
-def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
+def _render_attempt(path: str, namespace: str | None, number: int | None, config: str | None) -> list[JsonObject]:
     """Return the resources of an attempt, without references to owners that do not exist yet."""
-    (path,) = options.words
-    operator_name = read_settings(options.config).decisions.operator_name
+    operator_name = read_settings(config).decisions.operator_name
     document, warnings = read_application_file(path)
-    document = _set_namespace(document, path, options.namespace)
+    document = _set_namespace(document, path, namespace)
     application = with_placeholder_image(parse_application(document))
     templates = read_templates(find_application_template_files(application))
     attempt = build_attempt(
         application,
-        get_attempt_id(application) if options.attempt is None else options.attempt,
+        get_attempt_id(application) if number is None else number,
         operator_name,
         templates=templates,
     )
@@ -133,15 +165,3 @@ def _set_namespace(document: dict[str, Any], path: str, namespace: str | None) -
             ExitCode.INVALID,
         )
     return {**document, "metadata": {**metadata, "namespace": given or namespace or "default"}}
-
-
-def _print(documents: list[JsonObject], output: str) -> None:
-    documents = [{name: each[name] for name in _HEAD} | each for each in documents]
-    is_plain = is_unicode(sys.stdout)
-    if output == "json":
-        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2, ensure_ascii=not is_plain))
-        return
-    for document in documents:
-        # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
-        unshared = json.loads(json.dumps(document))
-        yaml.dump(unshared, sys.stdout, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=is_plain)

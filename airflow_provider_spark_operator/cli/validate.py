@@ -1,14 +1,25 @@
 """`spark-operator validate`: validate resources in files, without a cluster."""
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+import typer
 
 from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import ReportFormat, ReportOutput
 from airflow_provider_spark_operator.core.problems import Severity
 from airflow_provider_spark_operator.core.validation.validate import validate
+
+EXAMPLES = """
+# Validate a manifest
+spark-operator validate pi.yaml
+
+# Validate what another program prints
+helm template charts/jobs | spark-operator validate -
+"""
 
 
 @dataclass(frozen=True)
@@ -28,11 +39,19 @@ class Finding:
         return ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
 
 
-def run(options: argparse.Namespace) -> ExitCode:
-    """Print every problem of every file to stdout. Return INVALID if one is an error, else SUCCESS."""
+def run(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="file with one or more manifests; - reads standard input")
+    ],
+    output: ReportOutput = ReportFormat.TEXT,
+) -> ExitCode:
+    """Validate the manifests in YAML or JSON files, without a cluster.
+
+    The command prints one line for each problem, with the path of the field. Warnings do not change the exit code.
+    """
     findings: list[Finding] = []
     checked = 0
-    for path in options.files:
+    for path in files:
         try:
             for document in read_documents(path):
                 checked += 1
@@ -40,7 +59,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         except DocumentError as error:
             findings.append(Finding(error.source, None, "", "", error.problem))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
-    if options.output == "json":
+    if output is ReportFormat.JSON:
         print(json.dumps({"valid": is_valid, "documents": checked, "problems": _to_json(findings)}, indent=2))
     else:
         _print(findings, checked if is_valid else None)

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
 from tests.charts.helm import (
@@ -23,6 +22,7 @@ from tests.charts.helm import (
     run_helm,
     select_kind,
 )
+from tests.cli.parsing import parse
 from tests.e2e.image import read_instructions
 
 REPOSITORY = CHART.parents[1]
@@ -126,12 +126,12 @@ def test_controller_accepts_the_arguments_of_the_deployment(values: Json) -> Non
     documents = render_chart(values)
     (deployment,) = select_kind(documents, "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    options = build_parser("0").parse_args(container["args"])
+    _, options = parse(container["args"])
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    served = {"health": options.health_port, "metrics": options.metrics_port, "webhook": options.webhook_port}
+    served = {"health": options["health_port"], "metrics": options["metrics_port"], "webhook": options["webhook_port"]}
     assert ports == {name: port for name, port in served.items() if port is not None}
     configurations = [each["metadata"]["name"] for each in select_kind(documents, "ValidatingWebhookConfiguration")]
-    assert configurations == ([options.webhook] if options.webhook else [])
+    assert configurations == ([options["webhook"]] if options["webhook"] else [])
 
 
 @needs_helm
@@ -139,10 +139,10 @@ def test_controller_accepts_the_arguments_of_the_deployment(values: Json) -> Non
 def test_replicas_share_a_lease_and_may_patch_only_that_one(values: Json) -> None:
     documents = render_chart(values)
     (deployment,) = select_kind(documents, "Deployment")
-    options = build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
+    _, options = parse(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
     (lease,) = select_kind(documents, "Lease")
     # The lease has its namespace: the settings may name the Apache operator's namespace, without permissions there.
-    assert options.lease == f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
+    assert options["lease"] == f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
     rules = [
         rule for role in select_kind(documents, "Role") for rule in role["rules"] if rule["resources"] == ["leases"]
     ]
@@ -191,7 +191,7 @@ def test_replicas_prefer_separate_nodes(values: Json, kinds: list[str]) -> None:
 )
 def test_controller_watches_the_configured_namespaces(variant: str, options: Json) -> None:
     (deployment,) = select_kind(render_chart(VARIANTS[variant]), "Deployment")
-    parsed = vars(build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"]))
+    _, parsed = parse(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
     assert options.items() <= parsed.items()
 
 

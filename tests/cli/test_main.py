@@ -28,11 +28,7 @@ def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    try:
-        code = main(words)
-    except SystemExit as caught:
-        code = int(str(caught.code))
-    assert code == ExitCode.INVALID
+    assert main(words) == ExitCode.INVALID
     return capsys.readouterr().err
 
 
@@ -61,52 +57,23 @@ def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> No
 
 
 @pytest.mark.parametrize(
-    "verb",
-    [
-        *(
-            pytest.param(verb.split(), id=verb)
-            for verb in (
-                "reconcile",
-                "local",
-                "local up",
-                "local run",
-                "local prepare",
-                "local images",
-                "validate",
-                "render",
-            )
-        ),
-    ],
-)
-def test_help_of_every_verb_lists_the_exit_codes(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([*verb, "-h"])
-    assert caught.value.code == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "exit codes: 0 success;" in text
-    assert text.startswith(" ".join(["usage: spark-operator", *verb]))
-
-
-@pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([], "VERB", id="missing verb"),
         pytest.param(["fly"], "unknown verb fly. Run `spark-operator --help` for the usage", id="unknown verb"),
-        pytest.param(["validate"], "FILE", id="missing file"),
-        pytest.param(["local"], "ACTION", id="missing action"),
-        pytest.param(["reconcile", "--health-port", "99999"], "invalid port '99999'", id="invalid port"),
-        pytest.param(["reconcile", "--metrics-port", "x"], "invalid port 'x'", id="invalid metrics port"),
+        pytest.param(["validate"], "missing argument FILE...", id="missing file"),
+        pytest.param(["reconcile", "--health-port", "99999"], "--health-port: ", id="invalid port"),
+        pytest.param(["reconcile", "--metrics-port", "x"], "--metrics-port: ", id="invalid metrics port"),
+        pytest.param(["reconcile", "--workers", "0"], "--workers: ", id="zero workers"),
         pytest.param(
-            ["reconcile", "--workers", "0"], "invalid number '0': must be an integer from 1 to", id="zero workers"
-        ),
-        pytest.param(
-            ["reconcile", "--all-namespaces", "--namespaces", "a"], "not allowed with", id="conflicting scopes"
+            ["reconcile", "--all-namespaces", "--namespaces", "a"],
+            "--all-namespaces: not allowed with --namespaces",
+            id="conflicting scopes",
         ),
         pytest.param(
             ["reconcile", "--lease", "A_B"], "invalid Lease 'A_B': must be NAME or NAMESPACE/NAME", id="invalid lease"
         ),
         pytest.param(["reconcile", "--webhook", "A_B"], "invalid object name 'A_B'", id="invalid webhook"),
-        pytest.param(["reconcile", "--workers", "9" * 20], "must be an integer from 1 to 10000", id="too many workers"),
+        pytest.param(["reconcile", "--workers", "9" * 20], "--workers: ", id="too many workers"),
         pytest.param(["reconcile", "--namespace-selector", ""], "invalid label selector ''", id="empty selector"),
         pytest.param(
             ["reconcile", "--namespace-selector", "a b"], "invalid label selector 'a b'", id="invalid selector"
@@ -121,7 +88,9 @@ def test_help_of_every_verb_lists_the_exit_codes(verb: list[str], capsys: pytest
         pytest.param(["local", "run", "x", "-n", "A_B"], "invalid namespace 'A_B'", id="invalid namespace"),
         pytest.param(["render", "x", "-n", ""], "invalid namespace ''", id="empty namespace of render"),
         pytest.param(["crds", "--kind", ""], "--kind: must not be empty", id="empty kind"),
-        pytest.param(["local", "run", "x", "--timeout", "-1"], "invalid number of seconds '-1'", id="negative timeout"),
+        pytest.param(
+            ["local", "run", "x", "--timeout", "-1"], "--timeout: must be greater than 0", id="negative timeout"
+        ),
     ],
 )
 def test_usage_error_exits_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

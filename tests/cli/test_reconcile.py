@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.cli.arguments import build_parser
+from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -128,8 +128,7 @@ async def test_lease_flag_overrides_the_settings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
 def test_invalid_lease_name_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        build_parser("0").parse_args(["reconcile", "--lease", lease])
+    assert main(["reconcile", "--lease", lease]) == ExitCode.INVALID
     assert "must be NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.arguments import build_parser
+from airflow_provider_spark_operator.cli.catalogue import VERBS
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.provider import get_provider_info
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import OPTION, RunSparkDag
 from local_kubernetes.command import build_parser as local_kubernetes_parser
+from tests.cli.parsing import list_options, parse
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -94,7 +95,6 @@ def list_commands(text: str) -> Iterator[list[str]]:
                 words = words[end + 1 :]
 
 
-VERBS = next(action.choices for action in build_parser("0")._actions if isinstance(action.choices, dict))
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
@@ -105,7 +105,7 @@ def test_command_exists(text: str) -> None:
     for program, *arguments in list_commands(text):
         tried += 1
         if program == "spark-operator":
-            assert build_parser("0").parse_args(arguments).module
+            assert parse(arguments)
         elif program == "local-kubernetes":
             local_kubernetes_parser().parse_args(arguments)
         elif program == "make":
@@ -132,9 +132,8 @@ def test_usage_has_only_options_of_the_command() -> None:
     usages = [text for _, language, text in BLOCKS if language == "" and text.startswith("spark-operator ")]
     assert usages
     for text in usages:
-        verb = text.split()[1]
-        known = {option for action in VERBS[verb]._actions for option in action.option_strings}
-        assert set(re.findall(r"--[a-z-]+", text)) <= known
+        (verb,) = [verb for verb in VERBS if verb.name == text.split()[1]]
+        assert set(re.findall(r"--[a-z-]+", text)) <= list_options(verb)
 
 
 def test_verb_on_a_page_exists() -> None:
@@ -142,7 +141,7 @@ def test_verb_on_a_page_exists() -> None:
         verb for page in PAGES for verb in re.findall(r"`spark-operator ([a-z]+)", page.read_text(encoding="utf-8"))
     }
     assert named
-    assert named <= set(VERBS)
+    assert named <= {verb.name.partition(" ")[0] for verb in VERBS}
 
 
 TESTING = [

@@ -2,7 +2,6 @@
 
 import argparse
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,13 +9,14 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.arguments import build_parser
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.catalogue import VERBS, Verb
+from airflow_provider_spark_operator.cli.exit_codes import MEANINGS, ExitCode
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
 from local_kubernetes.command import build_parser as local_kubernetes_parser
+from tests.cli.parsing import list_options
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -51,30 +51,31 @@ def test_python_block_defines_valid_tasks(code: str) -> None:
 COMMAND_LINE = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
 
 
-def list_verbs(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Return each verb of a parser with its own parser, as in `local up`."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, verb in action.choices.items():
-                yield from list_verbs(verb, f"{prefix}{name} ")
-            return
-    yield prefix.strip(), parser
-
-
 def read_section(verb: str) -> str:
     """Return the section of the command line page about a verb."""
     return COMMAND_LINE.split(f"\n## `{verb}`\n")[1].split("\n## ")[0]
 
 
-VERBS = [*list_verbs(build_parser("0")), ("local-kubernetes", dict(list_verbs(local_kubernetes_parser()))["up"])]
-
-
-@pytest.mark.parametrize(("verb", "parser"), VERBS, ids=[verb for verb, _ in VERBS])
-def test_page_of_the_command_line_lists_the_options_of_each_verb(verb: str, parser: argparse.ArgumentParser) -> None:
-    options = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+def read_options(verb: str) -> set[str]:
+    """Return the options in the table of the section about a verb."""
     arguments = re.findall(r"^\| (.*?[^\\]) \|", read_section(verb), re.MULTILINE)
-    listed = {word for argument in arguments for word in re.findall(r"`(--?[a-z-]+)", argument)}
-    assert listed == options
+    return {word for argument in arguments for word in re.findall(r"`(--?[a-z-]+)", argument)}
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])
+def test_page_of_the_command_line_lists_the_options_of_each_verb(verb: Verb) -> None:
+    assert read_options(verb.name) == list_options(verb)
+
+
+def test_page_of_the_command_line_lists_the_verbs_in_the_order_of_the_help() -> None:
+    listed = re.findall(r"^\| \[`([a-z -]+)`\]\(#[a-z-]+\) \| (.*) \|$", COMMAND_LINE, re.MULTILINE)
+    assert sorted(listed) == sorted((verb.name, verb.summary) for verb in VERBS)
+
+
+def test_page_of_the_command_line_lists_the_options_of_local_kubernetes() -> None:
+    (verbs,) = [each for each in local_kubernetes_parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    options = {option for action in verbs.choices["up"]._actions for option in action.option_strings}
+    assert read_options("local-kubernetes") == options - {"-h", "--help"}
 
 
 def test_page_of_exit_codes_lists_each_code() -> None:
@@ -87,23 +88,21 @@ def test_meaning_of_exit_code_1_includes_reconcile_check() -> None:
     page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
-    assert "reconcile --check" in (build_parser("").epilog or "").partition("1 ")[2].partition("2 ")[0]
+    assert "reconcile --check" in MEANINGS[ExitCode.APPLICATION_FAILED]
 
 
-def test_page_of_exit_codes_lists_the_codes_in_the_help_of_each_verb() -> None:
+def test_page_of_exit_codes_lists_each_verb() -> None:
     page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
     rows = dict(re.findall(r"^\| `([a-z ]+)` \| ([\d, ]+) \|", page, re.MULTILINE))
-    helps = {
-        verb: ", ".join(re.findall(r"[:;] (\d+) ", parser.epilog or ""))
-        for verb, parser in list_verbs(build_parser(""))
-    }
-    assert rows == helps
+    assert sorted(rows) == sorted(verb.name for verb in VERBS)
+    codes = {str(int(code)) for code in ExitCode}
+    assert all(set(listed.split(", ")) <= codes for listed in rows.values())
 
 
 def test_synopsis_of_reconcile_has_every_option() -> None:
-    options = {option for action in dict(VERBS)["reconcile"]._actions for option in action.option_strings}
+    (verb,) = [verb for verb in VERBS if verb.name == "reconcile"]
     synopsis = (REPOSITORY / "docs" / "operations" / "controller.md").read_text().split("```")[1]
-    assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
+    assert list_options(verb) == set(re.findall(r"--[a-z-]+", synopsis))
 
 
 def test_page_of_events_lists_each_reason_once() -> None:

@@ -1,0 +1,230 @@
+"""Run the controller with the options of `spark-operator reconcile`."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, replace
+
+from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.log_records import configure_logs
+from airflow_provider_spark_operator.cli.reconcile_check import check
+from airflow_provider_spark_operator.cli.settings_file import read_settings
+from airflow_provider_spark_operator.cli.signals import run_until_signal
+from airflow_provider_spark_operator.cli.webhook import open_webhook
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.follow.versions import require_version
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
+from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference
+from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, chain_gates
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
+from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
+from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
+from airflow_provider_spark_operator.reconcile.scope import (
+    EveryNamespace,
+    NamedNamespaces,
+    Scope,
+    SelectedNamespaces,
+    describe,
+)
+from airflow_provider_spark_operator.reconcile.settings import (
+    ControllerSettings,
+    ElectionSettings,
+    SettingsError,
+    resolve_lease,
+)
+
+_WEBHOOK_PORT = 9443
+
+
+@dataclass(frozen=True)
+class ControllerOptions:
+    """The options of `reconcile`, named as on the command line. None stands for an option that is not given."""
+
+    kubeconfig: str | None
+    context: str | None
+    namespaces: str | None
+    namespace_selector: str | None
+    all_namespaces: bool
+    config: str | None
+    health_port: int | None
+    metrics_port: int | None
+    workers: int | None
+    leader_elect: bool
+    lease: str | None
+    take_over: bool
+    check: bool
+    webhook: str | None
+    webhook_port: int | None
+    log_format: str
+
+
+def run_controller(options: ControllerOptions) -> ExitCode:
+    """Run the controller until a signal ends it.
+
+    Raises:
+        CommandError: The settings are invalid, or a port cannot be used.
+        ConfigurationError: The configuration of the client is missing or invalid.
+        KubeError: The resources could not be listed.
+    """
+    if options.webhook_port is not None and options.webhook is None:
+        raise CommandError("--webhook-port: requires --webhook NAME", ExitCode.INVALID)
+    mark = read_mark(options.config) if options.config else None
+    settings = _read_settings(options)
+    configure_logs(options.log_format)
+    # The flags are checked before the first request to the cluster.
+    scope = _find_scope(options)
+    if options.check:
+        return run_until_signal(lambda: _check(options, settings, scope))
+    return run_until_signal(lambda: _reconcile(options, settings, scope, mark))
+
+
+async def _check(options: ControllerOptions, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
+    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
+    async with await open_client(access) as client:
+        await require_version(client, SPARK_APPLICATIONS)
+        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_enabled else None
+        default = NamedNamespaces((client.default_namespace,))
+        identity = ControllerIdentity(settings.decisions.operator_name, lease)
+        return await check(client, _Scopes(scope, default).choose(settings), identity)
+
+
+async def _reconcile(
+    options: ControllerOptions, settings: ControllerSettings, scope: Scope | None, mark: Mark | None
+) -> ExitCode:
+    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
+    async with AsyncExitStack() as stack:
+        metrics = Metrics()
+        client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
+        # An older definition drops fields that the controller depends on, such as the counters of restarts.
+        await require_version(client, SPARK_APPLICATIONS)
+        scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
+        words = ["ready", f"namespaces={describe(scopes.choose(settings))}", f"server={client.server}"]
+        leadership, lease = await _enter_election(stack, client, settings.election)
+        if lease is not None:
+            words.append(f"lease={lease}")
+        identity = ControllerIdentity(settings.decisions.operator_name, lease)
+        limiter = RequestLimiter(settings.requests)
+        # The resources are managed through a separate client. Its gate stops writes while another controller leads.
+        gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager
+        managing = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
+        await stack.enter_async_context(managing)
+        controller = Controller(
+            managing, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
+        )
+
+        def apply(changed: ControllerSettings) -> None:
+            limiter.limit = changed.requests
+            controller.apply(changed, scopes.choose(changed))
+
+        if options.config and options.config != STANDARD_INPUT:
+            file = SettingsFile(options.config, mark, settings, lambda: _reread_settings(options), apply, metrics)
+            await stack.enter_async_context(follow_settings(file))
+        words += await _serve(options, stack, client, controller, metrics)
+        await controller.run(lambda: print(*words, flush=True))
+    return ExitCode.SUCCESS
+
+
+async def _enter_election(
+    stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
+) -> tuple[Leadership, LeaseReference | None]:
+    """Join the election, if the settings enable it. Return the leadership, and the Lease of the election."""
+    if not election.is_enabled:
+        return Leadership.without_election(), None
+    lease = resolve_lease(election, client.default_namespace)
+    elector = Elector(client, lease, create_identity(), election.terms)
+    return await stack.enter_async_context(elect(elector)), lease
+
+
+@dataclass(frozen=True)
+class _Scopes:
+    """The namespaces to watch: those of the flags, else of the settings, else the default."""
+
+    flags: Scope | None
+    default: Scope
+
+    def choose(self, settings: ControllerSettings) -> Scope:
+        """Return the namespaces to watch with these settings."""
+        return self.flags or settings.scope or self.default
+
+
+async def _serve(
+    options: ControllerOptions, stack: AsyncExitStack, client: KubeClient, controller: Controller, metrics: Metrics
+) -> list[str]:
+    """Start the servers that the flags ask for. Return the words for the `ready` line."""
+    words = []
+    if options.health_port is not None:
+        health = _serve_health(options.health_port, controller)
+        words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
+    if options.metrics_port is not None:
+        page = serve_metrics(options.metrics_port, metrics)
+        words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
+    if options.webhook is not None:
+        port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
+        server = open_webhook(port, client, options.webhook)
+        words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
+    return words
+
+
+def _serve_health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
+    # A process that answers has a running event loop. It needs nothing else to be healthy.
+    alive = asyncio.get_running_loop().is_running
+    return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
+
+
+async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int], flag: str, wanted: int) -> int:
+    try:
+        return await stack.enter_async_context(server)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(f"{flag} {wanted}: could not listen on the port: {reason}", ExitCode.INVALID) from None
+
+
+def _read_settings(options: ControllerOptions) -> ControllerSettings:
+    """Return the settings of the file, overridden by the flags."""
+    settings = read_settings(options.config)
+    if options.workers:
+        settings = replace(settings, workers=options.workers)
+    if options.leader_elect:
+        settings = replace(settings, election=replace(settings.election, is_enabled=True))
+    if options.lease:
+        settings = replace(settings, election=_replace_lease(settings.election, options.lease))
+    if options.take_over:
+        settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
+    return settings
+
+
+def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
+    """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
+    namespace, _, name = lease.rpartition("/")
+    return replace(election, is_enabled=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
+
+
+def _reread_settings(options: ControllerOptions) -> ControllerSettings:
+    try:
+        return _read_settings(options)
+    except CommandError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _find_scope(options: ControllerOptions) -> Scope | None:
+    """Return the scope that the flags set; None if no flag sets one."""
+    if options.all_namespaces:
+        return EveryNamespace()
+    if options.namespace_selector:
+        return SelectedNamespaces(options.namespace_selector)
+    if options.namespaces is None:
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in options.namespaces.split(",") if name.strip()))
+    if not names:
+        raise CommandError("--namespaces: must name at least one namespace", ExitCode.INVALID)
+    for name in names:
+        if not is_namespace(name):
+            raise CommandError(f"--namespaces: invalid namespace {name!r}: {NAMESPACE_RULE}", ExitCode.INVALID)
+    return NamedNamespaces(names)

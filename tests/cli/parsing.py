@@ -1,0 +1,28 @@
+"""Parse a command line without running its verb."""
+
+from collections.abc import Sequence
+from typing import Any
+from unittest.mock import patch
+
+from airflow_provider_spark_operator.cli.catalogue import Verb
+from airflow_provider_spark_operator.cli.program import VerbCommand, build_program, build_verb
+
+
+def parse(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the name of the verb and the values of its parameters.
+
+    Raises:
+        Exception: The usage error of typer.
+    """
+    program = build_program()
+    with (
+        patch.object(VerbCommand, "invoke", lambda _, context: context),
+        program.make_context("spark-operator", list(words)) as context,
+    ):
+        found: Any = program.invoke(context)
+    return found.command_path.removeprefix("spark-operator ").partition(" <")[0], found.params
+
+
+def list_options(verb: Verb) -> set[str]:
+    """Return the options of a verb, without `--help`."""
+    return {name for each in build_verb(verb).params for name in each.opts if each.param_type_name == "option"}
