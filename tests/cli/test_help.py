@@ -1,0 +1,73 @@
+"""`help`, `version` and arguments of every kind."""
+
+import contextlib
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.catalogue import VERBS, Verb
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program import build_verb
+from tests.cli.parsing import list_options
+
+# These verbs run until a signal ends them, or need minutes, if their arguments are valid.
+_LASTING = {"prepare", "up", "reconcile"}
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])
+def test_help_of_each_verb_is_the_same_as_its_help_option(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", *verb.name.split()]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert main([*verb.name.split(), "--help"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == text
+    assert "\n\nUsage\n" in text
+    assert "\n\nExamples\n" in text
+    assert "None" not in text
+    assert all(getattr(parameter, "help", None) for parameter in build_verb(verb).params)
+
+
+def test_help_without_a_verb_is_that_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert main(["--help"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == text
+
+
+def test_help_of_an_unknown_verb_suggests_a_similar_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "local", "upp"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == "spark-operator: error: unknown verb local upp: did you mean up?\n"
+
+
+def test_help_lists_each_exit_code_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "exit-codes"]) == ExitCode.SUCCESS
+    assert [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()] == [int(code) for code in ExitCode]
+
+
+def test_version_is_the_same_as_the_version_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == f"spark-operator {__version__}\n"
+
+
+WORDS = st.one_of(
+    st.sampled_from(sorted({word for verb in VERBS for word in (*verb.name.split(), *list_options(verb))})),
+    st.sampled_from(["--", "-", "", "-h", "-o", "json", "-x", "--=", "--output=", "--namespace=a", "\udce9", "🔥"]),
+    st.text(max_size=8).filter(lambda text: "\0" not in text),
+)
+
+
+@given(verb=st.sampled_from([[], *(verb.name.split() for verb in VERBS)]), words=st.lists(WORDS, max_size=5))
+@settings(max_examples=400, deadline=None)
+def test_arbitrary_arguments_end_with_an_exit_code_and_no_traceback(verb: list[str], words: list[str]) -> None:
+    arguments = [*verb, *words]
+    if _LASTING & set(arguments):
+        arguments.append("--no-such-option")
+    arguments = [word for word in arguments if word != "-"]  # standard input
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    assert code in set(ExitCode)
+    assert "Traceback" not in err.getvalue(), err.getvalue()
