@@ -61,11 +61,13 @@ class Verb:
         name: The words of the verb, for example `local up`. The first word of two names a group.
         summary: What the verb does, as a phrase in the imperative.
         section: The heading of the verb in the list of verbs.
+        is_hidden: Whether the lists of verbs omit the verb, because only other programs use it.
     """
 
     name: str
     summary: str
     section: Section
+    is_hidden: bool = False
 
     @property
     def module(self) -> str:
@@ -94,11 +96,13 @@ VERBS = (
     Verb("reconcile", "run the controller for SparkApplications and SparkClusters", Section.CONTROLLER),
     Verb("crds", "print the CustomResourceDefinitions", Section.CONTROLLER),
     Verb("help", "print the help of a verb, or the exit codes", Section.PROGRAM),
+    Verb("completion", "print the completion script of a shell", Section.PROGRAM),
+    Verb("complete", "print the words that can follow on the command line", Section.PROGRAM, is_hidden=True),
     Verb("version", "print the version", Section.PROGRAM),
 )
 
 
 def list_members(group: str = "") -> tuple[Verb | Group, ...]:
-    """Return the verbs of a group; by default the groups, and the verbs that belong to no group."""
-    verbs = tuple(verb for verb in VERBS if verb.name.rpartition(" ")[0] == group)
+    """Return the listed verbs of a group; by default the groups, and the listed verbs that belong to no group."""
+    verbs = tuple(verb for verb in VERBS if verb.name.rpartition(" ")[0] == group and not verb.is_hidden)
     return verbs if group else (*GROUPS, *verbs)

@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from airflow_provider_spark_operator.cli.completers import complete_applications, complete_contexts, complete_namespaces
 from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
@@ -78,6 +79,7 @@ Context: TypeAlias = Annotated[
         "--context",
         metavar="NAME",
         callback=require_text,
+        autocompletion=complete_contexts,
         help="context of the kubeconfig (default: the current context)",
         rich_help_panel=CLUSTER_PANEL,
     ),
@@ -101,6 +103,7 @@ Namespace: TypeAlias = Annotated[
         "--namespace",
         metavar="NAMESPACE",
         callback=require_namespace,
+        autocompletion=complete_namespaces,
         help="namespace (default: the namespace of the context)",
         rich_help_panel=CLUSTER_PANEL,
     ),
@@ -123,7 +126,12 @@ Selector: TypeAlias = Annotated[
 
 ApplicationName: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="NAME", callback=require_object_name, help="name of the application"),
+    typer.Argument(
+        metavar="NAME",
+        callback=require_object_name,
+        autocompletion=complete_applications,
+        help="name of the application",
+    ),
 ]
 
 

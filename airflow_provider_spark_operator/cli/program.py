@@ -55,17 +55,22 @@ class VerbGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the verb and its arguments. An unknown verb is a usage error."""
-        known = self.list_commands(ctx)
-        if args[0] not in known and not ctx.resilient_parsing:
-            ctx.fail(f"unknown verb {args[0]}{suggest(args[0], known)}")
-        return super().resolve_command(ctx, args)
+        found = self.get_command(ctx, args[0])
+        if found is None:
+            ctx.fail(f"unknown verb {args[0]}{suggest(args[0], self.list_commands(ctx))}")
+        return args[0], found, args[1:]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature of typer
         """Import the verb; return None if it does not exist."""
-        for member in catalogue.list_members(self.member_of):
-            if member.name.rpartition(" ")[2] == cmd_name:
+        for member in (*catalogue.GROUPS, *catalogue.VERBS):
+            if member.name == f"{self.member_of} {cmd_name}".strip():
                 return build_group(member) if isinstance(member, catalogue.Group) else build_verb(member)
         return None
+
+    def list_summaries(self) -> list[tuple[str, str]]:
+        """Return the words that can follow the name of the group, each with its summary."""
+        members = catalogue.list_members(self.member_of)
+        return [(member.name.rpartition(" ")[2], member.summary) for member in members]
 
     def get_help(self, ctx: Any) -> str:
         """Return the help of the group, which imports no verb."""
@@ -133,12 +138,17 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
 
 
 def open_command(words: Sequence[str]) -> Any:
-    """Return the context of the command that the first words name, without running it. Unknown words are ignored."""
+    """Return the context of the command that the first words name, without running it.
+
+    The other words are parsed as its arguments, as far as they are valid.
+    """
     command: Any = build_program()
     context = command.make_context(get_program_name(), [], resilient_parsing=True)
-    for word in words:
-        command = command.get_command(context, word) if isinstance(command, VerbGroup) else None
-        if command is None:
+    for position, word in enumerate(words, start=1):
+        found = command.get_command(context, word) if isinstance(command, VerbGroup) else None
+        if found is None:
             break
-        context = command.make_context(word, [], parent=context, resilient_parsing=True)
+        command = found
+        rest = [] if isinstance(command, VerbGroup) else list(words[position:])
+        context = command.make_context(word, rest, parent=context, resilient_parsing=True)
     return context

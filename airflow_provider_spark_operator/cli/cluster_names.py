@@ -1,0 +1,57 @@
+"""Read names from the cluster for the completion of a shell: quickly, or not at all."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, ResourceType
+
+Options: TypeAlias = dict[str, Any]
+
+_SECONDS = 2.0
+_MOST = 500
+
+
+def list_contexts(options: Options) -> list[str]:
+    """Return the names of the contexts in the kubeconfig of the options."""
+    usual = os.path.expanduser("~/.kube/config")  # noqa: PTH111 - Path raises without a home
+    paths = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or usual
+    documents = read_kubeconfigs(paths)
+    return [str(context["name"]) for document in documents for context in document.content.get("contexts") or ()]
+
+
+def list_namespaces(options: Options) -> list[str]:
+    """Return the names of the namespaces."""
+    return _ask(options, lambda client: _list(client, NAMESPACES, None))
+
+
+def list_applications(options: Options) -> list[str]:
+    """Return the names of the applications in the namespace of the options."""
+    return _ask(options, lambda client: _list(client, SPARK_APPLICATIONS, client.default_namespace))
+
+
+def list_states() -> list[str]:
+    """Return the words of the states of all dialects."""
+    return [str(state) for dialect in DIALECTS for state in dialect.states]
+
+
+def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
+    access = ClusterAccess(
+        kubeconfig=options.get("kubeconfig"), context=options.get("context"), namespace=options.get("namespace")
+    )
+
+    async def run() -> list[str]:
+        async with asyncio.timeout(_SECONDS), await open_client(access) as client:
+            return await ask(client)
+
+    return asyncio.run(run())
+
+
+async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:
+    found = await client.list(kind, namespace, most=_MOST)
+    return [str(item["metadata"]["name"]) for item in found.items]

@@ -1,0 +1,44 @@
+"""The values that a shell can complete for an option. They never fail: without an answer, nothing is completed.
+
+This module imports the client only when a value is completed, because every verb imports the options.
+"""
+
+from contextlib import suppress
+
+from typer import Context
+
+
+def complete_contexts(ctx: Context) -> list[str]:
+    """Return the contexts of the kubeconfig."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_contexts  # noqa: PLC0415
+
+        return list_contexts(ctx.params)
+    return []
+
+
+def complete_namespaces(ctx: Context) -> list[str]:
+    """Return the namespaces of the cluster."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_namespaces  # noqa: PLC0415
+
+        return list_namespaces(ctx.params)
+    return []
+
+
+def complete_applications(ctx: Context) -> list[str]:
+    """Return the applications in the namespace of the command line, or of the context."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_applications  # noqa: PLC0415
+
+        return list_applications(ctx.params)
+    return []
+
+
+def complete_states() -> list[str]:
+    """Return the states of applications."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_states  # noqa: PLC0415
+
+        return list_states()
+    return []

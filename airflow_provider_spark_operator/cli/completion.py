@@ -1,0 +1,71 @@
+"""`spark-operator completion`: print the completion script of a shell."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+
+EXAMPLES = """
+# Complete in this shell
+source <(spark-operator completion bash)
+
+# Complete in every zsh
+spark-operator completion zsh > "${fpath[1]}/_spark-operator"
+
+# Complete in every fish
+spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
+"""
+
+_BASH = """\
+_spark_operator() {
+  local IFS=$'\\n'
+  local word="${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=($(spark-operator complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+  if [ ${#COMPREPLY[@]} -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word")); fi
+}
+complete -F _spark_operator spark-operator
+"""
+
+_ZSH = """\
+#compdef spark-operator
+_spark_operator() {
+  local -a found
+  local line
+  for line in ${(f)"$(spark-operator complete -- ${words[2,$CURRENT]} 2>/dev/null)"}; do
+    found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
+  done
+  if (( ${#found} )); then _describe 'spark-operator' found; else _files; fi
+}
+if [ "$funcstack[1]" = "_spark_operator" ]; then _spark_operator "$@"; else compdef _spark_operator spark-operator; fi
+"""
+
+_FISH = """\
+function __spark_operator_complete
+    set -l words (commandline -opc) (commandline -ct)
+    spark-operator complete -- $words[2..-1] 2>/dev/null
+end
+complete -c spark-operator -a '(__spark_operator_complete)'
+"""
+
+
+class Shell(StrEnum):
+    """The supported shells."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+_SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
+
+
+def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
+    """Print the completion script of a shell.
+
+    It completes verbs and options, and the names of contexts, namespaces and applications of the cluster. A cluster
+    that does not answer within two seconds completes nothing.
+    """
+    print(_SCRIPTS[shell], end="")
+    return ExitCode.SUCCESS

@@ -1,0 +1,77 @@
+"""Completion: the words that a shell offers, and the script of bash in a real bash."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.completers import complete_states
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.states import ApplicationState
+from tests.cluster import Cluster
+
+
+def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main(["complete", "--", *words]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return [line.partition("\t")[0] for line in captured.out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["re"], ["render", "reconcile"]),
+        (["compl"], ["completion"]),
+        (["local", ""], ["up", "run", "images", "prepare"]),
+        (["reconcile", "--le"], ["--leader-elect", "--lease"]),
+        (["reconcile", "--log-format", "j"], ["json"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["crds", "--kind", ""], []),
+        (["fly", "x"], []),
+    ],
+    ids=" ".join,
+)
+def test_words_that_can_follow_are_completed(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sorted(complete(capsys, *words)) == sorted(expected)
+
+
+def test_names_of_the_cluster_are_completed(
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert scripted_cluster.applications() == []
+    assert complete(capsys, "reconcile", "--context", "") == ["test"]
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    path = str(tmp_path / "kubeconfig")
+    assert complete(capsys, "reconcile", "--kubeconfig", path, "--context", "t") == ["test"]
+    assert complete(capsys, "reconcile", "--context", "") == []
+
+
+def test_states_are_those_of_all_dialects() -> None:
+    assert {*ApplicationState, "COMPLETED"} <= set(complete_states())
+
+
+def test_script_of_bash_completes_in_bash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == ExitCode.SUCCESS
+    program = tmp_path / "spark-operator"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m airflow_provider_spark_operator.cli "$@"\n')
+    program.chmod(0o755)
+    script = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=(spark-operator local i)\nCOMP_CWORD=2\n"
+        'complete -p spark-operator\n_spark_operator\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    found = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=90,
+    )
+    assert found.stdout == "complete -F _spark_operator spark-operator\nimages\n"
