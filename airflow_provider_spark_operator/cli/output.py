@@ -114,7 +114,8 @@ def _print_on_terminal(
         cells = zip(titles, row, strict=True)
         table.add_row(*(Text(cell, styles[title](cell) if title in styles else "") for title, cell in cells))
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    Console(file=sys.stdout, highlight=False, color_system=colours).print(table)
+    # rich 13 would also obey a NO_COLOR that is set but empty.
+    Console(file=sys.stdout, highlight=False, color_system=colours, no_color=False).print(table)
 
 
 def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+# A second Airflow starts in each run, which takes minutes on a busy machine.
+RUN_SECONDS = 540
+
+pytestmark = pytest.mark.timeout(RUN_SECONDS + 30)
+
 DAG = """
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
@@ -61,7 +66,9 @@ def run_pytest(project: Path, ini: str, *arguments: str) -> subprocess.Completed
     (project / "pytest.ini").write_text(f"[pytest]\n{ini}")
     plugin = ("-p", "airflow_provider_spark_operator.testing.plugin")
     command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", "-q", *arguments]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=170, env=os.environ.copy())
+    return subprocess.run(
+        command, cwd=project, capture_output=True, text=True, timeout=RUN_SECONDS, env=os.environ.copy()
+    )
 
 
 @pytest.mark.airflow
