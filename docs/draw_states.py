@@ -124,21 +124,28 @@ states are those of the Apache operator.
 
 An application starts in `Submitted`. Each new driver is an *attempt*. Unless the application is suspended or deleted,
 an attempt ends in one of the states in the group *Stopping* (see the diagram). Then either another attempt is
-scheduled, or the application is terminated. An application has ended only when it is in `ResourceReleased` or
-`TerminatedWithoutReleaseResources`; until then a restart can follow. The last *Stopping* state in the history shows
-how the application ended. `status.outcome` shows the same.
+scheduled, or the application ends. An application has ended only when it is in `ResourceReleased` or
+`TerminatedWithoutReleaseResources`; until then, a restart can follow. The last *Stopping* state in the history shows
+how the application ended. `status.outcome` shows the same. Kubeflow's operator has [other
+states](../guides/kubeflow.md#understand-the-states).
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
-  example, a driver that is ready when the controller first sees it moves the application from `DriverRequested` to
-  `RunningHealthy` in one write. The history has all states between.
+  example, if the driver is already ready when the controller first reads it, the application moves from
+  `DriverRequested` to `RunningHealthy` in one write. The history has all states between.
+- **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
+  reference](../reference/crds.md#fields).
+- **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready, even
+  without executors. If none of its executors can start within `executorStartTimeoutMillis`, for example because their
+  image cannot be pulled, the state becomes `ExecutorsStartTimedOut`. Executors that wait for a node do not count.
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
-  services, config maps, network policy and executors shortly afterwards.
+  services, ConfigMaps, network policy and executors shortly afterwards.
 - **Suspension.** An application that is created with `spec.suspend: true` has no status until you set the field to
   false, as with the Apache operator. An application that has already run is in `ScheduledToRestart` while it is
   suspended.
-- **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. Its state is
+- **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. The application is in the state
   `TerminatedWithoutReleaseResources` until the retention time has expired.
-- **Time to live.** The operator deletes the application when `ttlAfterStopMillis` have passed since its end.
+- **Time to live.** The operator in the cluster deletes the application when `ttlAfterStopMillis` have passed since its
+  end.
 
 ## Diagram
 
@@ -154,7 +161,7 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_READY: "the driver pod is ready and requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
     _State.RUNNING_HEALTHY: "at the start, at least `initExecutors` executors are ready; later, at least "
-    "`minExecutors`. If the field is 0, no executor must be ready",
+    "`minExecutors`. If the field is 0, the application needs no ready executor",
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "as `RunningHealthy`, but fewer executors than `maxExecutors` are ready",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
