@@ -134,8 +134,8 @@ states](../guides/kubeflow.md#understand-the-states).
   `DriverRequested` to `RunningHealthy` in one write. The history has all states between.
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
-- **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready, even
-  without executors. If none of its executors can start within `executorStartTimeoutMillis`, for example because their
+- **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
+  needs no executors. If none of its executors can start within `executorStartTimeoutMillis`, for example because their
   image cannot be pulled, the state becomes `ExecutorsStartTimedOut`. Executors that wait for a node do not count.
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
   services, ConfigMaps, network policy and executors shortly afterwards.
