@@ -89,6 +89,7 @@ GROUPS = (Group("local", "run a Kubernetes cluster and the Spark controller on t
 VERBS = (
     Verb("validate", "validate manifests in files, without a cluster", Section.DOCUMENTS),
     Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
+    Verb("convert", "convert manifests of Kubeflow's operator, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),
     Verb("local run", "run one application on its own cluster", Section.LOCAL),
     Verb("local images", "list the images that the cluster can run", Section.LOCAL),
