@@ -87,9 +87,14 @@ class Group:
 GROUPS = (Group("local", "run a Kubernetes cluster and the Spark controller on this machine", Section.LOCAL),)
 
 VERBS = (
+    Verb("list", "list applications", Section.APPLICATIONS),
+    Verb("status", "show the state of an application in one line", Section.APPLICATIONS),
+    Verb("describe", "describe an application: verdict, states, executors, Events and log", Section.APPLICATIONS),
+    Verb("events", "list the Kubernetes Events of an application and its pods", Section.APPLICATIONS),
+    Verb("timeline", "show the states and executors of an application over time", Section.APPLICATIONS),
+    Verb("top", "show the cores and the memory of applications", Section.APPLICATIONS),
     Verb("validate", "validate manifests in files, without a cluster", Section.DOCUMENTS),
     Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
-    Verb("convert", "convert manifests of Kubeflow's operator, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),
     Verb("local run", "run one application on its own cluster", Section.LOCAL),
     Verb("local images", "list the images that the cluster can run", Section.LOCAL),

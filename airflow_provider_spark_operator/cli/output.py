@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import yaml
 
 from airflow_provider_spark_operator.cli.jsonpath import parse_template
 from airflow_provider_spark_operator.cli.options import JSONPATH, TABLE, DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -89,7 +92,7 @@ def print_table(
         rows: The cells of each row.
         styles: The functions that return the style of a cell on a terminal, by the title of the column.
     """
-    cells = [[_clean(cell) or _MISSING for cell in row] for row in rows]
+    cells = [[clean_cell(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _print_on_terminal(titles, cells, styles or {})
         return
@@ -103,7 +106,6 @@ def _print_on_terminal(
 ) -> None:
     """Print with colours. Cells that do not fit the terminal continue on the next line."""
     # rich takes a tenth of a second to import. Pipes do not need it.
-    from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -113,32 +115,25 @@ def _print_on_terminal(
     for row in rows:
         cells = zip(titles, row, strict=True)
         table.add_row(*(Text(cell, styles[title](cell) if title in styles else "") for title, cell in cells))
+    open_console().print(table)
+
+
+def open_console() -> "Console":
+    """Return a console of rich on stdout. It writes colours only on a terminal, and not with NO_COLOR."""
+    from rich.console import Console  # noqa: PLC0415
+
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     # rich 13 would also obey a NO_COLOR that is set but empty.
-    Console(file=sys.stdout, highlight=False, color_system=colours, no_color=False).print(table)
+    return Console(file=sys.stdout, highlight=False, color_system=colours, no_color=False)
 
 
 def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:
     """Print manifests as YAML documents, or as one JSON List. Both stay valid in every locale."""
     if output is DocumentFormat.JSON:
-        print(format_documents(documents, output, allow_unicode=is_unicode(sys.stdout)), end="")
+        _print_json({"apiVersion": "v1", "kind": "List", "items": documents})
         return
     for document in documents:
-        print(format_documents([document], output, allow_unicode=is_unicode(sys.stdout)), end="")
-
-
-def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *, allow_unicode: bool = True) -> str:
-    """Return manifests as YAML documents, or as one JSON List.
-
-    Args:
-        documents: The manifests.
-        output: The format.
-        allow_unicode: Whether characters outside of ASCII are written as they are.
-    """
-    if output is DocumentFormat.JSON:
-        return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
-    texts = [_format_yaml(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
-    return "".join(texts)
+        _print_yaml(document, is_document=True)
 
 
 def _print_value(value: JsonObject, resources: Sequence[JsonObject], output: str) -> None:
@@ -147,10 +142,15 @@ def _print_value(value: JsonObject, resources: Sequence[JsonObject], output: str
     elif output == "yaml":
         _print_yaml(value, is_document=False)
     elif output == "name":
-        for resource in resources:
-            print(_name(resource))
+        print_names(resources)
     else:
         print(parse_template(output.removeprefix(JSONPATH)).render(value), end="")
+
+
+def print_names(resources: Iterable[JsonObject]) -> None:
+    """Print the kind and the name of each resource."""
+    for resource in resources:
+        print(_name(resource))
 
 
 def _name(resource: JsonObject) -> str:
@@ -160,27 +160,23 @@ def _name(resource: JsonObject) -> str:
     return f"{kind}.{group}/{resource['metadata']['name']}" if group else f"{kind}/{resource['metadata']['name']}"
 
 
-def _format_json(value: JsonObject, *, allow_unicode: bool) -> str:
-    return f"{json.dumps(value, indent=2, ensure_ascii=not allow_unicode)}\n"
-
-
-def _format_yaml(value: JsonObject, *, is_document: bool, allow_unicode: bool) -> str:
-    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
-    unshared = json.loads(json.dumps(value))
-    text: str = yaml.dump(
-        unshared, Dumper=_Dumper, sort_keys=False, explicit_start=is_document, allow_unicode=allow_unicode
-    )
-    return text
-
-
 def _print_json(value: JsonObject) -> None:
-    print(_format_json(value, allow_unicode=is_unicode(sys.stdout)), end="")
+    print(json.dumps(value, indent=2, ensure_ascii=not is_unicode(sys.stdout)))
 
 
 def _print_yaml(value: JsonObject, *, is_document: bool) -> None:
-    print(_format_yaml(value, is_document=is_document, allow_unicode=is_unicode(sys.stdout)), end="")
+    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
+    unshared = json.loads(json.dumps(value))
+    yaml.dump(
+        unshared,
+        sys.stdout,
+        Dumper=_Dumper,
+        sort_keys=False,
+        explicit_start=is_document,
+        allow_unicode=is_unicode(sys.stdout),
+    )
 
 
-def _clean(cell: str) -> str:
-    """Return a cell as one line. A terminal would execute the control characters of a message."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(cell.split()))
+def clean_cell(cell: str) -> str:
+    """Return a cell as one line, `-` if it is empty. A terminal would execute the control characters of a message."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(cell.split())) or _MISSING

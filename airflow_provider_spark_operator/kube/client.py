@@ -129,20 +129,45 @@ class KubeClient:
         Raises:
             Gone: The collection changed so much between two pages that the API can no longer continue.
         """
-        selectors = _build_selectors(label_selector, field_selector)
         items: list[JsonObject] = []
-        continuation = ""
+        pages = self.list_pages(
+            resource, namespace, label_selector=label_selector, field_selector=field_selector, trim=trim, most=most
+        )
+        async with aclosing(pages) as stream:
+            async for page in stream:
+                items += page.items
+        return ObjectList(items, page.resource_version, page.is_complete)
+
+    async def list_pages(
+        self,
+        resource: ResourceType,
+        namespace: str | None = None,
+        *,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        trim: Callable[[JsonObject], object] | None = None,
+        most: int | None = None,
+    ) -> AsyncGenerator[ObjectList, None]:
+        """Yield the pages of a collection, at least one, as soon as each is received. See `list` for the arguments.
+
+        Raises:
+            Gone: The collection changed so much between two pages that the API can no longer continue.
+        """
+        selectors = _build_selectors(label_selector, field_selector)
+        received, continuation = 0, ""
         while True:
-            size = PAGE_SIZE if most is None else min(PAGE_SIZE, most - len(items))
+            size = PAGE_SIZE if most is None else min(PAGE_SIZE, most - received)
             parameters = {"limit": str(size), **selectors}
             if continuation:
                 parameters["continue"] = continuation
             page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
-            items += [_complete_item(item, resource, trim) for item in page.get("items") or ()]
+            items = [_complete_item(item, resource, trim) for item in page.get("items") or ()]
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
-            if not continuation or len(items) == most:
-                return ObjectList(items, str(metadata.get("resourceVersion", "")), is_complete=not continuation)
+            received += len(items)
+            yield ObjectList(items, str(metadata.get("resourceVersion", "")), is_complete=not continuation)
+            if not continuation or received == most:
+                return
 
     async def create(
         self, resource: ResourceType, body: Mapping[str, Any], namespace: str | None, *, dry_run: bool = False

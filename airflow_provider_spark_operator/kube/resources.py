@@ -62,6 +62,8 @@ VALIDATING_WEBHOOK_CONFIGURATIONS = ResourceType(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"
 )
 
+POD_METRICS = ResourceType("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
+
 _BY_KIND = {
     (kind.api_version, kind.kind): kind
     for kind in (

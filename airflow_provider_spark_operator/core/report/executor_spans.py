@@ -10,8 +10,13 @@ from typing import Final
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.report.events import (
+    find_pod_names,
+    is_as_young,
+    read_first_time,
+    read_last_time,
+)
 from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_executors
-from airflow_provider_spark_operator.core.times import read_time
 
 # A driver that ends stops its executors with SIGTERM.
 _STOPPED: Final = frozenset({0, 143})
@@ -83,10 +88,10 @@ def list_executor_spans(
     own = {span.name: span for span in map(_read_pod, select_executors(resource, all_pods))}
     states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
     gone = {name: _read_word(name, word) for name, word in states.items() if name not in own}
-    prefixes = _list_prefixes(resource, seen)
+    names = find_pod_names(resource, seen)
     for event in events:
         name = _read_executor_name(event)
-        if name not in own and (name in gone or name.startswith(prefixes)):
+        if name not in own and (name in gone or names.has_executor(name)) and is_as_young(event, resource):
             gone[name] = _apply(event, gone.get(name) or ExecutorSpan(name, ExecutorState.UNKNOWN))
     return tuple(sorted((*own.values(), *gone.values()), key=_rank))
 
@@ -105,14 +110,6 @@ def count_over_time(spans: Sequence[ExecutorSpan]) -> tuple[tuple[datetime, int]
         running += changes[time]
         counts.append((time, running))
     return tuple(counts)
-
-
-def _list_prefixes(resource: KubernetesObject, seen: Progress) -> tuple[str, ...]:
-    """Return how the names of the executor pods of each attempt begin, as far as Spark's ids are known."""
-    read = dialect_of(resource.get("apiVersion")).read_application_id
-    # Earlier attempts are too old for Events.
-    identifiers = {read(resource, attempt) for attempt in range(max(0, seen.attempt - 20), seen.attempt + 1)}
-    return tuple(f"{identifier}-exec-" for identifier in identifiers | {seen.application_id} if identifier)
 
 
 def _read_pod(pod: KubernetesObject) -> ExecutorSpan:
@@ -150,7 +147,7 @@ def _read_executor_name(event: KubernetesObject) -> str:
 def _apply(event: KubernetesObject, span: ExecutorSpan) -> ExecutorSpan:
     """Return `span` with what an Event shows. The Events of a namespace are in no particular order."""
     reason = pods.get_text(event.get("reason"))
-    first, last = (read_time(event.get(key) or event.get("eventTime")) for key in ("firstTimestamp", "lastTimestamp"))
+    first, last = read_first_time(event), read_last_time(event)
     if reason in _STARTS and first is not None:
         begin = min(first, span.begin) if span.begin else first
         return replace(span, begin=begin, end=_not_before(span.end, begin))

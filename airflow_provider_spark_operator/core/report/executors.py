@@ -72,9 +72,10 @@ def select_pods(
     label = dialect_of(resource.get("apiVersion")).application_label
     metadata = pods.get_object(resource.get("metadata"))
     expected = {label: metadata.get("name"), LABEL_ROLE: role}
-    if application_id is not None:
-        expected[LABEL_APPLICATION_SELECTOR] = application_id
-    return [pod for pod in all_pods if _is_in(pod, metadata.get("namespace")) and _has_labels(pod, expected)]
+    own = [pod for pod in all_pods if _is_in(pod, metadata.get("namespace")) and _has_labels(pod, expected)]
+    if application_id is None:
+        return own
+    return [pod for pod in own if _read_labels(pod).get(LABEL_APPLICATION_SELECTOR, application_id) == application_id]
 
 
 def _is_in(pod: KubernetesObject, namespace: object) -> bool:
@@ -82,8 +83,12 @@ def _is_in(pod: KubernetesObject, namespace: object) -> bool:
 
 
 def _has_labels(pod: KubernetesObject, expected: Mapping[str, object]) -> bool:
-    labels = pods.get_object(pods.get_object(pod.get("metadata")).get("labels"))
+    labels = _read_labels(pod)
     return all(labels.get(key) == value for key, value in expected.items())
+
+
+def _read_labels(pod: KubernetesObject) -> Mapping[str, object]:
+    return pods.get_object(pods.get_object(pod.get("metadata")).get("labels"))
 
 
 def _is_running(pod: KubernetesObject) -> bool:

@@ -1,0 +1,89 @@
+"""`spark-operator timeline`: the states, attempts and executors of an application over time."""
+
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
+from airflow_provider_spark_operator.cli.timeline_chart import print_timeline
+from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
+from airflow_provider_spark_operator.follow.snapshot import read_snapshot
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Show the timeline on the terminal
+spark-operator timeline pi
+
+# Draw it for a report
+spark-operator timeline pi --svg pi.svg --png pi.png
+"""
+
+
+def run(
+    name: ApplicationName,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", callback=require_text, help="draw an SVG picture")
+    ] = None,
+    png: Annotated[
+        str | None, typer.Option("--png", metavar="FILE", callback=require_text, help="draw a PNG picture")
+    ] = None,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """Show when an application was in which state, its attempts, and its executors over time.
+
+    The application may run or have ended. Executors are known from their pods, and from Events for an hour after their
+    end. Pictures need the extra `pictures`. With --svg or --png, nothing is shown on the terminal.
+    """
+    files = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
+    if files:
+        _require_pictures()
+
+    async def show(client: KubeClient) -> ExitCode:
+        snapshot = await read_snapshot(client, name)
+        timeline = build_timeline(
+            snapshot.resource, datetime.now(UTC), all_pods=snapshot.pods, events=snapshot.events or ()
+        )
+        if not files:
+            print_timeline(timeline)
+        for path, kind in files:
+            _draw(timeline, Path(path), kind)
+        for error in snapshot.refusals:
+            print_error(str(error))
+        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, show)
+
+
+def _require_pictures() -> None:
+    """Check before any request that pictures can be drawn.
+
+    Raises:
+        CommandError: The extra is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise CommandError(
+            "could not draw a picture: matplotlib is not installed. "
+            "Install it with pip install 'airflow-provider-spark-operator[pictures]'",
+            ExitCode.INVALID,
+        )
+
+
+def _draw(timeline: Timeline, path: Path, kind: str) -> None:
+    # The terminal does not need matplotlib, which takes half a second to import.
+    from airflow_provider_spark_operator.cli.timeline_picture import draw_timeline  # noqa: PLC0415
+
+    try:
+        draw_timeline(timeline, path, kind)
+    except OSError as error:
+        raise CommandError(f"could not write {path}: {error.strerror or error}", ExitCode.INVALID) from None
+    print_note(f"wrote {path}")

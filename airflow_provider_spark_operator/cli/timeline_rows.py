@@ -1,0 +1,124 @@
+"""The rows of the chart of a timeline: for the terminal and for pictures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from airflow_provider_spark_operator.cli.ages import format_duration
+from airflow_provider_spark_operator.core.report.attempts import Attempt, StateSpan
+from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState
+from airflow_provider_spark_operator.core.report.timeline import Timeline
+from airflow_provider_spark_operator.core.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
+
+MOST_EXECUTORS: Final = 20
+
+
+class Tone(StrEnum):
+    """What the colour of a bar says."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    RELEASED = "released"
+    EXECUTOR = "executor"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row with one bar.
+
+    Attributes:
+        label: The name of the state or the executor.
+        begin: When the bar begins.
+        end: When it ends.
+        tone: What its colour says.
+        lasted: Its duration.
+        detail: How an executor ended. Empty if nothing is known.
+    """
+
+    label: str
+    begin: datetime
+    end: datetime
+    tone: Tone
+    lasted: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows below a title: an attempt, or the executors."""
+
+    title: str
+    bars: tuple[Bar, ...]
+
+
+def build_groups(timeline: Timeline) -> list[Group]:
+    """Return the rows of a timeline. A state or an executor without a time has no row."""
+    groups = [Group(f"attempt {attempt.number}", _build_states(attempt, timeline)) for attempt in timeline.attempts]
+    known = [span for span in timeline.executors if span.begin]
+    if known:
+        bars = tuple(_build_executor(span, timeline) for span in known[:MOST_EXECUTORS])
+        more = f", the first {MOST_EXECUTORS}" if len(known) > MOST_EXECUTORS else ""
+        most = max((count for _, count in timeline.counts), default=0)
+        groups.append(Group(f"executors: {len(known)}{more}; at most {most} at once", bars))
+    return [group for group in groups if group.bars]
+
+
+def describe_timeline(timeline: Timeline) -> str:
+    """Return the title of the chart: the name, the outcome or the state, and the duration."""
+    summary = timeline.summary
+    outcome = summary.state if timeline.is_live else str(summary.verdict.outcome)
+    kind = f" ({summary.verdict.failure_kind})" if summary.verdict.failure_kind else ""
+    lasted = f", {format_duration(timeline.end - timeline.begin)}" if timeline.begin else ""
+    return f"{summary.namespace}/{summary.name}: {outcome}{kind}{lasted}"
+
+
+def choose_ticks(span: timedelta, most: int) -> list[timedelta]:
+    """Return round times from the beginning, at most `most`."""
+    total = span.total_seconds()
+    step = next((step for step in _STEPS if total / step <= max(1, most - 1)), max(total, 1.0))
+    return [timedelta(seconds=index * step) for index in range(int(total // step) + 1)]
+
+
+_STEPS: Final[Sequence[float]] = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600),
+    *(86400 * days for days in (1, 2, 7, 14, 28, 91, 365, 3650)),
+)
+
+
+def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:
+    return tuple(bar for state in attempt.states if (bar := _build_state(state, timeline)))
+
+
+def _build_state(state: StateSpan, timeline: Timeline) -> Bar | None:
+    if state.begin is None:
+        return None
+    end = max(state.end or timeline.end, state.begin)
+    return Bar(state.state, state.begin, end, _choose_tone(state.meaning), format_duration(end - state.begin))
+
+
+def _build_executor(span: ExecutorSpan, timeline: Timeline) -> Bar:
+    begin = span.begin or timeline.end
+    end = max(span.end or (timeline.end if span.state is ExecutorState.RUNNING else begin), begin)
+    tone = Tone.FAILED if span.state is ExecutorState.FAILED else Tone.EXECUTOR
+    return Bar(span.name, begin, end, tone, format_duration(end - begin), span.detail)
+
+
+def _choose_tone(meaning: str) -> Tone:
+    for tone, states in _TONES.items():
+        if meaning in states:
+            return tone
+    return Tone.RELEASED
+
+
+_TONES: Final = {
+    Tone.WAITING: INITIALIZING,
+    Tone.STARTING: STARTING,
+    Tone.RUNNING: RUNNING,
+    Tone.SUCCEEDED: frozenset({ApplicationState.SUCCEEDED}),
+    Tone.FAILED: FAILURE,
+}

@@ -1,0 +1,93 @@
+"""The Kubernetes Events of an application: which of a namespace belong to it, and their times."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.times import read_time
+
+# Events of earlier attempts have expired.
+_ATTEMPTS: Final = 20
+
+
+@dataclass(frozen=True)
+class PodNames:
+    """The names of the pods of an application, whether or not the pods still exist.
+
+    Attributes:
+        names: Complete names.
+        prefixes: How the names of its executors begin.
+    """
+
+    names: frozenset[str]
+    prefixes: tuple[str, ...]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether a pod of the application can have this name."""
+        return isinstance(name, str) and (name in self.names or self.has_executor(name))
+
+    def has_executor(self, name: str) -> bool:
+        """Return whether an executor of the application can have this name."""
+        return name.startswith(self.prefixes)
+
+
+def find_pod_names(
+    resource: Mapping[str, object], seen: Progress, all_pods: Iterable[Mapping[str, object]] = ()
+) -> PodNames:
+    """Return the names of the pods of an application, as far as they are known.
+
+    Args:
+        resource: The application.
+        seen: Its progress.
+        all_pods: The pods of the application that exist.
+    """
+    dialect = dialect_of(resource.get("apiVersion"))
+    attempts = range(max(0, seen.attempt - _ATTEMPTS), seen.attempt + 1)
+    identifiers = {identifier for attempt in attempts if (identifier := dialect.read_application_id(resource, attempt))}
+    present = {pods.get_text(pods.get_object(pod.get("metadata")).get("name")) for pod in all_pods}
+    drivers = {dialect.read_driver_pod_name(resource, identifier) for identifier in identifiers} | {seen.driver_name}
+    executors = dialect.read_executor_states(resource)
+    known = {name for name in (*present, *drivers, *executors) if name}
+    return PodNames(frozenset(known), tuple(f"{name}-exec-" for name in {*identifiers, seen.application_id} if name))
+
+
+def select_events(
+    resource: Mapping[str, object], names: PodNames, events: Iterable[Mapping[str, object]]
+) -> list[Mapping[str, object]]:
+    """Return the Events about an application and its pods, by the time they happened last, oldest first."""
+    uid = pods.get_object(resource.get("metadata")).get("uid")
+    own = [event for event in events if _is_about(event, uid, names) and is_as_young(event, resource)]
+    return sorted(own, key=_rank)
+
+
+def is_as_young(event: Mapping[str, object], resource: Mapping[str, object]) -> bool:
+    """Return whether an Event is not older than the application: an earlier one with its name had the same pods."""
+    created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
+    time = read_last_time(event)
+    return created is None or time is None or time >= created
+
+
+def read_first_time(event: Mapping[str, object]) -> datetime | None:
+    """Return when an event happened first; None if the Event has no time."""
+    return read_time(event.get("firstTimestamp") or event.get("eventTime") or event.get("lastTimestamp"))
+
+
+def read_last_time(event: Mapping[str, object]) -> datetime | None:
+    """Return when an event happened last; None if the Event has no time."""
+    return read_time(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp"))
+
+
+def _is_about(event: Mapping[str, object], uid: object, names: PodNames) -> bool:
+    subject = pods.get_object(event.get("involvedObject"))
+    if subject.get("kind") == "Pod":
+        return subject.get("name") in names
+    return uid is not None and subject.get("uid") == uid
+
+
+def _rank(event: Mapping[str, object]) -> float:
+    time = read_last_time(event)
+    return time.timestamp() if time else 0.0

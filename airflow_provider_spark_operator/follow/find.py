@@ -1,0 +1,63 @@
+"""Find applications in every API group that the cluster serves."""
+
+import asyncio
+
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.follow.reference import resource_of
+from airflow_provider_spark_operator.follow.versions import KindNotServed, choose_served_version
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
+from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+
+async def list_served_kinds(client: KubeClient) -> list[ResourceType]:
+    """Return the kind SparkApplication in each API group that the cluster serves; the default group comes first.
+
+    Raises:
+        KindNotServed: The cluster serves no SparkApplications.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    wanted = [resource_of(f"{dialect.group}/{dialect.versions[0]}") for dialect in DIALECTS]
+    answers = await asyncio.gather(*(choose_served_version(client, kind) for kind in wanted), return_exceptions=True)
+    served = [answer for answer in answers if isinstance(answer, ResourceType)]
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
+    others = [failure for failure in failures if not isinstance(failure, KindNotServed)]
+    if others or not served:
+        raise (others or failures)[0]
+    return served
+
+
+async def find_application(
+    client: KubeClient, name: str, namespace: str | None = None
+) -> tuple[JsonObject, ResourceType]:
+    """Read the application with a name, and return it with its kind.
+
+    If both API groups have an application with this name, the one of the default group is returned.
+
+    Args:
+        client: The client of the cluster.
+        name: The name of the application.
+        namespace: Its namespace. The default is that of the client.
+
+    Raises:
+        NotFound: No API group has an application with this name.
+        KindNotServed: The cluster serves no SparkApplications.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    place = namespace or client.default_namespace
+    kinds = await list_served_kinds(client)
+    answers = await asyncio.gather(*(_read(client, kind, name, place) for kind in kinds))
+    for answer, kind in zip(answers, kinds, strict=True):
+        if not isinstance(answer, KubeError):
+            return answer, kind
+    errors = [answer for answer in answers if isinstance(answer, KubeError)]
+    raise next((error for error in errors if isinstance(error, Forbidden)), errors[0])
+
+
+async def _read(client: KubeClient, kind: ResourceType, name: str, namespace: str) -> JsonObject | NotFound | Forbidden:
+    """Return the application, or the reason why this API group has none for the user."""
+    try:
+        return await client.get(kind, name, namespace)
+    except (NotFound, Forbidden) as error:
+        return error

@@ -1,0 +1,236 @@
+"""`spark-operator describe`, `events` and `timeline` with applications that follow a script."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.testing.applications import Application, Script
+from local_kubernetes.api.kinds import PODS
+from tests.cli.process import read_line, start_command
+from tests.cli.views import record_event
+from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
+
+LATER = "2099-01-01T00:00:00Z"
+
+
+async def fail_with_cause(application: Application) -> None:
+    """Fail with a stack trace and a password in the log, and with an executor that was out of memory."""
+    application.start(executors=2)
+    application.log.write('Exception in thread "main" java.lang.IllegalStateException: no such table')
+    application.log.write("db.password=hunter2")
+    application.fail(exit_code=3)
+
+
+def create(cluster: Cluster, script: Script) -> None:
+    """Play the script of an application `pi` to its end."""
+    cluster.script = stay_submitted
+    cluster.create("pi")
+    cluster.play(script, "pi")
+
+
+def kill_executor(cluster: Cluster) -> None:
+    """Kill the second executor because it is out of memory."""
+    name = f"pi-{cluster.application('pi')['metadata']['uid'][:8]}-exec-1"
+
+    def kill(pod: dict[str, Any]) -> dict[str, Any]:
+        (container,) = pod["status"]["containerStatuses"]
+        started = container["state"]["running"]["startedAt"]
+        ended = {"exitCode": 137, "reason": "OOMKilled", "startedAt": started, "finishedAt": started}
+        return pod | {
+            "status": {"phase": "Failed", "containerStatuses": [container | {"state": {"terminated": ended}}]}
+        }
+
+    cluster.do(lambda: cluster.store.update(PODS, NAMESPACE, name, kill, subresource="status"))
+
+
+def read_pairs(text: str) -> dict[str, str]:
+    """Return the pairs of the first section by their names."""
+    return dict(re.findall(r"^([A-Z][\w ]+): +(.+)$", text.partition("\n\n")[0], re.MULTILINE))
+
+
+def read_sections(text: str) -> dict[str, list[str]]:
+    """Return the lines of each section by its heading."""
+    sections = [section.splitlines() for section in text.strip().split("\n\n")[1:]]
+    return {lines[0].rstrip(":"): lines[1:] for lines in sections}
+
+
+def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, fail_with_cause)
+    kill_executor(scripted_cluster)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    pairs, sections = read_pairs(captured.out), read_sections(captured.out)
+    assert pairs["Outcome"] == "Failed (application)"
+    assert pairs["Verdict"].startswith("Failed: container spark-kubernetes-driver of the driver ended with exit code 3")
+    assert "no such table" in pairs["Cause"]
+    assert (pairs["Retry"], pairs["Attempts"], pairs["Driver pod"]) == ("may succeed", "1", "pi-0-driver")
+    states = [line.split()[2] for line in sections["States"][1:]]
+    assert states[:2] == ["Submitted", "DriverRequested"]
+    assert states[-2:] == ["Failed", "TerminatedWithoutReleaseResources"]
+    assert any("Failed" in line and "exit code 137 (OOMKilled)" in line for line in sections["Executors"])
+    assert "hunter2" not in captured.out
+    assert any("no such table" in line for line in sections["Last lines of the driver's log"])
+    assert captured.err == ""
+
+
+def test_describe_of_a_running_application_has_no_verdict_and_no_log(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, run_on)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    pairs, sections = read_pairs(text), read_sections(text)
+    assert (pairs["State"], pairs["Executors"]) == ("RunningHealthy", "2/2")
+    assert not pairs.keys() & {"Outcome", "Verdict", "Cause", "Ended", "Retry"}
+    assert list(sections) == ["States", "Executors", "Conditions of the driver pod", "Events"]
+    assert len(sections["Executors"]) == 3
+    assert sections["Events"] == ["  none"]
+
+
+def test_describe_of_kubeflow_application_uses_its_driver_pod(
+    kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(kubeflow_cluster, fail)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    pairs = read_pairs(text)
+    assert (pairs["State"], pairs["Outcome"]) == ("FAILED", "Failed (application)")
+    assert pairs["API version"] == "sparkoperator.k8s.io/v1beta2"
+    # The containers of a scripted cluster do not record when they started.
+    assert [line.split()[2] for line in read_sections(text)["States"][1:]] == ["NEW", "SUBMITTED", "FAILED"]
+
+
+def test_control_characters_of_the_cluster_are_escaped(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def write(application: Application) -> None:
+        application.enter("Submitted", "DriverRequested", message="\x1b[2Jbad\nSecond: line")
+
+    create(scripted_cluster, write)
+    for verb in ("describe", "status", "timeline", "list"):
+        assert main([verb, "pi"] if verb != "list" else ["list"]) == ExitCode.SUCCESS
+        assert "\x1b" not in capsys.readouterr().out
+
+
+def test_events_of_the_application_and_its_pods_are_listed_oldest_first(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, run_on)
+    application = scripted_cluster.application("pi")
+    pod = {"kind": "Pod", "metadata": {"name": "pi-0-exec-7", "uid": "gone"}}
+    other = {"kind": "Pod", "metadata": {"name": "tau-0-exec-7", "uid": "other"}}
+    record_event(scripted_cluster, "b", "Killing", time="2099-01-01T00:00:09Z", about=pod, type="Warning", count=3)
+    record_event(scripted_cluster, "a", "Submitted", time="2099-01-01T00:00:01Z", about=application)
+    record_event(scripted_cluster, "c", "Started", time=LATER, about=other)
+    record_event(scripted_cluster, "d", "Started", time="2001-01-01T00:00:00Z", about=pod)
+    assert main(["events", "pi"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split("   ")[0] == "LAST SEEN"
+    assert [re.split(r"\s{2,}", line)[1:] for line in lines[1:]] == [
+        ["Normal", "Submitted", "sparkapplication/pi", "Submitted happened"],
+        ["Warning", "Killing", "pod/pi-0-exec-7", "Killing happened (x3)"],
+    ], "neither another application's nor those of an earlier application with the same name"
+
+
+def test_application_without_events_has_a_note(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, run_on)
+    assert main(["events", "pi"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert (captured.out, "no events found for SparkApplication jobs/pi" in captured.err) == ("", True)
+
+
+async def test_events_are_followed_until_the_application_has_ended(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    await asyncio.to_thread(create, scripted_cluster, run_on)
+    application = await asyncio.to_thread(scripted_cluster.application, "pi")
+    async with start_command("events", "pi", "-f", home=tmp_path) as process:
+        await asyncio.to_thread(record_event, scripted_cluster, "a", "First", time=LATER, about=application)
+        await read_line(process, "TIME ")
+        assert "First happened" in await _read(process)
+        await asyncio.to_thread(record_event, scripted_cluster, "b", "Second", time=LATER, about=application)
+        assert "Second happened" in await _read(process)
+        await asyncio.to_thread(scripted_cluster.play, _end, "pi")
+        assert await process.wait() == ExitCode.SUCCESS
+
+
+async def _end(application: Application) -> None:
+    application.succeed()
+
+
+async def _read(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    return (await process.stdout.readline()).decode()
+
+
+def test_timeline_shows_states_executors_and_marks(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, fail_with_cause)
+    kill_executor(scripted_cluster)
+    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("jobs/pi: Failed (application), ")
+    assert "attempt 1" in lines
+    (executors,) = [line for line in lines if line.startswith("executors: 2; at most ")]
+    assert executors.split()[4] in ("1", "2"), "a killed executor may end at the time at which the other one starts"
+    assert any(line.startswith("  RunningHealthy ") and ("█" in line or "#" in line) for line in lines)
+    assert any("exec-1: exit code 137 (OOMKilled)" in line for line in lines)
+    assert lines[-1].endswith(" Failed")
+
+
+@pytest.mark.parametrize("columns", ["1", "40", "80", "200"])
+def test_timeline_fits_the_terminal(
+    columns: str, scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    create(scripted_cluster, succeed)
+    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if line.startswith("  ")) <= max(int(columns), 60)
+
+
+async def test_timeline_is_drawn_in_ascii_without_unicode(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    await asyncio.to_thread(create, scripted_cluster, succeed)
+    variables = {"PYTHONIOENCODING": "ascii"}
+    async with start_command("timeline", "pi", home=tmp_path, variables=variables) as process:
+        assert "#" in await read_line(process, "  RunningHealthy")
+
+
+def test_pictures_are_drawn(scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, fail_with_cause)
+    svg, png = tmp_path / "pi.svg", tmp_path / "pi.png"
+    assert main(["timeline", "pi", "--svg", str(svg), "--png", str(png)]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == ""
+    assert "<svg" in svg.read_text()
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_picture_that_cannot_be_written_is_an_error(
+    scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, succeed)
+    path = tmp_path / "missing" / "pi.svg"
+    assert main(["timeline", "pi", "--svg", str(path)]) == ExitCode.INVALID
+    assert f"could not write {path}: No such file or directory" in capsys.readouterr().err
+
+
+def test_picture_without_matplotlib_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.timeline.find_spec", lambda name: None)
+    assert main(["timeline", "pi", "--svg", "pi.svg"]) == ExitCode.INVALID
+    assert "pip install 'airflow-provider-spark-operator[pictures]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["describe", "events", "timeline", "top"])
+def test_unknown_application_is_an_error(
+    verb: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "nope"]) == ExitCode.API_FAILED
+    assert '"nope" not found' in capsys.readouterr().err

@@ -1,0 +1,173 @@
+"""`spark-operator list` and `status` with applications that follow a script."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.kube import client as client_module
+from local_kubernetes.cluster import LocalCluster
+from tests.cli.process import read_line, start_command
+from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
+
+TASK = {"airflow.spark-operator/dag-id": "sales", "airflow.spark-operator/task-id": "load"}
+
+
+def create_applications(cluster: Cluster) -> None:
+    """Create applications that succeed, fail, run and wait; wait until they have."""
+    for name, script in (("good", succeed), ("bad", fail)):
+        cluster.script = script
+        cluster.create(name, annotations=TASK if name == "bad" else {}, labels={"team": name})
+        cluster.wait_for_end()
+    cluster.script = stay_submitted
+    cluster.create("idle")
+    cluster.script = run_on
+    cluster.create("live")
+    cluster.wait_for_state("RUNNING" if cluster.dialect is KUBEFLOW else "RunningHealthy")
+
+
+def read_rows(text: str) -> dict[str, list[str]]:
+    """Return the cells of each row by its first cell. Cells are separated by at least two spaces."""
+    rows = [re.split(r"\s{2,}", line) for line in text.splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_list_shows_state_outcome_executors_and_task(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    assert main(["list"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    rows = read_rows(captured.out)
+    assert rows["NAME"] == ["STATE", "OUTCOME", "ATTEMPTS", "EXECUTORS", "AGE", "DURATION", "TASK"]
+    assert list(rows)[1:] == ["bad", "good", "idle", "live"]
+    assert rows["bad"][:2] == ["TerminatedWithoutReleaseResources", "Failed (application)"]
+    assert rows["bad"][-1] == "sales/load"
+    assert rows["good"][:3] == ["ResourceReleased", "Succeeded", "1"]
+    assert rows["live"][:4] == ["RunningHealthy", "-", "1", "2/2"]
+    assert rows["idle"][:4] == ["Submitted", "-", "1", "0/2"]
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--state", "running"], ["live"]),
+        (["--state", "RunningHealthy", "--state", "submitted"], ["idle", "live"]),
+        (["--state", "failed"], ["bad"]),
+        (["--failure", "application"], ["bad"]),
+        (["--failure", "scheduling"], []),
+        (["--older-than", "1h"], []),
+        (["--younger-than", "1h", "-l", "team=good"], ["good"]),
+    ],
+    ids=" ".join,
+)
+def test_list_shows_only_applications_that_match(
+    words: list[str], names: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_applications(scripted_cluster)
+    assert main(["list", "-o", "name", *words]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out.split() == [f"sparkapplication.spark.apache.org/{name}" for name in names]
+    assert ("no applications found" in captured.err) is not bool(names)
+
+
+def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create_applications(kubeflow_cluster)
+    assert main(["list", "-A", "-o", "wide"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("NAMESPACE")
+    cells = {line.split()[1]: line.split()[2:] for line in lines}
+    assert cells["bad"][:3] == ["FAILED", "Failed", "(application)"]
+    assert cells["live"][:4] == ["RUNNING", "-", "1", "2/2"]
+    assert cells["good"][0] == "COMPLETED"
+    assert cells["idle"][0] == "NEW"
+    assert lines[1].endswith("sparkoperator.k8s.io/v1beta2")
+
+
+def test_list_prints_resources_of_each_page(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(client_module, "PAGE_SIZE", 2)
+    scripted_cluster.script = stay_submitted
+    names = [f"pi-{number}" for number in range(5)]
+    for name in names:
+        scripted_cluster.create(name)
+    assert main(["list", "-o", "json"]) == ExitCode.SUCCESS
+    listed = json.loads(capsys.readouterr().out)
+    assert [item["metadata"]["name"] for item in listed["items"]] == names
+    assert main(["list"]) == ExitCode.SUCCESS
+    assert list(read_rows(capsys.readouterr().out)) == ["NAME", *names]
+    assert main(["list", "-o", "jsonpath={.items[*].metadata.name}"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == " ".join(names)
+
+
+def test_list_of_a_cluster_without_definitions_says_how_to_install_them(
+    local_kubernetes: LocalCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(local_kubernetes.kubeconfig))
+    assert main(["list"]) == ExitCode.API_FAILED
+    assert "spark-operator crds | kubectl apply" in capsys.readouterr().err
+
+
+async def test_watch_prints_changes_until_interrupted(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    scripted_cluster.script = stay_submitted
+    await asyncio.to_thread(scripted_cluster.create, "pi")
+    async with start_command("list", "--watch", home=tmp_path) as process:
+        assert "Submitted" in await read_line(process, "pi ")
+        await asyncio.to_thread(scripted_cluster.play, run_on, "pi")
+        while "RunningHealthy" not in await read_line(process, "pi "):
+            pass
+        process.terminate()
+        assert await process.wait() == ExitCode.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("script", "first", "second"),
+    [
+        (run_on, r"pi: RunningHealthy, attempt 1, executors 2/2, for \d+s", None),
+        (succeed, r"pi: ResourceReleased, Succeeded, attempt 1, lasted \d+s", "The application succeeded."),
+        (
+            fail,
+            r"pi: TerminatedWithoutReleaseResources, Failed \(application\), attempt 1, lasted \d+s",
+            "Failed: container spark-kubernetes-driver of the driver ended with exit code 3 (Error).",
+        ),
+    ],
+)
+def test_status_is_one_line_and_the_verdict(
+    script: Any,
+    first: str,
+    second: str | None,
+    scripted_cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    scripted_cluster.play(script, "pi")
+    assert main(["status", "pi"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(first, lines[0])
+    assert lines[1:] == ([second] if second else [])
+
+
+def test_status_of_kubeflow_application(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    kubeflow_cluster.script = fail
+    kubeflow_cluster.create("pi")
+    kubeflow_cluster.wait_for_end()
+    assert main(["status", "pi"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out.startswith("pi: FAILED, Failed (application), attempt 1")
+
+
+def test_status_of_unknown_application_is_an_error(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", "nope"]) == ExitCode.API_FAILED
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert 'sparkapplications.spark.apache.org "nope" not found' in captured.err
