@@ -51,3 +51,14 @@ def parse_duration(text: str) -> timedelta:
         return timedelta(**numbers)
     except OverflowError:
         raise typer.BadParameter(f"invalid duration {text!r}: too long") from None
+
+
+def check_duration(text: str | None) -> str | None:
+    """Return the value of an option that `parse_duration` accepts.
+
+    Raises:
+        typer.BadParameter: The text is not a duration, or is too long.
+    """
+    if text is not None:
+        parse_duration(text)
+    return text

@@ -21,14 +21,19 @@ _RESTARTED = "CrashLoopBackOff"
 class Terminal:
     """The sink that writes to a terminal.
 
+    Args:
+        is_shared: Whether the cluster exists without the command, so that somebody may fix a pod that cannot be
+            started. Such a pod is then shown.
+        shows_log: Whether to print the driver's log.
+
     Attributes:
-        obstacle: The sentence about the first pod that cannot be started. No other user can fix the cause, because the
-            cluster belongs to the command.
+        obstacle: The sentence about the first pod that cannot be started, unless the cluster is shared.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_shared: bool = False, shows_log: bool = True) -> None:
+        self._is_shared = is_shared
         self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._is_output_lost = False
+        self._shows_log = shows_log  # becomes False when a write fails
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Print the time and the state, and the executors of an application that runs."""
@@ -47,8 +52,12 @@ class Terminal:
         print_note(sentence)
 
     def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
-        """Set the obstacle, unless Spark itself replaces the pod."""
+        """Set the obstacle, unless Spark itself replaces the pod. In a shared cluster, print executors instead."""
         is_driver = role == ROLE_DRIVER
+        if self._is_shared:
+            if not is_driver:  # a driver is shown as an obstacle
+                print_note(f"executor {name} cannot be started: {describe_block(container)}")
+            return
         if self.obstacle.done() or (not is_driver and container.reason == _RESTARTED):
             return
         subject = "the driver" if is_driver else f"executor pod {name}"
@@ -56,18 +65,24 @@ class Terminal:
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
         """Print the line to stdout, until a write fails."""
-        if self._is_output_lost:
+        if not self._shows_log:
             return
         try:
             print(line, flush=True)
         except OutputError as error:
             # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
-            self._is_output_lost = True
+            self._shows_log = False
             if error.errno != errno.EPIPE:
                 print_note(f"stopped printing the driver's log: {error}")
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
-        """Print nothing: the error at the end of the command says why the application failed."""
+        """Print the warning events of the cluster, and the last lines of the executors that failed."""
+        for event in events:
+            print_note(f"event: {event}")
+        for executor in executors:
+            print_note(f"executor {executor.pod} ended with {executor.how}")
+            for line in executor.log_lines:
+                print_note(f"{executor.pod} | {line}")
 
     def show_remark(self, level: int, sentence: str) -> None:
         """Print a remark of level WARNING or above."""

@@ -1,0 +1,89 @@
+"""`spark-operator delete`: delete applications by name or by label."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import (
+    act_on_applications,
+    act_on_names,
+    check_names,
+    list_applications,
+)
+from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.follow.errors import DeletionStuck
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import wait_until_deleted
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Delete two applications, and wait until their pods have been released
+spark-operator delete pi report --wait
+
+# Delete all applications with a label
+spark-operator delete -l team=a,stage=test
+"""
+
+
+def run(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", callback=check_names, help="names of the applications")
+    ] = None,
+    selector: Selector = None,
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,
+    timeout: Annotated[
+        str,
+        typer.Option(
+            "--timeout",
+            metavar="DURATION",
+            callback=check_duration,
+            help="stop waiting after this time; the exit code is then 4",
+        ),
+    ] = "5m",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Delete applications by name, or all that have the labels of a selector. There is no confirmation.
+
+    The cluster deletes the driver and the executors of an application with it, also while they run. A task of Airflow
+    that waits for a deleted application fails.
+    """
+    if bool(names) == (selector is not None):
+        raise CommandError("delete needs either names or -l SELECTOR, and not both", ExitCode.INVALID)
+    limit = parse_duration(timeout) if wait else None
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _delete(client, names or (), selector, limit))
+
+
+async def _delete(client: KubeClient, names: Sequence[str], selector: str | None, limit: timedelta | None) -> ExitCode:
+    async def delete(reference: ApplicationReference, _: JsonObject) -> str:
+        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+        if limit is not None:
+            await _wait(client, reference, limit)
+        return "deleted"
+
+    if selector is None:
+        return await act_on_names(client, names, delete)
+    found = await list_applications(client, client.default_namespace, selector)
+    if not found:
+        print_note(f"no application in namespace {client.default_namespace} has the labels {selector}")
+    return await act_on_applications(found, delete)
+
+
+async def _wait(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> None:
+    try:
+        with suppress(NotFound):
+            await wait_until_deleted(client, reference, limit.total_seconds())
+    except DeletionStuck as error:
+        raise CommandError(str(error), ExitCode.TIMED_OUT) from None

@@ -1,0 +1,24 @@
+"""`spark-operator resume`: resume suspended applications."""
+
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import ApplicationNames
+from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.suspension import set_all_suspended
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Start the next attempt of a suspended application
+spark-operator resume pi
+"""
+
+
+def run(
+    names: ApplicationNames,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Resume suspended applications: the operator starts the next attempt."""
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=False))

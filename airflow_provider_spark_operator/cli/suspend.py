@@ -1,0 +1,28 @@
+"""`spark-operator suspend`: suspend applications."""
+
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import ApplicationNames
+from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.suspension import set_all_suspended
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Stop the driver of an application until it is resumed
+spark-operator suspend pi
+"""
+
+
+def run(
+    names: ApplicationNames,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Suspend applications: the operator deletes the driver and starts no other.
+
+    `resume` starts the next attempt, from the beginning of the program. An application that has ended cannot be
+    suspended. Releases of an operator that do not know suspension are refused.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))

@@ -1,0 +1,84 @@
+"""`spark-operator wait`: wait until an application ends or reaches a state."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import parse_duration
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.usage_errors import suggest
+from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, list_known_states
+from airflow_provider_spark_operator.follow.find import find_application
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Wait for the end; the exit code tells how the application ended
+spark-operator wait pi
+
+# Wait at most ten minutes until the application runs
+spark-operator wait pi --for RunningHealthy --timeout 10m
+"""
+
+
+def _read_states(values: list[str] | None) -> list[str]:
+    known = {state.lower(): state for state in sorted(list_known_states())}
+    for value in values or ():
+        if value.lower() not in known:
+            meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
+            raise typer.BadParameter(f"unknown state {value}{meant}")
+    return [known[value.lower()] for value in values or ()]
+
+
+def run(
+    name: ApplicationName,
+    states: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="STATE",
+            callback=_read_states,
+            autocompletion=lambda: sorted(list_known_states()),
+            help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
+            "repeated, then any of the states is enough (default: wait for the end)",
+        ),
+    ] = None,
+    timeout: Timeout = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Wait until an application ends, or reaches a state.
+
+    The states of the application and what it waits for go to stderr. The exit code is 0 if the application succeeded
+    or reached the state, 1 if it failed, 5 if the cluster could not run it or if it was deleted, and 4 after the
+    timeout.
+    """
+    limit = parse_duration(timeout) if timeout is not None else None
+    wait = Wait(states or (), limit)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _wait(client, name, wait))
+
+
+async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    _check_dialect(reference, wait.states)
+    return await wait_and_report(client, reference, wait)
+
+
+def _check_dialect(reference: ApplicationReference, states: Sequence[str]) -> None:
+    dialect = dialect_of(reference.resource.api_version)
+    foreign = [state for state in states if state not in dialect.states]
+    if foreign:
+        raise CommandError(
+            f"--for {foreign[0]}: {reference} never has this state; the states of {dialect.group} are "
+            f"{', '.join(dialect.states)}",
+            ExitCode.INVALID,
+        )

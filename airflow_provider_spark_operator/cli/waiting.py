@@ -1,0 +1,97 @@
+"""Wait for an application until it ends or reaches a state. The application continues if the wait is interrupted."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, TypeAlias
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import check_duration, format_duration
+from airflow_provider_spark_operator.cli.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program_name import get_program_name
+from airflow_provider_spark_operator.cli.terminal import Terminal
+from airflow_provider_spark_operator.cli.verdicts import report_conclusion
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.obstacles import ATTENDED, WaitSituation
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.kube.client import KubeClient
+
+Timeout: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--timeout",
+        metavar="DURATION",
+        callback=check_duration,
+        help="stop waiting after this time, for example 90s or 2h; the exit code is then 4 (default: no limit)",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """How to wait for an application.
+
+    Attributes:
+        states: States to wait for. Empty to wait for the end.
+        limit: The time after which to stop waiting. None if there is no limit.
+        with_log: Whether to print the driver's log to stdout.
+    """
+
+    states: Sequence[str] = ()
+    limit: timedelta | None = None
+    with_log: bool = False
+
+
+async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
+    """Wait for an application. Print its states and its verdict to stderr.
+
+    Raises:
+        KubeError: The API rejected a request, or could not be reached for a long time.
+    """
+    hub, situation = WatchHub(client), WaitSituation()
+    driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
+    narration = Narration(Terminal(is_shared=True, shows_log=wait.with_log), driver_log, situation, ATTENDED)
+    try:
+        async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
+            if not wait.states:
+                return report_conclusion(await wait_for_end(hub, reference, narration))
+            return _report_state(await wait_for_state(hub, reference, wait.states, narration), wait.states)
+    except TimeoutError:
+        if wait.limit is None or not limit.expired():
+            raise
+        goal = f"did not reach state {' or '.join(wait.states)}" if wait.states else "did not end"
+        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. The application continues")
+        return ExitCode.TIMED_OUT
+    except ApplicationDeleted as error:
+        print_error(str(error))
+        return ExitCode.INFRASTRUCTURE_FAILED
+    except asyncio.CancelledError:
+        print_continuation(reference)
+        raise
+    finally:
+        await hub.close()
+
+
+def print_continuation(reference: ApplicationReference) -> None:
+    """Print that the application continues although the command was interrupted, and how to delete it."""
+    command = f"{get_program_name()} delete {reference.name} -n {reference.namespace}"
+    print_note(f"interrupted; {reference} continues. To delete it, run `{command}`")
+
+
+def _report_state(end: ReachedState | Conclusion, states: Sequence[str]) -> ExitCode:
+    if isinstance(end, ReachedState):
+        print_note(f"{end.reference} reached state {end.state}")
+        return ExitCode.SUCCESS
+    if end.ending.verdict.outcome is not Outcome.SUCCEEDED:
+        return report_conclusion(end)
+    print_error(f"{end.reference} succeeded without reaching state {' or '.join(states)}")
+    return ExitCode.APPLICATION_FAILED

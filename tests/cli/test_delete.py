@@ -1,0 +1,78 @@
+"""`spark-operator delete` with the embedded cluster."""
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from tests.cluster import Cluster
+
+
+def test_named_applications_are_deleted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("pi", "report", "other"):
+        scripted_cluster.create(name)
+    assert main(["delete", "report", "pi", "pi", "--wait"]) == ExitCode.SUCCESS
+    out = capsys.readouterr().out.splitlines()
+    assert out == [f"sparkapplication.spark.apache.org/{name} deleted" for name in ("report", "pi")]
+    assert [one["metadata"]["name"] for one in scripted_cluster.applications()] == ["other"]
+
+
+def test_missing_application_does_not_prevent_the_deletion_of_others(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["delete", "none", "pi"]) == ExitCode.API_FAILED
+    captured = capsys.readouterr()
+    assert captured.out == "sparkapplication.spark.apache.org/pi deleted\n"
+    assert "could not get sparkapplications.spark.apache.org none in namespace jobs" in captured.err
+    assert scripted_cluster.applications() == []
+
+
+def test_selector_deletes_the_applications_with_its_labels(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi", labels={"team": "a"})
+    scripted_cluster.create("other", labels={"team": "b"})
+    assert main(["delete", "-l", "team=a"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi deleted\n"
+    assert scripted_cluster.application()["metadata"]["name"] == "other"
+
+
+def test_selector_without_a_match_says_so(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    assert main(["delete", "-l", "team=z"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no application in namespace jobs has the labels team=z" in captured.err
+    assert len(scripted_cluster.applications()) == 1
+
+
+@pytest.mark.parametrize("words", [[], ["pi", "-l", "team=a"]], ids=["nothing", "both"])
+def test_names_or_a_selector_are_required(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delete", *words]) == ExitCode.INVALID
+    assert "delete needs either names or -l SELECTOR, and not both" in capsys.readouterr().err
+
+
+def test_invalid_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delete", "pi", "A_B"]) == ExitCode.INVALID
+    assert "invalid object name 'A_B'" in capsys.readouterr().err
+
+
+def test_application_that_is_not_released_in_time_is_exit_code_4(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hold(document: JsonObject) -> JsonObject:
+        document["metadata"]["finalizers"] = ["example.com/hold"]
+        return document
+
+    scripted_cluster.create("pi")
+    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", hold))
+    assert main(["delete", "pi", "--wait", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "still exists 1 s after its deletion (finalizers: example.com/hold)" in capsys.readouterr().err
+
+
+def test_kubeflow_application_is_deleted(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    kubeflow_cluster.create("pi")
+    assert main(["delete", "pi", "--wait"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.sparkoperator.k8s.io/pi deleted\n"
+    assert kubeflow_cluster.applications() == []
