@@ -94,6 +94,7 @@ VERBS = (
     Verb("timeline", "show the states and executors of an application over time", Section.APPLICATIONS),
     Verb("top", "show the cores and the memory of applications", Section.APPLICATIONS),
     Verb("wait", "wait until an application ends or reaches a state", Section.APPLICATIONS),
+    Verb("logs", "print the logs of the driver or the executors", Section.APPLICATIONS),
     Verb("delete", "delete applications", Section.APPLICATIONS),
     Verb("suspend", "suspend applications", Section.APPLICATIONS),
     Verb("resume", "resume suspended applications", Section.APPLICATIONS),

@@ -1,20 +1,59 @@
 """Stream the driver's log while it is written, across lost connections."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_spark_operator.core.arguments import LONGEST_LOG
-from airflow_provider_spark_operator.follow.pods import get_driver_container, has_ended, read_driver_pod
+from airflow_provider_spark_operator.follow.pods import (
+    get_driver_container,
+    get_executor_container,
+    has_ended,
+    read_driver_pod,
+)
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import PASSING, BadRequest, LogUnavailable, NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _PASSING = (*PASSING, BadRequest)
+
+
+@dataclass(frozen=True)
+class LogStart:
+    """Where a reader starts in a log.
+
+    Attributes:
+        since: Start at this time. None for the beginning.
+        tail_lines: Start this number of lines before the end. None for all lines.
+    """
+
+    since: datetime | None = None
+    tail_lines: int | None = None
+
+
+FROM_BEGINNING = LogStart()
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A container whose log is followed.
+
+    Attributes:
+        name: The name of the pod.
+        container: The name of the container.
+        role: The role of the pod, for messages.
+        reread: Reads the pod again. Returns None if it no longer exists.
+    """
+
+    name: str
+    container: str | None
+    role: str
+    reread: Callable[[JsonObject], Awaitable[JsonObject | None]]
 
 
 @dataclass
@@ -87,10 +126,10 @@ class LogPosition:
         begin, end = _format_clock(self.timestamp), _format_clock(timestamp)
         return f"… lines between {begin} and {end} UTC are missing: the log was rotated"
 
-    def describe_missing_rest(self, cause: str) -> str:
+    def describe_missing_rest(self, cause: str, role: str = "driver") -> str:
         """Return the line that replaces the rest of a log that can no longer be read."""
         if not self.timestamp:
-            return f"… the driver's log could not be read: {cause}"
+            return f"… the {role}'s log could not be read: {cause}"
         return f"… lines after {_format_clock(self.timestamp)} UTC are missing: {cause}"
 
     def advance(self, timestamp: str) -> bool:
@@ -142,6 +181,7 @@ async def follow_pod_log(
     *,
     longest: int = LONGEST_LOG,
     position: LogPosition | None = None,
+    start: LogStart = FROM_BEGINNING,
 ) -> AsyncGenerator[str, None]:
     """Yield the lines of the log of one driver pod, until the driver has ended.
 
@@ -154,12 +194,42 @@ async def follow_pod_log(
         longest: The limit in bytes. If the log is longer, a final line says so.
         position: The position of an earlier reader of the same log, which is updated. If None, the position is the
             beginning of the log.
+        start: Where to start if `position` is the beginning.
 
     Raises:
         KubeError: The permission to read the log or to list the driver pods is missing.
     """
-    lines = _follow_pod(client, reference, pod, position or LogPosition())
+
+    async def reread(known: JsonObject) -> JsonObject | None:
+        return await _reread_driver(client, reference, known)
+
+    source = _Source(pod["metadata"]["name"], get_driver_container(pod), "driver", reread)
+    lines = _follow_pod(client, source, pod, position or LogPosition(), start)
     async with aclosing(limit_log(lines, pod, longest)) as limited:
+        async for line in limited:
+            yield line
+
+
+async def follow_executor_log(
+    client: KubeClient, pod: JsonObject, *, longest: int = LONGEST_LOG, start: LogStart = FROM_BEGINNING
+) -> AsyncGenerator[str, None]:
+    """Yield the lines of the log of one executor pod, until the executor has ended.
+
+    Args:
+        client: The client of the cluster.
+        pod: The executor pod.
+        longest: The limit in bytes. If the log is longer, a final line says so.
+        start: Where to start.
+
+    Raises:
+        KubeError: The permission to read the log or the pod is missing.
+    """
+
+    async def reread(known: JsonObject) -> JsonObject | None:
+        return await _reread_pod(client, known)
+
+    source = _Source(pod["metadata"]["name"], get_executor_container(pod), "executor", reread)
+    async with aclosing(limit_log(_follow_pod(client, source, pod, LogPosition(), start), pod, longest)) as limited:
         async for line in limited:
             yield line
 
@@ -184,22 +254,18 @@ async def limit_log(lines: AsyncGenerator[str, None], pod: JsonObject, longest: 
 
 
 async def _follow_pod(
-    client: KubeClient, reference: ApplicationReference, pod: JsonObject, position: LogPosition
+    client: KubeClient, source: _Source, pod: JsonObject, position: LogPosition, start: LogStart
 ) -> AsyncGenerator[str, None]:
-    name, container, backoff = (
-        pod["metadata"]["name"],
-        get_driver_container(pod),
-        Backoff(first=0.5, longest=10.0),
-    )
+    backoff = Backoff(first=0.5, longest=10.0)
     gap = position.enter(pod["metadata"]["uid"])
     if gap is not None:
         yield gap
     latest: JsonObject | None = pod
-    while latest is not None and latest["metadata"]["name"] == name:
+    while latest is not None and latest["metadata"]["name"] == source.name:
         # The log is read once more after the end: the stream may have been interrupted before the last lines.
-        ended, unavailable = has_ended(latest), ""
+        ended, unavailable = has_ended(latest, source.container), ""
         try:
-            async with aclosing(_read_new_lines(client, reference, name, container, position)) as lines:
+            async with aclosing(_read_new_lines(client, pod, source.container, position, start)) as lines:
                 async for line in lines:
                     backoff.reset()
                     yield line
@@ -211,14 +277,14 @@ async def _follow_pod(
             position.whole = position.whole and ended  # the log may have been read before
         except _PASSING:
             position.whole = False  # not started yet, or interrupted
-        latest = await _reread_driver(client, reference, latest)
-        if ended and latest is not None and latest["metadata"]["name"] == name:
+        latest = await source.reread(latest)
+        if ended and latest is not None and latest["metadata"]["name"] == source.name:
             if unavailable and not position.whole:
-                yield position.describe_missing_rest(unavailable)
+                yield position.describe_missing_rest(unavailable, source.role)
             return
-        await asyncio.sleep(0 if latest is None or has_ended(latest) else backoff.next())
+        await asyncio.sleep(0 if latest is None or has_ended(latest, source.container) else backoff.next())
     if not position.whole:
-        yield position.describe_missing_rest("the driver pod was deleted")
+        yield position.describe_missing_rest(f"the {source.role} pod was deleted", source.role)
 
 
 async def _reread_driver(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:
@@ -226,6 +292,17 @@ async def _reread_driver(client: KubeClient, reference: ApplicationReference, kn
         return await read_driver_pod(client, reference)
     except _PASSING:  # the log resumes after the outage
         return known
+
+
+async def _reread_pod(client: KubeClient, known: JsonObject) -> JsonObject | None:
+    metadata = known["metadata"]
+    try:
+        latest = await client.get(PODS, metadata["name"], metadata["namespace"])
+    except NotFound:
+        return None
+    except _PASSING:
+        return known
+    return latest if latest["metadata"]["uid"] == metadata["uid"] else None
 
 
 async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) -> JsonObject:
@@ -239,17 +316,19 @@ async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) 
 
 
 async def _read_new_lines(
-    client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: LogPosition
+    client: KubeClient, pod: JsonObject, container: str | None, position: LogPosition, start: LogStart
 ) -> AsyncGenerator[str, None]:
-    """Yield the lines after `position`, which is updated."""
+    """Yield the lines after `position`, which is updated. Without a position, begin at `start`."""
     position.begin_stream()
+    is_first = not position.timestamp
     stream = client.logs(
-        reference.namespace,
-        pod,
+        pod["metadata"]["namespace"],
+        pod["metadata"]["name"],
         container=container,
         follow=True,
         timestamps=True,
-        since_time=position.since,
+        since_time=start.since if is_first else position.since,
+        tail_lines=start.tail_lines if is_first else None,
     )
     async with aclosing(stream) as lines:
         async for line in lines:

@@ -65,8 +65,17 @@ async def list_executor_pods(client: KubeClient, reference: ApplicationReference
         KubeError: The pods could not be listed.
     """
     driver = await read_driver_pod(client, reference)
-    if driver is None:
-        return []
+    return [] if driver is None else await list_executors_of(client, reference, driver)
+
+
+async def list_executors_of(
+    client: KubeClient, reference: ApplicationReference, driver: Mapping[str, Any]
+) -> list[JsonObject]:
+    """List the executor pods of one driver, which may be the driver of an earlier attempt.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
     pods = await _list_pods(client, reference, ROLE_EXECUTOR)
     return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
 
@@ -106,10 +115,15 @@ def get_executor_container(pod: Mapping[str, Any]) -> str | None:
     return _find_container(pod, EXECUTOR_CONTAINER)
 
 
-def has_ended(pod: Mapping[str, Any]) -> bool:
-    """Return whether the driver container has terminated, so that its log is complete."""
-    name = get_driver_container(pod)
-    ended = {container.name: container.exit_code is not None for container in list_containers(get_status(pod))}
+def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
+    """Return whether a container has terminated, so that its log is complete.
+
+    Args:
+        pod: The pod.
+        container: The name of the container. If None, the driver container.
+    """
+    name = container or get_driver_container(pod)
+    ended = {each.name: each.exit_code is not None for each in list_containers(get_status(pod))}
     return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
 
 

@@ -1,0 +1,220 @@
+"""`spark-operator logs`: print the logs of the driver or the executors of an application."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.log_printer import LogPrinter
+from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
+from airflow_provider_spark_operator.cli.waiting import print_continuation
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.report.attempts import list_attempts
+from airflow_provider_spark_operator.follow.attempt_logs import (
+    PodLine,
+    follow_drivers,
+    follow_executors,
+    read_driver_of_attempt,
+    read_executors_of_driver,
+    read_logs,
+)
+from airflow_provider_spark_operator.follow.find import find_application
+from airflow_provider_spark_operator.follow.logs import LogStart
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Print the driver's log so far
+spark-operator logs pi
+
+# Follow the driver from its last ten lines, also through restarts
+spark-operator logs pi -f --tail 10
+
+# Follow all executors, with the name of the pod before each line
+spark-operator logs pi -f --executor all
+
+# Print the log of the driver before the last restart
+spark-operator logs pi --previous
+"""
+
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class _Query:
+    """Which logs to print.
+
+    Attributes:
+        executor: Number or pod name of an executor, or `all`. None for the driver.
+        attempt: The attempt, from 1. None for the latest.
+        is_previous: Whether to print the attempt before the latest.
+        follow: Whether to continue until the end.
+        start: Where to start.
+    """
+
+    executor: str | None
+    attempt: int | None
+    is_previous: bool
+    follow: bool
+    start: LogStart
+
+    def chooses(self, pod: JsonObject) -> bool:
+        """Return whether the log of an executor pod is wanted."""
+        name = str(pod["metadata"]["name"])
+        number = pod["metadata"].get("labels", {}).get("spark-exec-id") or name.rpartition("-exec-")[2]
+        return self.executor in (_ALL, name, number)
+
+
+def run(
+    name: ApplicationName,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="print new lines until the application ends, also of later attempts")
+    ] = False,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="N|all",
+            callback=require_text,
+            help="the log of this executor, by its number or its pod, or of all executors (default: the driver)",
+        ),
+    ] = None,
+    previous: Annotated[bool, typer.Option("--previous", help="the log of the attempt before the latest one")] = False,
+    attempt: Annotated[
+        int | None,
+        typer.Option("--attempt", metavar="N", min=1, help="the log of this attempt, from 1 (default: the latest)"),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DURATION",
+            callback=check_duration,
+            help="only lines of this time until now, for example 10m (default: all lines)",
+        ),
+    ] = None,
+    tail: Annotated[
+        int | None,
+        typer.Option("--tail", metavar="N", min=0, help="only the last N lines of each log (default: all lines)"),
+    ] = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Print the log of the driver, or the logs of executors.
+
+    If the driver pod no longer exists, the last lines that the controller has recorded are printed. Each line of
+    `--executor all` begins with the name of the pod.
+    """
+    if previous and attempt is not None:
+        raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
+    start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
+    query = _Query(executor, attempt, previous, follow, start)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _print_logs(client, name, query))
+
+
+async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    latest = read_progress(resource).attempt
+    attempt = _choose_attempt(reference, latest, query)
+    printer = LogPrinter(with_pod=query.executor == _ALL, is_live=query.follow)
+    try:
+        if query.follow and attempt == latest:
+            lines = _follow(client, reference, query, printer)
+        else:
+            lines = await _read(client, reference, resource, attempt, query)
+        async with aclosing(lines) as stream:
+            async for line in stream:
+                printer.print(line)
+    except asyncio.CancelledError:
+        if query.follow:
+            print_continuation(reference)
+        raise
+    if query.follow and not printer.has_printed:
+        print_note(f"{reference} has ended, and no log exists any more")
+    return ExitCode.SUCCESS
+
+
+def _choose_attempt(reference: ApplicationReference, latest: int, query: _Query) -> int:
+    """Return the number of the attempt, from 0.
+
+    Raises:
+        CommandError: The application has no such attempt.
+    """
+    if query.is_previous and latest == 0:
+        raise CommandError(f"{reference} has no previous attempt: it was not restarted", ExitCode.INVALID)
+    if query.attempt is not None and query.attempt > latest + 1:
+        noun = "attempt" if latest == 0 else "attempts"
+        raise CommandError(f"--attempt {query.attempt}: {reference} has {latest + 1} {noun}", ExitCode.INVALID)
+    if query.attempt is not None:
+        return query.attempt - 1
+    return latest - 1 if query.is_previous else latest
+
+
+def _follow(
+    client: KubeClient, reference: ApplicationReference, query: _Query, printer: LogPrinter
+) -> AsyncGenerator[PodLine, None]:
+    if query.executor is not None:
+        return follow_executors(client, reference, query.chooses, query.start)
+    return follow_drivers(client, reference, query.start, printer.announce)
+
+
+async def _read(
+    client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
+) -> AsyncGenerator[PodLine, None]:
+    """Return the lines so far.
+
+    Raises:
+        CommandError: The pod does not exist, and no lines were recorded.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    driver = await read_driver_of_attempt(client, reference, resource, attempt)
+    if driver is None and query.executor is None:
+        return _recall(reference, resource, attempt, query.start)
+    if driver is None:
+        raise _build_missing(reference, attempt, "the executors were deleted with the driver")
+    if query.executor is None:
+        return read_logs(client, [driver], query.start)
+    pods = await read_executors_of_driver(client, reference, driver, query.chooses)
+    if not pods:
+        wanted = "executor pods" if query.executor == _ALL else f"executor {query.executor}"
+        raise CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}", ExitCode.API_FAILED)
+    return read_logs(client, pods, query.start)
+
+
+async def _recall(
+    reference: ApplicationReference, resource: JsonObject, attempt: int, start: LogStart
+) -> AsyncGenerator[PodLine, None]:
+    """Yield the last lines of a deleted driver that the controller has recorded."""
+    history = dialect_of(resource.get("apiVersion")).read_history(resource, None)
+    attempts = {each.number: each for each in list_attempts(history, read_progress(resource))}
+    found = attempts.get(attempt + 1)
+    lines = found.stop.log_lines if found is not None and found.stop is not None else ()
+    if not lines:
+        reason = "it does not exist yet" if found is not None and not found.is_over else "it was deleted"
+        raise _build_missing(reference, attempt, reason)
+    print_note("the driver pod was deleted; these are the last lines that the controller has recorded")
+    for line in lines if start.tail_lines is None else lines[len(lines) - min(start.tail_lines, len(lines)) :]:
+        yield PodLine("", line)
+
+
+def _build_missing(reference: ApplicationReference, attempt: int, reason: str) -> CommandError:
+    advice = (
+        "To keep driver pods, submit with --keep-driver"
+        if reason != "it does not exist yet"
+        else "To wait for it, use --follow"
+    )
+    message = f"{reference} has no driver pod of attempt {attempt + 1}: {reason}. {advice}"
+    return CommandError(message, ExitCode.API_FAILED)
