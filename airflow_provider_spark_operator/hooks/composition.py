@@ -1,68 +1,34 @@
-"""Compose the application that a task or a hook submits, from a manifest, parameters and local files."""
+"""Compose an application with Airflow's object storage, and translate the failures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from uuid import uuid4
+from airflow.sdk import ObjectStoragePath
 
-from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
-from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.follow.document import parse_pod_template
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.hooks.shipment import Sender, ship
+from airflow_provider_spark_operator.follow.composition import Composition
+from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed
 
 
-@dataclass(frozen=True)
-class Composition:
-    """The parts of an application.
+def compose(composition: Composition) -> JsonObject:
+    """Return the application. Reads its files, and uploads those that it cannot contain.
 
-    Attributes:
-        document: The manifest with its name and namespace, see `follow.document`.
-        parameters: The parameters that override the manifest. Pod templates are objects, or YAML or JSON text.
-        settings: Further settings.
-        folders: Folders to search for local files.
-        upload_to: URL of a folder for files that the application cannot contain. If None, nothing is uploaded.
-        download_from: The same folder as the driver reads it.
-        generated: Files that the task makes.
-        stamp: The task instance that owns the application. If None, no task owns it.
+    Raises:
+        InvalidResource: A parameter or a pod template is not valid.
+        AirflowFailException: A file could not be read.
+        AirflowException: A file could not be uploaded. A retry may succeed.
     """
-
-    document: JsonObject
-    parameters: Parameters
-    settings: TaskSettings
-    folders: Sequence[str]
-    upload_to: str | None = None
-    download_from: str | None = None
-    generated: Sequence[LocalFile] = ()
-    stamp: TaskStamp | None = None
-
-    def compose(self) -> JsonObject:
-        """Return the application. Reads its files, and uploads those that it cannot contain.
-
-        Raises:
-            InvalidResource: A parameter or a pod template is not valid.
-            AirflowFailException: A file could not be read.
-            AirflowException: A file could not be uploaded.
-        """
-        sender = Sender(
-            application=self.document["metadata"].get("name")
-            or (self.stamp.build_default_name() if self.stamp else ""),
-            try_id=self.stamp.task_instance_id if self.stamp else str(uuid4()),
-            folders=self.folders,
-            upload_to=self.upload_to,
-            download_from=self.download_from,
-            generated=self.generated,
-        )
-        dialect = dialect_of(self.document.get("apiVersion"))
-        parameters, files = ship(_parse_templates(self.parameters), sender, can_mount=dialect.mount_files is not None)
-        return compose_application(self.document, parameters, self.settings, files)
+    try:
+        return composition.compose(write_object)
+    except FileUnavailable as error:
+        raise AirflowFailException(str(error)) from error.__cause__
+    except UploadFailed as error:
+        raise AirflowException(str(error)) from error.__cause__
 
 
-def _parse_templates(parameters: Parameters) -> Parameters:
-    return replace(
-        parameters,
-        driver_template=parse_pod_template(parameters.driver_template, "driver_template"),
-        executor_template=parse_pod_template(parameters.executor_template, "executor_template"),
-    )
+def write_object(folder: str, place: str, content: bytes) -> bool:
+    """Write a file into a folder of Airflow's object storage, unless it exists. See `WriteObject`."""
+    target = ObjectStoragePath(folder) / place
+    if target.exists():
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return True

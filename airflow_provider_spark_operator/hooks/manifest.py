@@ -9,9 +9,10 @@ from airflow_provider_spark_operator.core.compose.application import TaskSetting
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
+from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.hooks.composition import Composition
+from airflow_provider_spark_operator.hooks.composition import compose
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.text_file import read_text_file
 
@@ -56,7 +57,7 @@ def compose_manifest(
         source = _read(manifest, "application")
         document = read_document(source, api_version if source is None else None, name=name, namespace=namespace)
         known = {given: _convert_paths(given, value) for given, value in parameters.items()}
-        return Composition(
+        composition = Composition(
             document={**document, "apiVersion": document.get("apiVersion") or api_version},
             parameters=Parameters(**known),
             settings=settings,
@@ -64,7 +65,8 @@ def compose_manifest(
             upload_to=upload_to,
             download_from=download_from,
             stamp=stamp,
-        ).compose()
+        )
+        return compose(composition)
 
 
 def _convert_paths(name: str, value: Any) -> Any:

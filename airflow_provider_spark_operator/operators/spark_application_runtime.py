@@ -26,10 +26,11 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
+from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.hooks.composition import Composition
+from airflow_provider_spark_operator.hooks.composition import compose
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.loop import LoopThread
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
@@ -224,7 +225,7 @@ class ApplicationRun:
             restarts=task.restarts == RESTARTS_BY_CLUSTER or (task.restarts is None and is_first_try),
             memory=growth,
         )
-        document = Composition(
+        composition = Composition(
             document=document,
             parameters=parameters,
             settings=settings,
@@ -233,7 +234,8 @@ class ApplicationRun:
             download_from=task.download_from,
             generated=program.render_files(stamp) if program else (),
             stamp=stamp,
-        ).compose()
+        )
+        document = compose(composition)
         dialect = dialect_of(document.get("apiVersion"))
         tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
         notice = describe_restarts(document, task.retries or 0, task.restarts) if is_first_try else None

@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES, convert_to_spark_url
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.hooks import shipment
-from airflow_provider_spark_operator.hooks.shipment import Sender
+from airflow_provider_spark_operator.follow import shipment
+from airflow_provider_spark_operator.follow.composition import Composition
+from airflow_provider_spark_operator.follow.shipment import FileUnavailable, Sender, UploadFailed
+from airflow_provider_spark_operator.hooks.composition import compose, write_object
 from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run
@@ -46,7 +48,7 @@ def ship(
 ) -> dict[str, Any]:
     document = override_metadata(document or new_application(), name="pi", namespace="jobs")
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
-    given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, can_mount=True)
+    given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, write_object, can_mount=True)
     result = compose_application(document, given, TaskSettings(), files)
     assert filter_errors(validate_application(result)) == []
     spec: dict[str, Any] = result["spec"]
@@ -160,8 +162,31 @@ def test_url_is_converted_for_spark(url: str, read: str) -> None:
 
 def test_rejected_upload_names_the_store(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bucket").write_text("a file in the way")
-    with pytest.raises(AirflowException, match=r"could not upload lib\.zip to .*bucket"):
+    with pytest.raises(UploadFailed, match=r"could not upload lib\.zip to .*bucket"):
         ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=f"file://{tmp_path}/bucket")
+
+
+@pytest.mark.parametrize(
+    ("file", "error", "message"),
+    [
+        ("gone.py", AirflowFailException, "could not find file 'gone.py'"),
+        ("lib.zip", AirflowException, r"could not upload lib\.zip to .*bucket"),
+    ],
+)
+def test_failure_is_translated_for_tasks(
+    folder: Path, tmp_path: Path, file: str, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "bucket").write_text("a file in the way")
+    composition = Composition(
+        document=override_metadata(new_application(), name="pi", namespace="jobs"),
+        parameters=Parameters(py_file=file, spark_version="4.3.0"),
+        settings=TaskSettings(),
+        folders=[str(folder)],
+        upload_to=f"file://{tmp_path}/bucket",
+    )
+    with pytest.raises(AirflowException, match=message) as raised:
+        compose(composition)
+    assert type(raised.value) is error
 
 
 WRONG = [
@@ -185,7 +210,7 @@ def test_file_that_cannot_be_shipped_is_reported(folder: Path, parameters: dict[
     (folder / "sub").mkdir()
     (folder / "sub" / "job.py").write_text("")
     (folder / "my job.py").write_text("")
-    with pytest.raises((AirflowException, InvalidResource), match=message):
+    with pytest.raises((FileUnavailable, UploadFailed, InvalidResource), match=message):
         ship(folder, **parameters)
 
 

@@ -18,12 +18,15 @@ def build_document() -> dict[str, Any]:
     """Return the document of the example's task, with the values that Airflow would render."""
     from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
     from airflow_provider_spark_operator.follow.document import parse_manifest
-    from airflow_provider_spark_operator.hooks.shipment import Sender, ship
+    from airflow_provider_spark_operator.follow.shipment import Sender, ship
+    from airflow_provider_spark_operator.hooks.composition import write_object
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
     document = parse_manifest(task.application, task.api_version)
-    parameters, files = ship(task._collect_parameters(), Sender("words", "try", [str(EXAMPLES)]), can_mount=True)
+    parameters, files = ship(
+        task._collect_parameters(), Sender("words", "try", [str(EXAMPLES)]), write_object, can_mount=True
+    )
     document = compose_application(document, parameters, TaskSettings(), files)
     document["metadata"] = {"name": "words"}
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
