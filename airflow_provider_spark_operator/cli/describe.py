@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import describe_driver_wait
 from airflow_provider_spark_operator.core.pods import get_object, get_status, get_text, list_objects
 from airflow_provider_spark_operator.core.report.executors import select_pods
+from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict
@@ -108,7 +109,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Message", summary.message or ""),
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
-        ("Cause", (report.evidence.cause or "") if report.evidence and is_failed else ""),
+        ("Cause", _find_cause(report.evidence) if report.evidence and is_failed else ""),
         ("Waits for", _describe_wait(report) or ""),
         ("Retry", ("may succeed" if verdict.retry_worthy else "will fail again without a change") if is_failed else ""),
         ("Attempts", str(summary.attempts)),
@@ -194,6 +195,11 @@ def _describe_wait(report: _Report) -> str | None:
         if event.get("type") == "Warning"
     ]
     return describe_driver_wait(drivers[-1], report.snapshot.progress, warnings)
+
+
+def _find_cause(evidence: Evidence) -> str:
+    """Return the cause in the log of the driver, or in its last lines if only the status still contains them."""
+    return redact(evidence.cause or find_recorded_cause(evidence.log_lines) or "")
 
 
 def _describe_task(summary: ApplicationSummary) -> str:

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from docs import draw_architecture, draw_terminal, take_screenshots
+import pytest
+
+from docs import draw_architecture, draw_terminal, draw_views, take_screenshots
 
 DOCS = Path(take_screenshots.__file__).parent
 TEXTS = [page.read_text() for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md"))]
@@ -15,7 +17,7 @@ def test_pages_show_every_picture_that_exists() -> None:
 
 
 def test_scripts_make_every_picture() -> None:
-    drawn = {draw_architecture.PICTURE.name, draw_terminal.PICTURE.name}
+    drawn = {draw_architecture.PICTURE.name, draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)}
     assert {f"{name}.png" for name in take_screenshots.PAGES} | drawn == SHOWN
 
 
@@ -24,8 +26,9 @@ def test_architecture_is_up_to_date() -> None:
     assert written == draw_architecture.render(), "run python docs/draw_architecture.py"
 
 
-def test_terminal_loads_nothing_from_other_sites() -> None:
-    assert "@font-face" not in draw_terminal.PICTURE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", [draw_terminal.PICTURE.name, *(f"{name}.svg" for name in draw_views.VIEWS)])
+def test_terminal_loads_nothing_from_other_sites(name: str) -> None:
+    assert "@font-face" not in (draw_views.PICTURES / name).read_text(encoding="utf-8")
 
 
 def test_dag_of_the_screenshots_compiles() -> None:

@@ -12,6 +12,8 @@ from airflow_provider_spark_operator.core.times import read_time
 
 # Events of earlier attempts have expired.
 _ATTEMPTS: Final = 20
+_PREFIX_KEY: Final = "spark.kubernetes.executor.podNamePrefix"
+_INFIX: Final = "-exec-"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ def find_pod_names(
     drivers = {dialect.read_driver_pod_name(resource, identifier) for identifier in identifiers} | {seen.driver_name}
     executors = dialect.read_executor_states(resource)
     known = {name for name in (*present, *drivers, *executors) if name}
-    return PodNames(frozenset(known), tuple(f"{name}-exec-" for name in {*identifiers, seen.application_id} if name))
+    # By default Spark draws the prefix, so that only the names of present executors contain it.
+    fixed = pods.get_text(dialect.read_properties(resource).get(_PREFIX_KEY))
+    drawn = {name.rpartition(_INFIX)[0] for name in present if _INFIX in name}
+    prefixes = {name for name in (*identifiers, seen.application_id, fixed, *drawn) if name}
+    return PodNames(frozenset(known), tuple(f"{name}{_INFIX}" for name in prefixes))
 
 
 def select_events(

@@ -85,10 +85,11 @@ def list_executor_spans(
         all_pods: Pods, among them those of the application.
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
-    own = {span.name: span for span in map(_read_pod, select_executors(resource, all_pods))}
+    executors = select_executors(resource, all_pods)
+    own = {span.name: span for span in map(_read_pod, executors)}
     states = dialect_of(resource.get("apiVersion")).read_executor_states(resource)
     gone = {name: _read_word(name, word) for name, word in states.items() if name not in own}
-    names = find_pod_names(resource, seen)
+    names = find_pod_names(resource, seen, executors)
     for event in events:
         name = _read_executor_name(event)
         if name not in own and (name in gone or names.has_executor(name)) and is_as_young(event, resource):

@@ -107,6 +107,14 @@ def test_events_describe_executors_whose_pods_were_deleted() -> None:
     assert timeline.counts == ((at(10), 1), (at(11), 2), (at(29), 1), (at(30), 0))
 
 
+def test_deleted_executors_are_found_by_the_prefix_of_the_configuration_or_of_present_executors() -> None:
+    events = [build_event("Started", 9, pod=f"{prefix}-exec-1") for prefix in ("fixed", "drawn-12ab", "other")]
+    document = build_application(*STARTED, conf={"spark.kubernetes.executor.podNamePrefix": "fixed"})
+    pods = [build_spark_pod("drawn-12ab-exec-2")]
+    executors = build_timeline(document, at(20), all_pods=pods, events=events).executors
+    assert {executor.name for executor in executors} == {"fixed-exec-1", "drawn-12ab-exec-1", "drawn-12ab-exec-2"}
+
+
 def test_executors_of_an_earlier_attempt_end_with_its_driver() -> None:
     events = [build_event("Started", 10, pod="pi-0-exec-1"), build_event("Started", 46, pod="pi-1-exec-1")]
     document = build_application(*STARTED, ("Failed", 30), *RESTARTED, attempt=1)

@@ -1,0 +1,38 @@
+"""The cause of a failure in the last lines of a log, as a status records them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from airflow_provider_spark_operator.core.root_cause import RootCause
+
+_FRAME: Final = re.compile(r'File "[^"]*", line \d+')
+_MARKER: Final = re.compile(r"[\^~ ]+$")
+_JAVA_FRAME: Final = re.compile(r"(?:at [\w$.<>/@-]+\(|\.\.\. \d+ more)")
+
+
+def find_recorded_cause(lines: Iterable[str]) -> str | None:
+    """Return the cause that the last lines of a driver's log name; None if they name none.
+
+    Args:
+        lines: The lines without their indentation, oldest first.
+    """
+    cause = RootCause()
+    for line in _indent(lines):
+        cause.add(line)
+    return cause.sentence
+
+
+def _indent(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines with the indentation of stack traces, by which they differ from messages."""
+    is_after_frame = False
+    for line in lines:
+        if _FRAME.match(line):
+            yield f"  {line}"
+        elif is_after_frame or _MARKER.match(line):
+            yield f"    {line}"
+        elif _JAVA_FRAME.match(line):
+            yield f"\t{line}"
+        else:
+            yield line
+        is_after_frame = _FRAME.match(line) is not None
