@@ -68,4 +68,4 @@ def test_document_enters_at_most_ten_files_from_execute_to_submit(cluster: Clust
         threading.setprofile(None)
     assert cluster.application()["metadata"]["name"] == "pi"
     assert path.has_submitted
-    assert len(path.files) <= 10, path.files
+    assert len(path.files) <= 10, "\n".join(path.files)

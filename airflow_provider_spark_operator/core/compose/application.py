@@ -74,7 +74,8 @@ def compose_application(
     document = dialect.write_ttl(document, read_seconds(settings.ttl))
     if not settings.restarts:
         document = dialect.disable_restarts(document)
-    document = dialect.write_memory(document, grow_memory(dialect.read_memory(document), settings.memory))
+    memory = grow_memory(dialect.read_memory(document), settings.memory)
+    document = dialect.write_memory(document, memory) if memory else document
     kept = read_seconds(settings.keep_driver)
     document = dialect.keep_driver(document, kept) if kept else document
     kept = read_seconds(settings.keep_failed_driver)

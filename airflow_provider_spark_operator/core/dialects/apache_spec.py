@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.apache_pods import write_conf, write_lifecycle, write_pods
-from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
+from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
@@ -210,7 +210,7 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
 
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
-    conf = read_properties(document)
+    conf = select_properties(get_object(document.get("spec")))
     return {key: value for key in MEMORY_KEYS if isinstance(value := conf.get(key), str)}
 
 

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
     write_lifecycle,
     write_pods,
 )
-from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
+from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
 from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
 from airflow_provider_spark_operator.core.pods import get_object
@@ -127,7 +127,7 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: AR
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
     spec = get_object(document.get("spec"))
-    conf, found = read_properties(document), {}
+    conf, found = select_properties(spec), {}
     for key in MEMORY_KEYS:
         _, role, field = key.split(".")
         value = get_object(spec.get(role)).get(field) or conf.get(key)

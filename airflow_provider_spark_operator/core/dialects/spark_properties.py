@@ -6,9 +6,14 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.pods import get_object
 
 
+def select_properties(spec: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the Spark properties of the spec of an application."""
+    return get_object(spec.get("sparkConf"))
+
+
 def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the Spark properties of an application."""
-    return get_object(get_object(document.get("spec")).get("sparkConf"))
+    return select_properties(get_object(document.get("spec")))
 
 
 def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
