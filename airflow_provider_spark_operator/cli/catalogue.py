@@ -106,6 +106,7 @@ VERBS = (
     Verb("local prepare", "archive the classes of Spark, so that Spark starts faster", Section.LOCAL),
     Verb("reconcile", "run the controller for SparkApplications and SparkClusters", Section.CONTROLLER),
     Verb("crds", "print the CustomResourceDefinitions", Section.CONTROLLER),
+    Verb("doctor", "check everything that an application needs in a cluster", Section.CONTROLLER),
     Verb("help", "print the help of a verb, or the exit codes", Section.PROGRAM),
     Verb("completion", "print the completion script of a shell", Section.PROGRAM),
     Verb("complete", "print the words that can follow on the command line", Section.PROGRAM, is_hidden=True),

@@ -1,0 +1,61 @@
+"""Check the connection, the CustomResourceDefinitions and the permissions of the client."""
+
+from collections.abc import Sequence
+
+from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.follow.access_review import Check, review_access
+from airflow_provider_spark_operator.follow.reference import resource_of
+from airflow_provider_spark_operator.follow.versions import KindNotServed, choose_served_version
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+
+
+async def check_access(client: KubeClient, namespace: str) -> list[Finding]:
+    """Check the connection, the definitions of applications and each permission of docs/manifests/airflow.yaml."""
+    connection, *others = await review_access(client, namespace)
+    return [_convert(connection, is_access=True), *(_convert(check, is_access=check.is_permission) for check in others)]
+
+
+async def list_served_kinds(client: KubeClient) -> list[ResourceType]:
+    """Return the kind SparkApplication in each API group that the cluster serves in a supported version."""
+    found = []
+    for dialect in DIALECTS:
+        try:
+            found.append(await choose_served_version(client, resource_of(f"{dialect.group}/{dialect.versions[0]}")))
+        except KubeError:  # check_access reports the failure
+            continue
+    return found
+
+
+async def check_optional_kinds(client: KubeClient, served: Sequence[ResourceType]) -> list[Finding]:
+    """Check the kinds that not every user needs: SparkClusters, and the applications of other API groups.
+
+    Args:
+        client: The client of the cluster.
+        served: The kinds of applications that the cluster serves.
+    """
+    groups = {kind.group for kind in served}
+    findings = [await _check_clusters(client)] if SPARK_CLUSTERS.group in groups else []
+    missing = [dialect for dialect in DIALECTS if groups and dialect.group not in groups]
+    return [
+        *findings,
+        *(Finding(f"SparkApplication of {one.group}", Status.SKIPPED, "the kind is not installed") for one in missing),
+    ]
+
+
+async def _check_clusters(client: KubeClient) -> Finding:
+    check = f"SparkCluster of {SPARK_CLUSTERS.group}"
+    try:
+        kind = await choose_served_version(client, SPARK_CLUSTERS)
+    except KindNotServed as error:
+        fix = f"To use SparkClusters, {error.advice}"
+        return Finding(check, Status.WARNING, "the kind is not installed in a supported version", fix)
+    except KubeError as error:
+        return report_error(check, error)
+    return Finding(f"{check} ({kind.version})", Status.PASSED)
+
+
+def _convert(check: Check, *, is_access: bool) -> Finding:
+    return Finding(check.title, Status.PASSED if check.passed else Status.FAILED, check.problem, check.fix, is_access)

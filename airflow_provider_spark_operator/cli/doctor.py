@@ -1,0 +1,102 @@
+"""`spark-operator doctor`: check everything that an application needs in a cluster."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds, list_served_kinds
+from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
+from airflow_provider_spark_operator.cli.diagnosis.dns import check_dns
+from airflow_provider_spark_operator.cli.diagnosis.drivers import check_drivers
+from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.cli.diagnosis.quotas import check_quotas
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
+from airflow_provider_spark_operator.cli.output import print_table
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Check the cluster and the current namespace
+spark-operator doctor
+
+# Print only the checks that failed, as JSON
+spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
+"""
+
+_STYLES = {Status.PASSED: "green", Status.WARNING: "yellow", Status.FAILED: "red", Status.SKIPPED: "dim"}
+
+
+class ReportFormat(StrEnum):
+    """The formats of the report."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def run(
+    service_account: Annotated[
+        str,
+        typer.Option("--service-account", metavar="NAME", callback=require_text, help="service account of the drivers"),
+    ] = "spark",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    output: Annotated[
+        ReportFormat, typer.Option("-o", "--output", metavar="table|json", help="format of the report")
+    ] = ReportFormat.TABLE,
+) -> ExitCode:
+    """Check everything that an application needs in a cluster, and print how to fix what failed.
+
+    The checks are: the connection, the kinds and their versions, the controllers, each permission of the client, the
+    service account of drivers and its permissions, the ResourceQuotas of the namespace, and DNS. A check that the
+    client may not run is skipped and names the missing permission. Nothing is changed.
+
+    The exit code is 0 if no check failed, 3 if the connection or a permission of the client is missing, and 5 if
+    another check failed.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _diagnose(client, service_account, output))
+
+
+async def _diagnose(client: KubeClient, account: str, output: ReportFormat) -> ExitCode:
+    findings = await _collect(client, account)
+    if output is ReportFormat.JSON:
+        _print_json(client, findings)
+    else:
+        rows = [[one.status, one.check, one.result, one.fix] for one in findings]
+        print_table(["STATUS", "CHECK", "RESULT", "FIX"], rows, {"STATUS": lambda status: _STYLES[Status(status)]})
+    failed = [one for one in findings if one.status is Status.FAILED]
+    if not failed:
+        return ExitCode.SUCCESS
+    return ExitCode.API_FAILED if any(one.is_access for one in failed) else ExitCode.INFRASTRUCTURE_FAILED
+
+
+async def _collect(client: KubeClient, account: str) -> list[Finding]:
+    """Run all checks. Without a connection, there is only one."""
+    namespace = client.default_namespace
+    access = await check_access(client, namespace)
+    if access[0].status is Status.FAILED:
+        return [access[0]]
+    kinds = await list_served_kinds(client)
+    optional, controllers, drivers, quotas, dns = await asyncio.gather(
+        check_optional_kinds(client, kinds),
+        check_controllers(client, namespace, kinds, datetime.now(UTC)),
+        check_drivers(client, namespace, account),
+        check_quotas(client, namespace),
+        check_dns(client),
+    )
+    general = [one for one in access if not one.is_access or one is access[0]]
+    permissions = [one for one in access[1:] if one.is_access]
+    return [*general, *optional, *controllers, *permissions, *drivers, *quotas, dns]
+
+
+def _print_json(client: KubeClient, findings: Sequence[Finding]) -> None:
+    checks = [{"check": one.check, "status": one.status, "result": one.result, "fix": one.fix} for one in findings]
+    print(json.dumps({"server": client.server, "namespace": client.default_namespace, "checks": checks}, indent=2))

@@ -1,0 +1,80 @@
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
+from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import LEASES, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, build_lease
+from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
+from tests.cluster import NAMESPACE, Cluster
+
+LEASE = LeaseReference(NAMESPACE, "controller")
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """A cluster without a controller: applications get no status."""
+
+    async def ignore(_: object) -> None:
+        """Write nothing."""
+
+    cluster = Cluster()
+    cluster.script = ignore
+    return cluster
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
+    with cluster.serve():
+        async with await open_client(ClusterAccess(kubeconfig_document=cluster.kubeconfig)) as client:
+            yield client
+
+
+async def check(client: KubeClient, later: timedelta = timedelta(0)) -> Finding:
+    (finding,) = await check_controllers(client, NAMESPACE, [SPARK_APPLICATIONS], datetime.now(UTC) + later)
+    return finding
+
+
+async def write_status(cluster: Cluster, name: str, field_manager: str) -> None:
+    """Create an application and write its status as a controller."""
+    cluster.create(name)
+    access = ClusterAccess(kubeconfig_document=cluster.kubeconfig)
+    status = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-01-01T00:00:00Z"}}
+    async with await open_client(access, field_manager=field_manager) as controller:
+        await controller.patch(SPARK_APPLICATIONS, name, NAMESPACE, {"status": status}, subresource="status")
+
+
+async def test_application_without_status_shows_that_no_controller_runs(cluster: Cluster, client: KubeClient) -> None:
+    cluster.create("pi")
+    assert (await check(client)).status is Status.WARNING
+    found = await check(client, timedelta(minutes=5))
+    assert found.status is Status.FAILED
+    assert found.result.startswith("SparkApplication jobs/pi has had no status for 5m")
+    assert "check its log, and that it watches namespace jobs" in found.fix
+
+
+async def test_held_lease_shows_that_the_controller_runs(cluster: Cluster, client: KubeClient) -> None:
+    await write_status(cluster, "pi", ControllerIdentity("spark-operator", LEASE).field_manager)
+    await client.create(LEASES, build_lease(LEASE, "replica-1", LeaseTerms(), datetime.now(UTC)), NAMESPACE)
+    found = await check(client)
+    expected = "spark-operator reconcile in namespace jobs: replica-1 holds its Lease jobs/controller"
+    assert (found.status, found.result) == (Status.PASSED, expected)
+
+
+async def test_expired_lease_shows_that_the_controller_has_stopped(cluster: Cluster, client: KubeClient) -> None:
+    await write_status(cluster, "pi", ControllerIdentity("spark-operator", LEASE).field_manager)
+    await client.create(LEASES, build_lease(LEASE, "replica-1", LeaseTerms(), datetime.now(UTC)), NAMESPACE)
+    found = await check(client, timedelta(minutes=5))
+    assert found.status is Status.FAILED
+    assert found.result == "spark-operator reconcile in namespace jobs: no process holds its Lease jobs/controller"
+
+
+async def test_last_writer_without_a_lease_counts_as_running(cluster: Cluster, client: KubeClient) -> None:
+    await write_status(cluster, "pi", "fabric8-kubernetes-client")
+    found = await check(client)
+    assert found.status is Status.PASSED
+    assert found.result.startswith("the Apache operator: last wrote ")

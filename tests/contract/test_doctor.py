@@ -1,0 +1,106 @@
+"""`spark-operator doctor` on a real API server and on the local one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from tests.cli.process import start_command, wait_for_exit
+from tests.contract.test_crds import server_with_definitions
+
+from contract.conversation import Conversation
+from control_plane import Server, build_kubeconfig
+
+__all__ = ["server_with_definitions"]
+
+MANIFESTS = Path(__file__).parents[2] / "docs" / "manifests"
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+async def diagnose(server: Server, namespace: str, token: str, folder: Path) -> tuple[int | None, dict[str, Any]]:
+    """Run the verb with a token. Return the exit code, and each check by its name."""
+    document = build_kubeconfig(server)
+    document["users"][0]["user"]["token"] = token
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(json.dumps(document))
+    words = ("doctor", "--kubeconfig", str(kubeconfig), "-n", namespace, "-o", "json")
+    async with start_command(*words, home=folder) as process:
+        code, out, err = await wait_for_exit(process)
+    assert out, err
+    return code, {check["check"]: check for check in json.loads(out)["checks"]}
+
+
+async def create_workload(conversation: Conversation) -> None:
+    """Create what docs/manifests/workload.yaml contains, and an application that its operator has started."""
+    plurals = {"ServiceAccount": "serviceaccounts", "Role": "roles", "RoleBinding": "rolebindings"}
+    for document in yaml.safe_load_all((MANIFESTS / "workload.yaml").read_text()):
+        path = conversation.path(plurals[document["kind"]], document["apiVersion"])
+        await conversation.created(path, document)
+
+
+def require_token(server: Server) -> str:
+    """Return the token of the administrator."""
+    if server.token is None:
+        pytest.skip("the server of CONTRACT_KUBECONFIG has no token")
+    return server.token
+
+
+async def test_administrator_of_a_prepared_namespace_passes(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    token, namespace = require_token(server), server_with_definitions.namespace
+    if server.name == "kubernetes":
+        await create_workload(server_with_definitions)
+    else:  # without RBAC
+        path = server_with_definitions.path("serviceaccounts")
+        await server_with_definitions.created(path, {"metadata": {"name": "spark"}})
+    code, checks = await diagnose(server, namespace, token, tmp_path)
+    assert code == ExitCode.SUCCESS, checks
+    assert checks["service account spark of drivers"]["status"] == "passed"
+    assert checks["permissions of drivers on persistentvolumeclaims"]["status"] == "passed"
+
+
+async def test_drivers_without_a_role_lack_permissions(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    token, namespace = require_token(server), server_with_definitions.namespace
+    if server.name != "kubernetes":
+        pytest.skip("the local server permits everything")
+    await server_with_definitions.created(
+        server_with_definitions.path("serviceaccounts"), {"metadata": {"name": "spark"}}
+    )
+    code, checks = await diagnose(server, namespace, token, tmp_path)
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    assert checks["permissions of drivers on pods"]["result"].startswith("missing: get, list, watch, create")
+
+
+async def test_documented_role_of_airflow_is_enough(
+    server: Server, server_with_definitions: Conversation, tmp_path: Path
+) -> None:
+    require_token(server)
+    if server.name != "kubernetes":
+        pytest.skip("the local server has no service account tokens")
+    conversation = server_with_definitions
+    role = yaml.safe_load((MANIFESTS / "airflow.yaml").read_text())
+    await conversation.created(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
+    await conversation.created(conversation.path("roles", RBAC), role)
+    binding = {
+        "metadata": {"name": "airflow"},
+        "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": role["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": "airflow", "namespace": conversation.namespace}],
+    }
+    await conversation.created(conversation.path("rolebindings", RBAC), binding)
+    reply = await conversation.ask("POST", f"{conversation.path('serviceaccounts')}/airflow/token", {"spec": {}})
+    assert reply.status == 201, reply.body
+    token = reply.body["status"]["token"]
+    code, checks = await diagnose(server, conversation.namespace, token, tmp_path)
+    assert code == ExitCode.SUCCESS, checks
+    skipped = {check["result"] for check in checks.values() if check["status"] == "skipped"}
+    needed = {result for result in skipped if result.startswith("needs ")}
+    assert f"needs get on serviceaccounts in namespace {conversation.namespace}" in needed
+    assert f"needs list on resourcequotas in namespace {conversation.namespace}" in needed
+    assert "needs list on services in namespace kube-system" in needed
+    assert skipped - needed <= {"the kind is not installed"}
