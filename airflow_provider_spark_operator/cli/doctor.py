@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds, list_served_kinds
+from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds
 from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
 from airflow_provider_spark_operator.cli.diagnosis.dns import check_dns
 from airflow_provider_spark_operator.cli.diagnosis.drivers import check_drivers
@@ -19,8 +19,11 @@ from airflow_provider_spark_operator.cli.diagnosis.quotas import check_quotas
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
 from airflow_provider_spark_operator.cli.output import print_table
+from airflow_provider_spark_operator.follow.find import list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
 
 EXAMPLES = """
 # Check the cluster and the current namespace
@@ -84,7 +87,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     access = await check_access(client, namespace)
     if access[0].status is Status.FAILED:
         return [access[0]]
-    kinds = await list_served_kinds(client)
+    kinds = await _list_kinds(client)
     optional, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),
         check_controllers(client, namespace, kinds, datetime.now(UTC)),
@@ -95,6 +98,14 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     general = [one for one in access if not one.is_access or one is access[0]]
     permissions = [one for one in access[1:] if one.is_access]
     return [*general, *optional, *controllers, *permissions, *drivers, *quotas, dns]
+
+
+async def _list_kinds(client: KubeClient) -> list[ResourceType]:
+    """Return the kinds of applications that the cluster serves. `check_access` reports why there are none."""
+    try:
+        return await list_served_kinds(client)
+    except KubeError:
+        return []
 
 
 def _print_json(client: KubeClient, findings: Sequence[Finding]) -> None:

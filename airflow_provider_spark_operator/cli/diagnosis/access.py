@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.follow.access_review import Check, review_access
-from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.versions import KindNotServed, choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -16,17 +15,6 @@ async def check_access(client: KubeClient, namespace: str) -> list[Finding]:
     """Check the connection, the definitions of applications and each permission of docs/manifests/airflow.yaml."""
     connection, *others = await review_access(client, namespace)
     return [_convert(connection, is_access=True), *(_convert(check, is_access=check.is_permission) for check in others)]
-
-
-async def list_served_kinds(client: KubeClient) -> list[ResourceType]:
-    """Return the kind SparkApplication in each API group that the cluster serves in a supported version."""
-    found = []
-    for dialect in DIALECTS:
-        try:
-            found.append(await choose_served_version(client, resource_of(f"{dialect.group}/{dialect.versions[0]}")))
-        except KubeError:  # check_access reports the failure
-            continue
-    return found
 
 
 async def check_optional_kinds(client: KubeClient, served: Sequence[ResourceType]) -> list[Finding]:
