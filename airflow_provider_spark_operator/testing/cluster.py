@@ -200,7 +200,8 @@ class ScriptedCluster:
         for definition in self._definitions:
             self.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, definition)
         self._acting = [asyncio.create_task(self._act())]
-        if any(definition["spec"]["names"]["plural"] == _CLUSTERS for definition in self._definitions):
+        served = [(one["spec"]["group"], one["spec"]["names"]["plural"]) for one in self._definitions]
+        if (self.dialect.group, _CLUSTERS) in served:
             self._acting.append(asyncio.create_task(self._act_on_clusters()))
         return await self._server.start()
 

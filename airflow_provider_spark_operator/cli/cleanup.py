@@ -1,0 +1,137 @@
+"""`spark-operator cleanup`: delete applications that ended long ago."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import check_duration, format_duration, parse_duration
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import act_on_applications, list_applications
+from airflow_provider_spark_operator.cli.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# List the applications of the current namespace that ended more than seven days ago
+spark-operator cleanup --older-than 7d --dry-run
+
+# Delete the successful ones of a team in all namespaces
+spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
+"""
+
+_OUTCOMES = {outcome.lower(): outcome for outcome in (Outcome.SUCCEEDED, Outcome.FAILED)}
+
+
+@dataclass(frozen=True)
+class _Criteria:
+    """Which applications to delete.
+
+    Attributes:
+        older_than: The time since their end.
+        states: Their states or outcomes, in lower case. Empty for all.
+    """
+
+    older_than: timedelta
+    states: frozenset[str]
+
+    def accepts(self, summary: ApplicationSummary, now: datetime) -> bool:
+        """Return whether an application is deleted. Its age counts if the time of its end is unknown."""
+        end = summary.ended or summary.created
+        is_old = end is not None and now - end >= self.older_than
+        words = {summary.state.lower(), summary.verdict.outcome.lower()}
+        return (
+            summary.phase is Phase.ENDED
+            and not summary.is_deleting
+            and is_old
+            and (not self.states or not self.states.isdisjoint(words))
+        )
+
+
+def _check_states(values: list[str] | None) -> list[str]:
+    known = {state.lower() for state in list_known_states()} | set(_OUTCOMES)
+    for value in values or ():
+        if value.lower() not in known:
+            raise typer.BadParameter(f"unknown state {value}: must be succeeded, failed, or a state of an application")
+    return [value.lower() for value in values or ()]
+
+
+def run(
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than",
+            metavar="DURATION",
+            callback=check_duration,
+            help="only applications that ended at least this time ago, for example 7d (required)",
+        ),
+    ],
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            callback=_check_states,
+            help="only applications with this outcome, succeeded or failed, or in this state; can be repeated",
+        ),
+    ] = None,
+    selector: Selector = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="print what would be deleted, and delete nothing")] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+) -> ExitCode:
+    """Delete applications that ended long ago, and their pods. Prints each of them.
+
+    Applications that have not ended are never deleted. The time since the end counts, not the age.
+    """
+    criteria = _Criteria(parse_duration(older_than), frozenset(state or ()))
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(
+        access, lambda client: _clean_up(client, criteria, selector, all_namespaces=all_namespaces, dry_run=dry_run)
+    )
+
+
+async def _clean_up(
+    client: KubeClient, criteria: _Criteria, selector: str | None, *, all_namespaces: bool, dry_run: bool
+) -> ExitCode:
+    now = datetime.now(UTC)
+
+    async def delete(reference: ApplicationReference, resource: JsonObject) -> str:
+        summary = summarize(resource, now)
+        end = summary.ended or summary.created or now
+        place = f" in namespace {reference.namespace}" if all_namespaces else ""
+        details = f"{place} ({summary.state}, ended {format_duration(now - end)} ago)"
+        if dry_run:
+            return f"would be deleted{details}"
+        try:
+            await client.delete(
+                reference.resource,
+                reference.name,
+                reference.namespace,
+                uid=reference.uid,
+                resource_version=resource["metadata"]["resourceVersion"],
+            )
+        except NotFound:
+            return f"was already deleted{place}"
+        except Conflict:  # it may have been restarted
+            return f"skipped{place}: it changed in the meantime"
+        return f"deleted{details}"
+
+    found = await list_applications(client, None if all_namespaces else client.default_namespace, selector)
+    chosen = [one for one in found if criteria.accepts(summarize(one[1], now), now)]
+    if not chosen:
+        where = "any namespace" if all_namespaces else f"namespace {client.default_namespace}"
+        print_note(f"no application in {where} meets the conditions")
+    return await act_on_applications(chosen, delete)

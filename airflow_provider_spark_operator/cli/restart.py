@@ -1,0 +1,169 @@
+"""`spark-operator restart`: delete an application and submit the same application again."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import format_name
+from airflow_provider_spark_operator.cli.options import (
+    ApplicationName,
+    Context,
+    DocumentFormat,
+    Kubeconfig,
+    Namespace,
+)
+from airflow_provider_spark_operator.cli.output import print_documents
+from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.names import LABEL_TASK
+from airflow_provider_spark_operator.core.report.summary import read_task
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.find import find_application
+from airflow_provider_spark_operator.follow.pods import read_driver_pod
+from airflow_provider_spark_operator.follow.prepare import prepare_document
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import wait_until_deleted
+from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import KubeError
+
+EXAMPLES = """
+# Run an application again
+spark-operator restart pi
+
+# Run it again, print the driver's log, and end with the result of the application
+spark-operator restart pi --follow
+"""
+
+# The annotations and the label of the task that submitted an application.
+_TASK_PREFIX: Final = LABEL_TASK.rpartition("/")[0] + "/"
+_KEPT: Final = ("name", "namespace", "labels", "annotations")
+
+
+def run(
+    name: ApplicationName,
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the new application ends")] = False,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="wait until the new application ends, and print the driver's log")
+    ] = False,
+    timeout: Timeout = None,
+    deletion_timeout: Annotated[
+        str,
+        typer.Option(
+            "--deletion-timeout",
+            metavar="DURATION",
+            callback=check_duration,
+            help="stop waiting for the deletion of the old application after this time; the exit code is then 4",
+        ),
+    ] = "5m",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Delete an application, and submit the same application again under its name.
+
+    The new application has the spec, the labels and the annotations of the old one. It is submitted when the old
+    application and its driver pod no longer exist; the cluster deletes whatever the old one owns. An application that
+    another resource owns, and one that a task of Airflow may still wait for, are refused.
+    """
+    if timeout is not None and not (wait or follow):
+        raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    limit = parse_duration(timeout) if timeout is not None else None
+    waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
+    patience = parse_duration(deletion_timeout)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _restart(client, name, patience, waiting))
+
+
+async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: Wait | None) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    _check_owner(reference, resource)
+    # Refuse a document that could not be submitted, before the deletion.
+    body = prepare_document(client, _build_document(resource), None, None)
+    await client.delete(kind, name, reference.namespace, uid=reference.uid)
+    try:
+        await _wait_for_deletion(client, reference, patience)
+        created = (await submit(client, body)).reference
+    except DeletionStuck as error:
+        _print_lost(reference, body)
+        raise CommandError(str(error), ExitCode.TIMED_OUT) from None
+    except (KubeError, NameTaken) as error:
+        _print_lost(reference, body)
+        raise CommandError(str(error), ExitCode.API_FAILED) from None
+    except asyncio.CancelledError:
+        _print_lost(reference, body)
+        raise
+    if waiting is None:
+        print(f"{format_name(created)} restarted")
+        return ExitCode.SUCCESS
+    print_note(f"{created} restarted")
+    return await wait_and_report(client, created, waiting)
+
+
+def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -> None:
+    """Check that no other client manages the application.
+
+    Raises:
+        CommandError: Another client does.
+    """
+    metadata = resource["metadata"]
+    owner = next(iter(metadata.get("ownerReferences") or ()), None)
+    if owner is not None:
+        raise CommandError(
+            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it. Restart it there",
+            ExitCode.INVALID,
+        )
+    task = read_task(metadata)
+    if task is not None and read_progress(resource).phase is not Phase.ENDED:
+        raise CommandError(
+            f"could not restart {reference}: task {task} of Airflow waits for it. Clear the task in Airflow",
+            ExitCode.INVALID,
+        )
+
+
+def _build_document(resource: Mapping[str, Any]) -> JsonObject:
+    """Return the application without its status and its history. It belongs to no task."""
+    metadata = {key: resource["metadata"][key] for key in _KEPT if key in resource["metadata"]}
+    for part in ("labels", "annotations"):
+        if part in metadata:
+            metadata[part] = {key: value for key, value in metadata[part].items() if not key.startswith(_TASK_PREFIX)}
+    return {
+        "apiVersion": resource["apiVersion"],
+        "kind": resource["kind"],
+        "metadata": metadata,
+        "spec": resource["spec"],
+    }
+
+
+async def _wait_for_deletion(client: KubeClient, reference: ApplicationReference, patience: timedelta) -> None:
+    """Wait until the application and its driver pod no longer exist: the name of the pod may be needed again.
+
+    Raises:
+        DeletionStuck: One of them still exists after this time.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    seconds, backoff = patience.total_seconds(), Backoff(first=0.2, longest=5.0)
+    deadline = asyncio.get_running_loop().time() + seconds
+    await wait_until_deleted(client, reference, seconds)
+    while (pod := await read_driver_pod(client, reference)) is not None:
+        if asyncio.get_running_loop().time() >= deadline:
+            raise DeletionStuck(reference, pod["metadata"].get("finalizers") or [], seconds)
+        await asyncio.sleep(backoff.next())
+
+
+def _print_lost(reference: ApplicationReference, body: JsonObject) -> None:
+    """Print the manifest of an application that was deleted and not submitted again."""
+    print_error(f"{reference} was deleted and not submitted again. Its manifest is on stdout; submit it later")
+    print_documents([body], DocumentFormat.YAML)

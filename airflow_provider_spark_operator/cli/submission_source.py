@@ -1,0 +1,145 @@
+"""The application that a command line describes: a manifest or a program, options, and assignments."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import yaml
+
+from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.object_storage import write_object
+from airflow_provider_spark_operator.core.compose.application import TaskSettings
+from airflow_provider_spark_operator.core.compose.assignment import assign, parse_assignment
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.follow.composition import Composition
+from airflow_provider_spark_operator.follow.document import read_document
+from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed
+from airflow_provider_spark_operator.kube.bounded_yaml import load_all
+
+_LONGEST_STEM: Final = 40
+_PARAMETERS: Final = frozenset({*NAMES, "upload_to", "api_version"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to submit.
+
+    Attributes:
+        file: A manifest, `-` for standard input, or a program: a Python script or a jar, local or as a URI.
+        name: The name. None for that of the manifest, or for a new name after the program.
+        values: Values of parameters by their names.
+        settings: Further settings.
+        assignments: Texts `path=value`, applied last.
+        upload_to: URL of a folder for files that the application cannot contain. None if nothing is uploaded.
+        download_from: The same folder as the driver reads it.
+        api_version: The apiVersion of a program. None for that of spark.apache.org.
+    """
+
+    file: str
+    name: str | None
+    values: dict[str, Any]
+    settings: TaskSettings
+    assignments: Sequence[str]
+    upload_to: str | None
+    download_from: str | None
+    api_version: str | None
+
+
+def compose_request(request: Request) -> JsonObject:
+    """Return the application. Reads its files, and uploads those that it cannot contain.
+
+    Raises:
+        CommandError: A file cannot be read or uploaded.
+        InvalidResource: The manifest or a parameter is not valid.
+    """
+    try:
+        document = _compose(request)
+    except InvalidResource as error:
+        raise InvalidResource([_name_options(problem) for problem in error.problems]) from None
+    except FileUnavailable as error:
+        raise CommandError(str(error), ExitCode.INVALID) from None
+    except UploadFailed as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+    for text in request.assignments:
+        path, value = parse_assignment(text)
+        document = assign(document, path, parse_value(value))
+    return document
+
+
+def parse_value(text: str) -> object:
+    """Return the value of an assignment: a YAML scalar, list or object.
+
+    Raises:
+        ValueError: The text is not YAML.
+    """
+    try:
+        values = list(load_all(text))
+    except (yaml.YAMLError, RecursionError):
+        raise ValueError(f"the value {text!r} is not YAML; put it in quotes") from None
+    return values[0] if len(values) == 1 else text
+
+
+def _compose(request: Request) -> JsonObject:
+    suffix = PurePosixPath(request.file).suffix
+    values = dict(request.values)
+    if suffix in (".py", ".jar"):
+        name = request.name or _build_name(request.file)
+        document = read_document(None, request.api_version, name=name, namespace=None)
+        values = _add_program(request.file, suffix, values)
+        problems = Parameters(**values).find_problems(alone=True)
+        if problems:
+            raise InvalidResource(problems)
+    else:
+        document = read_document(_read_manifest(request.file), request.api_version, name=request.name, namespace=None)
+    composition = Composition(
+        document={**document, "apiVersion": document.get("apiVersion") or DEFAULT_API_VERSION},
+        parameters=Parameters(**values),
+        settings=request.settings,
+        folders=[str(Path.cwd())],
+        upload_to=request.upload_to,
+        download_from=request.download_from,
+    )
+    return composition.compose(write_object)
+
+
+def _read_manifest(file: str) -> object:
+    documents = list(read_documents(file))
+    if len(documents) != 1:
+        problem = f"contains {len(documents)} manifests; it must contain one SparkApplication"
+        raise DocumentError(documents[0].source, problem)
+    return documents[0].content
+
+
+def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, Any]:
+    if suffix == ".jar":
+        return {**values, "jars": [file, *(values.get("jars") or ())]}
+    if values.get("py_file"):
+        raise CommandError("--py-file cannot be combined with a script: leave one of them out", ExitCode.INVALID)
+    return {**values, "py_file": file}
+
+
+def _build_name(file: str) -> str:
+    """Return a new name, so that a program can be submitted again while its earlier application exists."""
+    stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(file).stem.lower()).strip("-")
+    stem = stem if stem[:1].isalpha() else f"spark-{stem}".rstrip("-")
+    return f"{stem[:_LONGEST_STEM].rstrip('-')}-{secrets.token_hex(3)}"
+
+
+def _name_options(problem: Problem) -> Problem:
+    """Return a problem whose text names options instead of parameters."""
+
+    def rename(match: re.Match[str]) -> str:
+        return f"--{match[0].replace('_', '-')}" if match[0] in _PARAMETERS else match[0]
+
+    parameter, separator, rest = problem.path.partition(".")
+    base, bracket, index = parameter.partition("[")
+    path = f"--{base.replace('_', '-')}{bracket}{index}{separator}{rest}" if base in _PARAMETERS else problem.path
+    return replace(problem, path=path, message=re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", rename, problem.message))
