@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import yaml
 
+from airflow_provider_spark_operator.cli.assignment import assign, parse_assignment
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.object_storage import write_object
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.assignment import assign, parse_assignment
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters

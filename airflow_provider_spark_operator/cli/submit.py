@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.assignment import parse_assignment
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -29,7 +30,6 @@ from airflow_provider_spark_operator.cli.parameter_options import (
 from airflow_provider_spark_operator.cli.submission_source import Request, compose_request, parse_value
 from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.assignment import parse_assignment
 from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
 from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.assignment import assign, format_path, parse_assignment
+from airflow_provider_spark_operator.cli.assignment import assign, format_path, parse_assignment
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 
