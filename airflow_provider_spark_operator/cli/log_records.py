@@ -6,6 +6,8 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
+from airflow_provider_spark_operator.cli.errors import print_note
+
 # Attributes of log records in addition to the message, in the order of the output.
 _CONTEXT = ("application", "cluster", "namespace")
 
@@ -50,6 +52,19 @@ def configure_logs(log_format: str, level: int = logging.INFO, stream: TextIO | 
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # Requests of probes are not worth a message.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+
+
+class _NoteHandler(logging.Handler):
+    """Prints records as notes of the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        print_note(f"{record.levelname.lower()}: {' '.join(record.getMessage().splitlines())}")
+
+
+def show_warnings() -> None:
+    """Print warnings of this program and its libraries as notes, for a command that ends soon."""
+    logging.basicConfig(level=logging.WARNING, handlers=[_NoteHandler()], force=True)
 
 
 def _format_time(record: logging.LogRecord) -> str:

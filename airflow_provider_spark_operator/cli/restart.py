@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli.ages import check_duration, parse_durat
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.log_records import show_warnings
 from airflow_provider_spark_operator.cli.named_applications import format_name
 from airflow_provider_spark_operator.cli.options import (
     ApplicationName,
@@ -79,6 +80,7 @@ def run(
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    show_warnings()
     limit = parse_duration(timeout) if timeout is not None else None
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     patience = parse_duration(deletion_timeout)

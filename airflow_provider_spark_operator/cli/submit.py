@@ -1,6 +1,5 @@
 """`spark-operator submit`: submit an application from a manifest or a program."""
 
-import logging
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -11,12 +10,11 @@ from airflow_provider_spark_operator.cli.assignment import parse_assignment
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.log_records import configure_logs
+from airflow_provider_spark_operator.cli.log_records import show_warnings
 from airflow_provider_spark_operator.cli.named_applications import format_name
 from airflow_provider_spark_operator.cli.options import (
     Context,
     Kubeconfig,
-    LogFormat,
     Namespace,
     require_object_name,
     require_text,
@@ -188,7 +186,7 @@ def run(
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
-    configure_logs(LogFormat.TEXT, logging.WARNING)
+    show_warnings()
     values = read_parameter_values(parameters)
     settings = TaskSettings(
         ttl=KEEP if ttl == _KEEP else _read_duration(ttl),

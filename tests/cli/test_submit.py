@@ -55,6 +55,14 @@ def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.Capture
     assert stored["spec"]["mainClass"] == "Pi"
 
 
+@pytest.mark.usefixtures("folder", "scripted_cluster")
+def test_warning_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit", "pi.yaml", "--ttl", "1s"]) == ExitCode.SUCCESS
+    assert (
+        "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it finishes" in capsys.readouterr().err
+    )
+
+
 def test_manifest_is_read_from_standard_input(scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(MANIFEST).encode())))
     assert main(["submit", "-", "--name", "other"]) == ExitCode.SUCCESS
