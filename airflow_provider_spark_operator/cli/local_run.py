@@ -21,10 +21,9 @@ from airflow_provider_spark_operator.cli.options import (
 )
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.terminal import Terminal
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
+from airflow_provider_spark_operator.cli.verdicts import report_conclusion
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.evidence import describe_failure
 from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.obstacles import ATTENDED
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -106,7 +105,7 @@ async def _follow_through(
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        return _report(conclusion)
+        return report_conclusion(conclusion)
     except TimeoutError:
         print_error(f"{submission.reference} did not end within {limit:g} s")
         return ExitCode.TIMED_OUT
@@ -147,14 +146,3 @@ async def _ensure_namespace(client: KubeClient, name: str) -> None:
         await client.create(NAMESPACES, body, None)
     except AlreadyExists:
         return
-
-
-def _report(conclusion: Conclusion) -> ExitCode:
-    verdict = conclusion.ending.verdict
-    if verdict.outcome is Outcome.SUCCEEDED:
-        print_note(f"{conclusion.reference}: {verdict.sentence}")
-        return ExitCode.SUCCESS
-    print_error(describe_failure(verdict, conclusion.evidence))
-    if verdict.failure_kind is FailureKind.APPLICATION:
-        return ExitCode.APPLICATION_FAILED
-    return ExitCode.INFRASTRUCTURE_FAILED
