@@ -5,6 +5,7 @@ import sys
 from typing import TextIO
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program_name import get_program_name
 from airflow_provider_spark_operator.cli.streams import discard
 
 _RED = "\033[31m"
@@ -25,12 +26,12 @@ def print_error(message: str, stream: TextIO | None = None) -> None:
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     label = f"{_RED}error:{_PLAIN}" if colour else "error:"
     for line in message.splitlines() or [""]:
-        _print(f"spark-operator: {label} {line}", stream)
+        _print(f"{get_program_name()}: {label} {line}", stream)
 
 
 def print_note(message: str, stream: TextIO | None = None) -> None:
     """Print a message that is not a result, to stderr."""
-    _print(f"spark-operator: {message}", stream or sys.stderr)
+    _print(f"{get_program_name()}: {message}", stream or sys.stderr)
 
 
 def _print(line: str, stream: TextIO) -> None:

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.program_name import PROGRAM, get_program_name
-from airflow_provider_spark_operator.cli.usage_errors import suggest
+from airflow_provider_spark_operator.cli.usage_errors import add_context, suggest
 
 SUMMARY = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
 
@@ -26,6 +26,15 @@ class VerbCommand(TyperCommand):
     """One verb."""
 
     examples = ""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help`."""
+        return _without_coercion(super().get_help_option(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments and options of the verb."""
+        with add_context(ctx):
+            return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
         """Return the help of the verb."""
@@ -42,6 +51,10 @@ class VerbGroup(TyperGroup):
 
     member_of = ""
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help`."""
+        return _without_coercion(super().get_help_option(ctx))
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature of typer
         """Return the words that can follow the name of the group."""
         return [member.name.rpartition(" ")[2] for member in catalogue.list_members(self.member_of)]
@@ -51,7 +64,8 @@ class VerbGroup(TyperGroup):
         if not args and not ctx.resilient_parsing:
             print(self.get_help(ctx), file=sys.stderr)
             raise typer.Exit(ExitCode.INVALID)
-        return super().parse_args(ctx, args)
+        with add_context(ctx):
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the verb and its arguments. An unknown verb is a usage error."""
@@ -75,6 +89,13 @@ class VerbGroup(TyperGroup):
     def get_help(self, ctx: Any) -> str:
         """Return the help of the group, which imports no verb."""
         return help_page.format_group(self, ctx, catalogue.list_members(self.member_of))
+
+
+def _without_coercion(option: Any) -> Any:
+    """Return an option with False instead of None, which typer would convert with pydantic: 0.1 s for its import."""
+    if option is not None:
+        option.default = False
+    return option
 
 
 def build_program() -> VerbGroup:

@@ -1,6 +1,7 @@
 """Describe the usage errors of typer, with the names that the user may have meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -8,6 +9,16 @@ import typer
 
 # typer has no public name for the base of its usage errors, and some of its versions take it from click.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+@contextmanager
+def add_context(context: Any) -> Iterator[None]:
+    """Add the context to usage errors of the parser that have none, so that they can name the command."""
+    try:
+        yield
+    except USAGE_ERROR as error:
+        error.ctx = getattr(error, "ctx", None) or context  # type: ignore[attr-defined]
+        raise
 
 
 def describe_usage_error(error: Any) -> str:

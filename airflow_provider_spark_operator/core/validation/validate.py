@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.models.parse import name_type
+from airflow_provider_spark_operator.core.names import GROUP
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -27,8 +27,7 @@ def validate(document: object) -> list[Problem]:
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a resource must be an object, not {name_type(document)}")]
-    problems_of = dialect_of(document.get("apiVersion")).find_problems
-    if problems_of:
+    if problems_of := _find_other_validator(document):
         return _validate_without_model(document, problems_of)
     kind = document.get("kind")
     validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
@@ -40,6 +39,17 @@ def validate_without_status(document: object) -> list[Problem]:
     if isinstance(document, Mapping):
         document = {key: value for key, value in document.items() if key != "status"}
     return validate(document)
+
+
+def _find_other_validator(document: Mapping[str, object]) -> Callable[[Mapping[str, object]], list[Problem]] | None:
+    """Return the function that checks a document of a dialect without a model; None for `spark.apache.org`."""
+    api_version = document.get("apiVersion")
+    if str(api_version).partition("/")[0] == GROUP:
+        return None
+    # The dialects take as long to import as the models. Most documents do not need them.
+    from airflow_provider_spark_operator.core.dialects.dialect import dialect_of  # noqa: PLC0415
+
+    return dialect_of(api_version).find_problems
 
 
 def _validate_without_model(
