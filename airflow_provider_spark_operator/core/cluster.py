@@ -131,8 +131,8 @@ def _warn_of_edit(situation: _Situation) -> ClusterDecision | None:
     if situation.cluster.generation <= 1:
         return None
     message = (
-        "The spec of a cluster that was created or has failed cannot be changed: "
-        "delete the cluster and create it again to apply the changes."
+        "The change of the spec has no effect: the cluster was already created, or has failed. "
+        "Delete the cluster and create it again to apply the change."
     )
     return ClusterDecision(reasons.SPEC_CHANGE_IGNORED, message)
 

@@ -59,4 +59,4 @@ def move_cluster(
 
 def describe_cluster_failure(cause: str) -> str:
     """Return the message of a cluster that failed permanently."""
-    return f"The cluster cannot run; delete it, fix the cause, and create it again: {cause}"
+    return f"The cluster cannot run: {cause.rstrip('.')}. Fix the cause, delete the cluster, and create it again."

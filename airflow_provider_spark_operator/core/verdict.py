@@ -58,15 +58,15 @@ class Verdict:
 def judge_progress(progress: Progress) -> Verdict:
     """Return the verdict on `progress`. Before the application has ended, the outcome is WAITING: a restart may follow.
 
-    The terminated states do not record the result. The last stopping state of the last attempt does; without one, the
-    application was cancelled.
+    The terminated states do not record the result. The last stopping state of the latest attempt records it. If there
+    is no such state, the application was cancelled.
     """
     if progress.phase is not Phase.ENDED:
         sentence = f"The application is in progress: {progress.state}."
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
     stop = find_last_stop(progress.history)
     if stop is None:
-        sentence = "The application was cancelled: its resources were deleted before any attempt had a result."
+        sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
         return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
     if stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")

@@ -25,8 +25,8 @@ class CancelOutcome(StrEnum):
     Attributes:
         DELETED: The deletion has started.
         GONE: The application does not exist or is already being deleted.
-        NOT_OURS: Another try owns the application, or no try does. It was not deleted.
-        ENDED: The application had finished. It was not deleted, so that its status stays readable.
+        NOT_OURS: The caller does not own the application, so the application was not deleted.
+        ENDED: The application had ended. It was not deleted, so that its status stays readable.
     """
 
     DELETED = "deleted"
@@ -35,8 +35,27 @@ class CancelOutcome(StrEnum):
     ENDED = "ended"
 
 
+_SENTENCES = {
+    CancelOutcome.DELETED: "{} is being deleted",
+    CancelOutcome.GONE: "{} does not exist, or is already being deleted",
+    CancelOutcome.NOT_OURS: "{} was not deleted, because {} does not own it",
+    CancelOutcome.ENDED: "{} was not deleted, because it had already ended",
+}
+
+
+def describe_outcome(outcome: CancelOutcome, subject: object, owner: str = "this try of the task") -> str:
+    """Return a sentence about the result of a cancellation.
+
+    Args:
+        outcome: The result.
+        subject: The application, as messages name it.
+        owner: Who must own an application to delete it.
+    """
+    return _SENTENCES[outcome].format(subject, owner)
+
+
 async def cancel(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp | None) -> CancelOutcome:
-    """Delete the application unless it belongs to another try or has finished.
+    """Delete the application unless it belongs to another try or has ended.
 
     When a task is cleared, the next try can adopt the application before the previous try receives the cancellation.
     Therefore the deletion names the resource version in which the owner was checked. If the application changes in
@@ -88,7 +107,7 @@ async def cancel_try(
 ) -> dict[ApplicationReference, CancelOutcome]:
     """Cancel every application that the try owns. Usually this is one application, or none if nothing was submitted.
 
-    Applications that another try owns are not deleted. Those that have not finished are in the result as NOT_OURS.
+    Applications that another try owns are not deleted. Those that have not ended are in the result as NOT_OURS.
 
     Args:
         client: The client of the cluster.
@@ -115,7 +134,7 @@ async def cancel_try(
 async def cancel_run(
     client: KubeClient, resource: ResourceType, name: str, namespace: str | None, stamp: TaskStamp
 ) -> CancelOutcome:
-    """Delete the application with the given name if a task of the same DAG run submitted it and it has not finished.
+    """Delete the application with the given name if a task of the same DAG run submitted it and it has not ended.
 
     Args:
         client: The client of the cluster.

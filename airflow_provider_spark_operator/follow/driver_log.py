@@ -221,7 +221,9 @@ class DriverLog:
         until = f" until its end at {_format_clock(end)}" if end else ""
         zone = " UTC" if begin or end else ""
         # The position is saved at intervals: a reader that was killed has shown more lines than it saved.
-        above = f"; lines after {_format_clock(shown)} may already be shown above" if shown and not self._lines else ""
+        above = (
+            ". Some of these lines may already be above, from an earlier reader" if shown and not self._lines else ""
+        )
         gap = f"the driver's log{since}{until}{zone} is not available: the driver pod was deleted{above}"
         self._show_remark(logging.WARNING, gap)
 

@@ -1,4 +1,4 @@
-"""The changes that a watch holds ready for one follower of an application."""
+"""The changes that a watch keeps for one follower of an application until the follower reads them."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -32,7 +32,8 @@ class Mailbox:
 
     Attributes:
         uid: The uid of the application.
-        patience: The follower's own patience. It starts when the follower joins, also during an outage.
+        patience: How long the follower tolerates an outage. If the follower joins during an outage, the time starts
+            then.
         content: What the follower has not read yet.
         wake: Set if there is something to read.
     """
@@ -56,7 +57,7 @@ class Mailbox:
         return content
 
     def report_outage(self, outage: OutageLog, server: str) -> None:
-        """Report a failure of the watch and its end to `outage`, and clear both.
+        """Report to `outage` that the watch has failed or has recovered since the last report.
 
         Args:
             outage: The outage log of the follower.

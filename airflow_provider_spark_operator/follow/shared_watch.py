@@ -52,7 +52,7 @@ _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_SharedHub]] = WeakKe
 
 @asynccontextmanager
 async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) -> AsyncIterator[WatchHub]:
-    """Share the hub of a cluster in the running event loop: the first user opens it, the last one closes it.
+    """Share the hub of a cluster in the running event loop: the first user opens the hub, the last user closes it.
 
     The configuration is read for each user. Users share a hub if their configurations are equal, or differ only in
     the credentials. The hub then continues with the new credentials.
@@ -60,8 +60,8 @@ async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) ->
     Args:
         access: The access to the cluster.
         waiting_for: What the caller follows, for messages. An invalid configuration is then tolerated like an
-            outage. Until it is valid again, a working hub from the same source is used. None for a caller that must
-            report an invalid configuration at once.
+            outage. Until the configuration is valid again, an open hub with the earlier configuration is used. If
+            None, an invalid configuration raises an error at once.
 
     Raises:
         ConfigurationError: No client can be created for `access`.

@@ -217,7 +217,7 @@ class WatchHub:
 
     @contextmanager
     def observe(self, resource: ResourceType, namespace: str, observer: Observer) -> Iterator[None]:
-        """Deliver every change of a namespace to an observer. The watch is that of the followers, if there are any.
+        """Deliver every change of a namespace to an observer. The observer shares the watch of the followers.
 
         Args:
             resource: The kind of the objects.

@@ -109,8 +109,8 @@ def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, requi
     if required:
         raise AirflowNotFoundException(f"connection {conn_id!r} is no longer defined. Define it again") from error
     raise AirflowNotFoundException(
-        f"connection {conn_id!r} is not defined. Add a connection of the type spark_kubernetes, or omit "
-        "kubernetes_conn_id to use the default cluster"
+        f"connection {conn_id!r} is not defined. Add a connection of the type spark_kubernetes, or set "
+        "kubernetes_conn_id=None to use the default cluster"
     ) from error
 
 

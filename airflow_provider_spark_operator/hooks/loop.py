@@ -56,9 +56,9 @@ class LoopThread:
             raise
 
     def iterate(self, values: AsyncGenerator[Result, None]) -> Iterator[Result]:
-        """Yield the values of an asynchronous generator, which runs on the other thread. The end closes the generator.
+        """Yield the values of an asynchronous generator, which runs on the other thread.
 
-        The generator pauses while the consumer is slow.
+        The generator is closed when the iteration ends. The generator pauses while the consumer is slow.
 
         Args:
             values: The generator.

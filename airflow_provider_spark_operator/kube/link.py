@@ -144,7 +144,7 @@ def _describe_change(old: Link, new: Link) -> str:
     if old.server != new.server:
         return f"the server changed from {old.server} to {new.server}"
     changed = {
-        "certificate authority or settings": old.fingerprint.place != new.fingerprint.place,
-        "credentials": old.fingerprint.credentials != new.fingerprint.credentials,
+        "a new certificate authority or new settings": old.fingerprint.place != new.fingerprint.place,
+        "new credentials": old.fingerprint.credentials != new.fingerprint.credentials,
     }
-    return f"new {' and '.join(name for name, has in changed.items() if has)} for {new.server}"
+    return f"{', and '.join(name for name, has in changed.items() if has)}, for {new.server}"

@@ -70,13 +70,13 @@ async def list_and_watch(
         label_selector: Selects objects by their labels, in the syntax of the API.
         field_selector: Selects objects by their fields, in the syntax of the API.
         on_error: Called with every failure after the first list; an exception that it raises ends the iteration.
-        on_alive: Called with every sign of life: the first list, each event including bookmarks, and a watch that
-            stays open after a failure. Also a later list if the watch before it had stayed open for long. A list
-            alone is no sign of life if the watch is refused.
+        on_alive: Called when the API answers: after the first list, after each event or bookmark, and when a watch
+            stays open after a failure. Also called after a later list if the previous watch stayed open for long.
+            Not called after such a list if the server rejects the watches.
         backoff: Pauses between attempts after a failure; reset by the first success.
         trim: Called with each object as soon as it is received, to remove what the caller does not need.
         wait: Waits the given seconds between two attempts; may return early.
-        after_failure: An earlier call failed. The first list is then no sign of life either.
+        after_failure: Whether an earlier call failed. `on_alive` is then not called after the first list.
 
     Raises:
         KubeError: The first list failed. Later failures of any kind, including missing permissions, are reported
@@ -146,7 +146,7 @@ class _Watch:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator["AsyncGenerator[tuple[str, Change | None], None]", None]:
-        """Open a stream that continues where the last one ended. A failure while the stream is read ends the body."""
+        """Open a stream that continues where the last one ended. A failure of the stream ends the `with` block."""
         if self._scope.read_place() != self._place:
             # Another server may have another history, in which the version has no meaning.
             self._place, self._version = self._scope.read_place(), None

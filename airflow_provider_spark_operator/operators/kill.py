@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.adoption import list_applications
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try, describe_outcome
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -124,7 +124,7 @@ class Engagement:
         with LoopThread() as loop:
             outcomes = loop.run(self._cancel(limit - _GRACE_SECONDS), timeout=limit)
         for reference, outcome in outcomes.items():
-            logger.info("deletion of %s: %s", reference, outcome)
+            logger.info("%s", describe_outcome(outcome, reference))
         return outcomes
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:

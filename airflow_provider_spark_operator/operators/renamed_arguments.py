@@ -31,7 +31,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "code_path": "use py_file, or main_class with jars",
     "archives": "use conf with spark.archives",
     "driver_class_path": "use conf with spark.driver.extraClassPath",
-    "total_executor_cores": "use executor_instances and executor_cores; with cluster, conf with spark.cores.max",
+    "total_executor_cores": "use executor_instances and executor_cores. With cluster, use conf with spark.cores.max",
     "properties_file": "use conf, or sparkConf in a manifest",
     "deploy_mode": "remove it: the driver always runs in the cluster",
     **dict.fromkeys(("keytab", "principal", "use_krb5ccache"), _KERBEROS),
@@ -53,14 +53,14 @@ ADVICE: Final[Mapping[str, str]] = {
 
 
 def take_renamed_arguments(arguments: dict[str, Any], given: Iterable[str]) -> dict[str, Any]:
-    """Take the arguments of other operators out of `arguments`, and return them under their names here.
+    """Remove the arguments of other operators from `arguments`, and return them under the names of this operator.
 
     Args:
         arguments: The arguments of a task that the operator has no parameter for. It is changed.
         given: Names of the parameters that the task sets.
 
     Raises:
-        TypeError: An argument has no equivalent, or the task sets its equivalent, too.
+        TypeError: An argument has no equivalent, or the task also sets the equivalent.
     """
     found = [f"{name}: {advice}" for name, advice in ADVICE.items() if name in arguments]
     twice = [f"{old} and {new}: set only {new}" for old, new in ALIASES.items() if old in arguments and new in given]

@@ -103,7 +103,7 @@ def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
 def record_on_assets(context: Context, outlets: Iterable[object], event: ApplicationEvent) -> None:
     """Add the application to the extras of the task's asset events.
 
-    An alias gets an event of the asset that stands for the task. Without it, an alias has no event.
+    The function adds the asset of the task to each asset alias, because an alias without an asset creates no event.
     """
     extra: dict[str, JsonValue] = {
         "spark_application": f"{event.namespace}/{event.name}",

@@ -76,17 +76,23 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
-        "application must be an object (dict) or a model: files and text are read on a worker"
+        "application must be an object (dict) or a model: only a worker can read files and strings"
         if isinstance(task.application, str)
         else None,
-        f"{', '.join(local)}: local files are shipped by a worker. Use local:// or another URL" if local else None,
-        f"{', '.join(pending)}: results of tasks are read on a worker" if pending else None,
+        f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,
+        f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
         f"{', '.join(whole)}: the whole value cannot be a template, which only a worker can render" if whole else None,
-        f"{', '.join(inner)}: templates in them are rendered on a worker" if inner else None,
-        f"{', '.join(texts)}: files and text are read on a worker. Use an object (dict)" if texts else None,
-        "memory_growth: the memory that earlier tries needed is read on a worker" if grows else None,
-        "the OpenLineage properties are created on a worker" if lineage else None,
-        None if task.wait_for_completion else "wait_for_completion must be True: the triggerer waits for the end",
+        f"{', '.join(inner)}: only a worker can render templates in these parameters" if inner else None,
+        f"{', '.join(texts)}: only a worker can read files and strings. Use an object (dict)" if texts else None,
+        "memory_growth: only a worker can read the memory of earlier tries. Remove it, or remove start_from_trigger"
+        if grows
+        else None,
+        "openlineage_inject_...: only a worker can add these properties. Remove them, or remove start_from_trigger"
+        if lineage
+        else None,
+        None
+        if task.wait_for_completion
+        else "wait_for_completion must be True: the triggerer always waits for the end of the application",
     ]
 
 

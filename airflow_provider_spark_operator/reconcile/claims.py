@@ -97,7 +97,7 @@ class ClaimCounts:
 
     Attributes:
         claimed: Managed by this controller, or new.
-        waiting: Managed by another controller last; this one has not checked yet whether it may claim them.
+        waiting: Last managed by another controller. This controller has not yet checked whether it may claim them.
         left_alone: Managed by another controller that may still be running.
     """
 
@@ -296,8 +296,8 @@ class ClaimReport:
             if self._reported.get(kind) != others:
                 self._reported[kind] = others
                 logger.info(
-                    "%s: %d managed by this controller, %d not yet checked (last managed by another controller), "
-                    "%d left to another controller",
+                    "%s: %d managed by this controller, %d last managed by another controller and not yet checked, "
+                    "%d left alone because that controller may be running",
                     kind,
                     counts.claimed,
                     counts.waiting,

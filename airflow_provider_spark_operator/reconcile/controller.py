@@ -85,7 +85,11 @@ class _Pipeline:
             self.queue.add_after(key, RECHECK_INTERVAL.total_seconds())
         except NotLeading as error:
             # The next leader reconciles all resources, even if it is this process again.
-            logger.info("skipped a reconcile, which the next leader repeats: %s", error, extra=context)
+            logger.info(
+                "skipped a reconcile because this replica is not the leader; the next leader does it: %s",
+                error,
+                extra=context,
+            )
         except KubeError as error:
             seconds = self.queue.retry(key, at_least=_read_requested_pause(error))
             logger.warning("reconcile failed: %s; retrying in %.1f s", error, seconds, extra=context)

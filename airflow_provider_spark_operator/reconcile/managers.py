@@ -118,15 +118,16 @@ def find_objection(manager: str, lease: LeaseReference | None, tenure: Tenure | 
     if tenure is None and find_lease(manager, None) is None:
         # The controller may never have held this Lease: the name is wrong, or it has no election.
         return (
-            f"{manager} managed this resource last, but the Lease {lease} of otherControllerLease does not exist. "
-            "Correct otherControllerLease. Or stop that controller, then set takeOver: true or start this controller "
-            "with --take-over"
+            f"{manager} managed this resource last, but the Lease {lease}, which the setting "
+            "otherControllerLease names, does not exist. Correct the setting. Or stop that controller, then set "
+            "takeOver: true or start this controller with --take-over"
         )
     if tenure is None or not is_held(tenure, now):
         return None
     return (
-        f"{manager} manages this resource: {tenure.holder} holds its Lease {lease}. "
-        "Stop that controller. Or set takeOver: true, or start this controller with --take-over"
+        f"{manager} manages this resource: {tenure.holder} holds the Lease {lease} of that controller. "
+        "Stop that controller; this controller then takes over. If the Lease stays held, set takeOver: true or "
+        "start this controller with --take-over"
     )
 
 

@@ -165,7 +165,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             except (_Unclaimed, Conflict):
                 await self._resources.claim(key)
                 is_current = True
-        raise NotYet(f"{key} was modified concurrently; gave up after {_MAX_READS} reads")
+        raise NotYet(f"{key} changed during each of {_MAX_READS} reads")
 
     async def _reconcile_once(self, resource: JsonObject, is_current: bool) -> timedelta | None:
         is_claimed = self._resources.is_claimed(resource) or self._resources.claim_if_new(resource)

@@ -132,11 +132,11 @@ class Resources:
             self._cache.forget(key)
 
     async def add_finalizer(self, resource: JsonObject) -> None:
-        """Add the finalizer, if the resource has not changed since it was read; errors as `patch`."""
+        """Add the finalizer if the resource has not changed since it was read. Raises the errors of `patch`."""
         await self.patch(resource, build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer]))
 
     async def remove_finalizer(self, resource: JsonObject) -> None:
-        """Remove the finalizer, if the resource has not changed since it was read; errors as `patch`."""
+        """Remove the finalizer if the resource has not changed since it was read. Raises the errors of `patch`."""
         others = [each for each in _get_finalizers(resource) if each != self.kind.finalizer]
         await self.patch(resource, build_finalizers_patch(resource, others))
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, describe_outcome
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -36,4 +36,4 @@ async def delete_if_killed(
         log.warning("could not delete %s, which may still be running: %s", subject, str(error) or type(error).__name__)
     else:
         for reference, outcome in outcomes.items():
-            log.info("the task was killed; %s: %s", reference, outcome)
+            log.info("the task was stopped; %s", describe_outcome(outcome, reference))

@@ -1,4 +1,4 @@
-"""Fire an asset event when an application of a namespace ends, from any client."""
+"""Fire an asset event when an application of a namespace ends, whichever client submitted it."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ class InvalidTrigger(TypeError, ValueError):
 
 
 class SparkApplicationEventTrigger(BaseEventTrigger):
-    """Fires when an application of a namespace ends, from any client. For an `AssetWatcher`.
+    """Fires when an application of a namespace ends, whichever client submitted it. For an `AssetWatcher`.
 
     Applications that ended before the watcher first started do not fire. With Airflow 3.3, each application fires once,
     also if the triggerer is killed. With an older Airflow, applications that end while no triggerer runs do not fire.

@@ -103,10 +103,16 @@ class CompletionWatch:
     ) -> list[Completion]:
         if delivered is None:  # the first start
             await self._record.begin(one.reference.uid for one in present)
-            logger.info("%s: watching; no asset event for earlier applications: %d", self._subject, len(present))
+            logger.info(
+                "watching %s; %d applications ended earlier and cause no asset event", self._subject, len(present)
+            )
             return []
         missed = [one for one in present if one.reference.uid not in delivered]
-        logger.info("%s: watching again; applications that ended in the meantime: %d", self._subject, len(missed))
+        logger.info(
+            "watching %s again; %d applications ended in the meantime and cause asset events",
+            self._subject,
+            len(missed),
+        )
         return missed
 
     async def _read_new(self, inbox: CompletionInbox, feed: CompletionFeed) -> list[Completion]:

@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from airflow_provider_spark_operator.airflow_compat import AirflowException
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.narrator import Narration
@@ -294,7 +294,7 @@ class StateWatch:
                 return await cancel_run(hub.client, self.resource, self.name, self.namespace, stamp)
 
         outcome = await retry(attempt, f"deletion of {subject}", logger.log)
-        logger.info("the task stopped waiting for %s: %s", subject, outcome)
+        logger.info("the task was stopped; %s", describe_outcome(outcome, subject, "this DAG run"))
 
     def _build_link_target(self, reference: ApplicationReference, document: JsonObject) -> LinkTarget:
         return build_link_target(

@@ -17,7 +17,7 @@ from tests.cli.test_local import write
 
 LOCAL = "spark-operator:kube-system/spark-operator-local"
 OTHER = "spark-operator:other"
-BY_LOCAL = f"left alone: {LOCAL} manages this resource: local-cluster holds its Lease kube-system/spark-operator-local"
+BY_LOCAL = f"left alone: {LOCAL} manages this resource: local-cluster holds the Lease kube-system/spark-operator-local"
 LEFT_ALONE = "DrivenByAnother"
 
 

@@ -159,7 +159,7 @@ def test_missing_image_prints_the_warning_of_validate(
     file: Path, capsys: pytest.CaptureFixture[str], conf: dict[str, str]
 ) -> None:
     write_changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
-    warning = "spec.sparkConf['spark.kubernetes.container.image']: is required: give the Spark image"
+    warning = "spec.sparkConf['spark.kubernetes.container.image']: is not set: give the Spark image"
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
     assert warning in capsys.readouterr().out
     assert main(["render", "-o", "json", str(file)]) == ExitCode.SUCCESS

@@ -141,7 +141,7 @@ def test_failed_cluster_message_contains_scheduling_failure() -> None:
     decision = decide(build_cluster(status=build_status(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
     assert get_state(decision) is State.FAILED
     assert "quota exceeded" in get_message(decision)
-    assert "delete it, fix the cause, and create it again" in get_message(decision)
+    assert "Fix the cause, delete the cluster, and create it again." in get_message(decision)
 
 
 def test_scheduling_failure_without_message_enters_failed() -> None:

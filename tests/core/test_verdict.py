@@ -56,7 +56,7 @@ def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
 
 def test_released_application_without_result_is_cancelled() -> None:
     cancelled = judge_status(build_status(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
-    sentence = "The application was cancelled: its resources were deleted before any attempt had a result."
+    sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
     assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 

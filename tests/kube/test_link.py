@@ -251,7 +251,7 @@ async def test_reconnection_without_a_change_is_not_reported_as_one(
         assert client.links.current is not first
         assert "reloaded the configuration" not in caplog.text
         await reconnect(client, write(file, build_kubeconfig(api.url, {"token": "new"})))
-        assert f"reloaded the configuration of the Kubernetes client: new credentials for {api.url}" in caplog.text
+        assert f"reloaded the configuration of the Kubernetes client: new credentials, for {api.url}" in caplog.text
 
 
 async def test_fingerprint_separates_place_and_credentials_without_secrets(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_start_in_the_triggerer_supports_the_parameters() -> None:
     [
         ({"labels": "{{ params.labels }}"}, "labels: the whole value cannot be a template"),
         ({"dynamic_allocation": {"max": "{{ params.max }}"}}, "dynamic_allocation: templates in them are rendered on"),
-        ({"driver_template": "pod.yaml"}, "driver_template: files and text are read on a worker"),
+        ({"driver_template": "pod.yaml"}, "driver_template: only a worker can read files and strings"),
     ],
 )
 @pytest.mark.needs_airflow("3.3")

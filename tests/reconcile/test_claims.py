@@ -205,8 +205,9 @@ async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await wait_until_left_alone(stage, second)
     assert message == (
-        "left alone: spark-operator:jobs/theirs manages this resource: pod-1 holds its Lease jobs/theirs. "
-        "Stop that controller. Or set takeOver: true, or start this controller with --take-over"
+        "left alone: spark-operator:jobs/theirs manages this resource: pod-1 holds the Lease jobs/theirs of that "
+        "controller. Stop that controller; this controller then takes over. If the Lease stays held, set takeOver: "
+        "true or start this controller with --take-over"
     )
 
 
@@ -231,7 +232,7 @@ async def test_configured_lease_shows_whether_the_apache_operator_is_running(
     async with leave_running(kubeconfig, stage, APACHE):
         async with hold_lease(stage, lease), run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings) as ours:
             await stage.set_pod("pi-0-driver", "succeeded")
-            assert "pod-1 holds its Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
+            assert "pod-1 holds the Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
         async with run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings):
             await stage.wait_for_state(State.RESOURCE_RELEASED)
 

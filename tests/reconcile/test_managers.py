@@ -114,7 +114,7 @@ def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
         pytest.param(
             LEASE,
             None,
-            f"{APACHE} managed this resource last, but the Lease operators/spark of otherControllerLease does not",
+            f"{APACHE} managed this resource last, but the Lease operators/spark, which the setting ",
             id="lease does not exist",
         ),
         pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
@@ -124,7 +124,7 @@ def test_controller_whose_own_lease_does_not_exist_has_ended() -> None:
         pytest.param(
             LEASE,
             Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=20)),
-            f"{APACHE} manages this resource: pod-1 holds its Lease operators/spark",
+            f"{APACHE} manages this resource: pod-1 holds the Lease operators/spark",
             id="held",
         ),
     ],

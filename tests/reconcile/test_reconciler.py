@@ -62,7 +62,7 @@ async def test_reconcile_gives_up_on_a_resource_that_is_modified_all_the_time() 
             raise Outdated
 
     resources = Resources(NO_CLIENT, APPLICATION, build_cache(build_resource()))
-    with pytest.raises(NotYet, match="jobs/pi was modified concurrently; gave up after 5 reads"):
+    with pytest.raises(NotYet, match="jobs/pi changed during each of 5 reads"):
         await build_reconciler(Overtaken(), resources).reconcile(key_of(build_resource()))
     assert seen == [False, True, True, True, True]
 

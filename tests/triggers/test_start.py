@@ -252,13 +252,13 @@ WORKERS_ONLY = [
     ({"application": "app.yaml"}, "application must be an object"),
     (
         {"application": None, "py_file": "job.py", "spark_version": "4.3.0"},
-        r"job\.py: local files are shipped by a worker",
+        r"job\.py: only a worker can ship local files",
     ),
-    ({"files": ["local:///a", "b.json"]}, r"b\.json: local files are shipped by a worker"),
+    ({"files": ["local:///a", "b.json"]}, r"b\.json: only a worker can ship local files"),
     ({"arguments": "{{ params.arguments }}"}, "arguments: the whole value cannot be a template"),
     ({"cluster": "{{ params.cluster }}"}, "cluster: the whole value cannot be a template"),
-    ({"retry_policy": GROWING}, "memory_growth: .* is read on a worker"),
-    ({"openlineage_inject_parent_job_info": True}, "the OpenLineage properties are created on a worker"),
+    ({"retry_policy": GROWING}, "memory_growth: only a worker can read"),
+    ({"openlineage_inject_parent_job_info": True}, "openlineage_inject_.*: only a worker can add"),
     ({"wait_for_completion": False}, "wait_for_completion must be True"),
 ]
 
@@ -272,7 +272,7 @@ def test_parameter_that_needs_a_worker_is_rejected_at_parse_time(given: dict[str
 def test_output_of_another_task_is_rejected_at_parse_time() -> None:
     with (
         DAG("results", schedule=None),
-        pytest.raises(ValueError, match="executor_instances: results of tasks are read on a worker"),
+        pytest.raises(ValueError, match="executor_instances: only a worker can read results of tasks"),
     ):
         operator(start_from_trigger=True, executor_instances=how_many())
 

@@ -108,7 +108,8 @@ def _build_environment(given: list[JsonObject], daemon: Daemon, options: str, pa
 def _get_value(entry: Mapping[str, Any], path: str) -> str:
     if entry.get("valueFrom"):
         message = (
-            "is not supported for this variable: the operator adds the cluster's configuration to its value. Use value"
+            "is not supported for this variable, because the operator adds the cluster's configuration to its value. "
+            "Set `value` instead of `valueFrom`"
         )
         raise InvalidResource([Problem(f"{path}.valueFrom", message)])
     return entry.get("value") or ""

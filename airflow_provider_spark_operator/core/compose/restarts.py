@@ -95,7 +95,7 @@ def describe_restarts(document: Mapping[str, object], retries: int, restarts: st
     if restarts is None:
         return (
             f"the application runs up to {number + 1 + retries} times: in the first try of the task, the cluster "
-            f"restarts it up to {number} times; the {retries} retries run it once each. "
+            f"restarts it up to {number} times; each retry runs it once (retries: {retries}). "
             'Set restarts="cluster" to allow restarts in each try, or restarts="airflow" to use only the '
             "task's retries"
         )

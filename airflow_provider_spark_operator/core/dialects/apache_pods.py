@@ -157,9 +157,9 @@ def _write_template(
     holder = copy_object(spec, field, f"spec.{field}")
     key = _TEMPLATE_KEYS[role]
     if holder.get("podTemplateSpec") is None and not given and key in conf:
-        names = "tolerations, priority_class, config_maps or volumes with a source"
-        advice = f"Pass its content as {role}_template, and remove this property"
-        message = f"this pod template file is ignored if one of {names} is set. {advice}"
+        names = "tolerations, priority_class, config_maps, or volumes with `source`"
+        advice = f"Pass the content of the file as {role}_template, and remove this property"
+        message = f"cannot be combined with {names}. {advice}"
         raise InvalidResource([Problem(key, message)])
     template = merge_templates(copy_object(holder, "podTemplateSpec", path), given)
     name = str(conf.get(TEMPLATE_CONTAINER_KEYS[role]) or CONTAINERS[role])

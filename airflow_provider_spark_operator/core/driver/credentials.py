@@ -39,7 +39,8 @@ def add_credentials(submission: BuildContext, _: SparkPod) -> Changes:
     )
     warnings = (
         f"{_SERVICE_ACCOUNT_KEY} is ignored because other credentials are set for the driver: "
-        f"to use both, add the credentials to the image and set their paths with {_PREFIX}mounted.*",
+        "to use both, mount the credentials in the driver, for example from a secret, and set their paths with "
+        f"{_PREFIX}mounted.*",
     )
     return Changes(
         pod=added.pod,

@@ -195,9 +195,8 @@ def _check_no_session(command: CommandLine) -> None:
     """Raise DriverBuildError for an interactive session, which spark-submit runs only on the local host."""
     session = _SHELLS.get(command.main_resource) or _SESSIONS.get(command.options.get("--class", ""))
     if session:
-        raise DriverBuildError(
-            "--deploy-mode", f"{session} cannot be submitted in cluster mode: use a SparkApplication"
-        )
+        advice = "submit a program" if "shell" in session else "use a SparkApplication"
+        raise DriverBuildError("--deploy-mode", f"{session} cannot be submitted in cluster mode: {advice}")
 
 
 def _get_proxy_user(command: CommandLine, conf: Mapping[str, str]) -> str | None:

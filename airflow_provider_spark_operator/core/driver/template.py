@@ -36,9 +36,11 @@ _POD = {
 
 
 def build_initial_pod(submission: BuildContext) -> tuple[SparkPod, tuple[str, ...]]:
-    """Return the template without its Spark container, or an empty pod, and warnings.
+    """Return the driver pod before the build, and warnings.
 
-    The Spark container is the one that the configuration names, or else the first one.
+    The pod is the template with its Spark container set apart. The pod is empty if there is no template.
+
+    The Spark container is the container that the configuration names, or else the first container of the template.
 
     Raises:
         DriverBuildError: The template is not a pod template, or the configuration names a file that does not exist.

@@ -99,7 +99,7 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
     may still set the image.
     """
     if with_placeholder_image(application) is not application:
-        message = "is required: give the Spark image, unless an admission policy of the cluster sets it"
+        message = "is not set: give the Spark image, unless an admission policy of the cluster sets it"
         yield Problem(format_conf_path(_IMAGE_KEYS[0]), message, Severity.WARNING)
         application = with_placeholder_image(application)
     placed = {"name": application.name or "application", "namespace": application.namespace or "default"}

@@ -92,8 +92,8 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN=RUNTIME",
-        help="use RUNTIME for images whose name matches PATTERN. RUNTIME must be `process`: containers run the "
-        "programs of this machine",
+        help="allow images whose name matches PATTERN, with RUNTIME `process`: their containers run the programs of "
+        "this machine. By default, only local/process, alpine, bash, busybox, debian, python and ubuntu can run",
     )
     return root
 

@@ -109,7 +109,7 @@ def _decode_yaml(body: bytes) -> Any:
     for event in yaml.parse(body, Loader=_JsonYamlLoader):
         # Aliases can turn a small body into a huge document.
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.YAMLError(f"aliases are not supported: repeat the value of *{event.anchor} out")
+            raise yaml.YAMLError(f"aliases are not supported: write the value of *{event.anchor} out in full")
         if isinstance(event, yaml.DocumentEndEvent):
             break  # further documents are not read, as in Kubernetes
     return next(yaml.load_all(body, Loader=_JsonYamlLoader), None)

@@ -208,11 +208,15 @@ def find_latest(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
 
 
 def log_unserved(entries: Iterable[JournalEntry]) -> None:
-    """Log the objects in a journal whose kind is not defined; they stay in the journal."""
+    """Log how many objects in a journal have a kind that is not defined. These objects stay in the journal."""
     counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
     for name, number in sorted(counts.items()):
         logger.warning(
-            "objects stay in the journal but are not served: %s is not defined; number of objects: %d", name, number
+            "%d object%s of %s cannot be served until a definition of this kind exists; the journal keeps %s",
+            number,
+            "" if number == 1 else "s",
+            name,
+            "it" if number == 1 else "them",
         )
 
 
@@ -291,10 +295,12 @@ def _log_repair(path: Path, damages: Sequence[Damage], copy: Path) -> None:
 
 def _log_end(path: Path, contents: Contents) -> None:
     if contents.torn is not None:
-        logger.warning("journal %s: cut off at a crash: %s", path, contents.torn)
+        logger.warning("journal %s: the last write was interrupted: %s", path, contents.torn)
     elif contents.is_numbered and not contents.is_closed:
         last = contents.next_number - 1
-        logger.warning("journal %s: the last cluster did not close it; restored up to record %d, its last", path, last)
+        logger.warning(
+            "journal %s: the cluster that wrote it was killed; restored all records, up to record %d", path, last
+        )
 
 
 def _keep_copy(descriptor: int, path: Path) -> Path:

@@ -52,7 +52,7 @@ class Cause:
 
     Args:
         field: Path in the document, such as `spec.jars[0]`.
-        message: The error, as it follows the field in the message.
+        message: The part of the error message after the field.
         reason: `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`, `FieldValueForbidden`, …
     """
 

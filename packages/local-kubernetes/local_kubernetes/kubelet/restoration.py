@@ -34,13 +34,13 @@ def has_begun(record: ContainerRecord) -> bool:
 
 
 def give_up(record: ContainerRecord, now: datetime) -> None:
-    """Restore a container that is not started again; if it had not terminated, it is lost."""
+    """Restore a container that is not started again. If the container had not terminated, its result is unknown."""
     if not isinstance(record.state, Terminated):
         record.state = Terminated(_UNKNOWN_CODE, _UNKNOWN_REASON, now, now, _UNKNOWN_MESSAGE)
 
 
 def begin_anew(record: ContainerRecord) -> None:
-    """Restore a container that is started again; its last run becomes the previous one."""
+    """Restore a container that is started again. Its last run becomes its `lastState`."""
     if isinstance(record.state, Terminated):
         record.last = record.state
         record.restarts += 1

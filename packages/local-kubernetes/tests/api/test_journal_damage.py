@@ -82,7 +82,7 @@ def test_incomplete_record_after_a_crash_is_cut_off_with_a_warning(
     start = find_offsets(path.read_bytes())[-1]
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     write(path, build_entry("c"))
-    assert f"cut off at a crash: record 2 at byte {start} (configmaps default/b) was not" in caplog.text
+    assert f"the last write was interrupted: record 2 at byte {start} (configmaps default/b) was not" in caplog.text
     caplog.clear()
     assert read(path) == [build_entry("a"), build_entry("c")]
     assert caplog.text == ""
@@ -129,7 +129,7 @@ def test_bytes_after_the_closing_record_are_refused(path: Path) -> None:
 def test_killed_cluster_is_mentioned_at_the_next_start(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_killed_journal(path, build_entry("a"), build_entry("b"))
     assert read(path) == [build_entry("a"), build_entry("b")]
-    assert "the last cluster did not close it; restored up to record 2, its last" in caplog.text
+    assert "the cluster that wrote it was killed; restored all records, up to record 2" in caplog.text
 
 
 def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path) -> None:
@@ -309,7 +309,7 @@ def test_damaged_journal_of_an_earlier_version_is_refused(path: Path) -> None:
 def test_torn_end_of_an_earlier_versions_journal_is_cut_off(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.write_bytes(convert_to_earlier_version(*ENTRIES)[:-3])
     assert read(path) == ENTRIES[:-1]
-    assert "cut off at a crash" in caplog.text
+    assert "the last write was interrupted" in caplog.text
 
 
 def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -324,7 +324,7 @@ def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: py
     journal = Journal(path, repair=True)
     second = Store(journal=journal)
     assert (
-        "objects stay in the journal but are not served: things.example.com is not defined; number of objects: 1"
+        "1 object of things.example.com cannot be served until a definition of this kind exists"
         in caplog.text
     )
     served = KindRegistry(second).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
@@ -379,6 +379,6 @@ def test_no_damage_at_any_place_loses_a_record_silently_or_overwrites_the_file(
             return
     if found != ENTRIES:
         assert found == ENTRIES[: len(found)], "only the end of a journal is ever cut off"
-        assert "cut off at a crash" in caplog.text or "did not close it" in caplog.text
+        assert "the last write was interrupted" in caplog.text or "the cluster that wrote it was killed" in caplog.text
         assert original.startswith(damaged), "only a cut file is what a crash leaves"
         assert len(found) == max(damaged.count(b"\n") - 1, 0)
