@@ -60,7 +60,7 @@ def check_existing_name(name: object, namespace: object) -> None:
     for noun, given, is_valid in (("name", name, is_object_name), ("namespace", namespace, is_namespace)):
         if isinstance(given, str) and "{{" not in given and "{%" not in given and not is_valid(given):
             raise ValueError(
-                f"invalid {noun} {given!r}: use lower case letters, digits and -, and begin and end with a letter or "
+                f"invalid {noun} {given!r}: use lowercase letters, digits and '-', and begin and end with a letter or "
                 "digit"
             )
 

@@ -57,8 +57,8 @@ def find_name_problem(name: object, identity: NameRules) -> Problem | None:
     if not is_service_name(name):
         return Problem(
             "metadata.name",
-            f"{name!r} is not a valid name for {identity.names}. Begin with a lower-case letter, "
-            "use only lower-case letters, digits and '-', and end with a letter or digit",
+            f"{name!r} is not a valid name for {identity.names}. Begin with a lowercase letter, "
+            "use only lowercase letters, digits and '-', and end with a letter or digit",
         )
     return None
 

@@ -2,14 +2,14 @@
 
 import re
 
-OBJECT_RULE = "use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
+OBJECT_RULE = "use lowercase letters, digits, '-' and '.', and begin and end with a letter or digit"
 LABEL_RULE = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _OBJECT = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 # RFC 1035: unlike other names, the name of a service begins with a letter.
 _SERVICE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-NAMESPACE_RULE = "use at most 63 lower-case letters, digits and '-', and begin and end with a letter or digit"
+NAMESPACE_RULE = "use at most 63 lowercase letters, digits and '-', and begin and end with a letter or digit"
 _KEY = r"([a-z0-9][-a-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
 _SET = rf"(in|notin)\s*\(\s*{_VALUE}(\s*,\s*{_VALUE})*\s*\)"

@@ -89,7 +89,7 @@ def _check_texts(name: str, value: object) -> list[Problem]:
     if not isinstance(value, Mapping):
         return [Problem(name, f"must be an object, not of type {type(value).__name__}")]
     wrong = [key for key, text in value.items() if not (is_pending(text) or isinstance(text, (str, int, float)))]
-    return [Problem(f"{name}[{key!r}]", f"must be text, not of type {type(value[key]).__name__}") for key in wrong]
+    return [Problem(f"{name}[{key!r}]", f"must be a string, not of type {type(value[key]).__name__}") for key in wrong]
 
 
 def _check_tolerations(name: str, value: object) -> list[Problem]:
@@ -126,7 +126,7 @@ def _check_template(name: str, value: object) -> list[Problem]:
 
 
 def _check_text(name: str, value: object) -> list[Problem]:
-    return [] if isinstance(value, str) and value.strip() else [Problem(name, f"must be text, not {value!r}")]
+    return [] if isinstance(value, str) and value.strip() else [Problem(name, f"must be a string, not {value!r}")]
 
 
 def _check_pull_policy(name: str, value: object) -> list[Problem]:

@@ -38,7 +38,7 @@ T = TypeVar("T", bound=Group)
 
 
 def _check_text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else f"must be text, not {value!r}"
+    return None if isinstance(value, str) and value else f"must be a string, not {value!r}"
 
 
 def _check_name(value: object) -> str | None:
@@ -50,7 +50,7 @@ def _check_name(value: object) -> str | None:
 def _check_volume_name(value: object) -> str | None:
     if isinstance(value, str) and is_namespace(value):
         return None
-    return f"must be at most 63 lower-case letters, digits and '-', not {value!r}"
+    return f"must be at most 63 lowercase letters, digits and '-', not {value!r}"
 
 
 def _check_path(value: object) -> str | None:
@@ -112,7 +112,7 @@ def _check_secret(value: Mapping[str, object]) -> str | None:
         return None
     return (
         f"the Secret {name!r} cannot be mounted as files, because Spark names a volume after it. If path is set, the "
-        f"name must have at most {_LONGEST_MOUNTED_SECRET} lower-case letters, digits and '-'"
+        f"name must have at most {_LONGEST_MOUNTED_SECRET} lowercase letters, digits and '-'"
     )
 
 

@@ -248,7 +248,7 @@ def _find_memory_problem(name: str, value: object) -> Problem | None:
 def _find_text_problem(name: str, value: object) -> Problem | None:
     if is_pending(value) or isinstance(value, str):
         return None
-    return Problem(name, f"must be text, not {value!r}")
+    return Problem(name, f"must be a string, not {value!r}")
 
 
 def _find_conf_problem(conf: object) -> Problem | None:
@@ -262,7 +262,7 @@ def _find_conf_problem(conf: object) -> Problem | None:
         return None
     names = ", ".join(map(str, wrong))
     return Problem(
-        "conf", f"the value of {names} must be text, a number, true or false. Write a list as text with commas"
+        "conf", f"the value of {names} must be a string, a number, true or false. Write a list as a string with commas"
     )
 
 

@@ -147,7 +147,7 @@ def _name_volume(config_map: ConfigMap) -> str:
     plain = f"{_CONFIG_MAP_VOLUME}{config_map.name}"
     if is_namespace(plain):
         return plain
-    # The name of a volume has at most 63 characters and no dots, unlike that of a config map.
+    # The name of a volume has at most 63 characters and no dots, unlike that of a ConfigMap.
     return f"{_CONFIG_MAP_VOLUME}{hashlib.sha256(config_map.name.encode()).hexdigest()[:10]}"
 
 

@@ -147,7 +147,7 @@ class RootCause:
         cause = self._found[max(self._found)].sentence
         codes = sorted(set(self._lost.values()), key=int)
         if codes and not any(f"exit code {code}" in cause for code in codes):
-            cause += f"; {len(self._lost)} executors were lost, with exit code {', '.join(codes)}"
+            cause += f"; {len(self._lost)} executors were lost (exit codes: {', '.join(codes)})"
         if self._jar and self._jar not in cause:
             cause += f"; the jar {self._jar} does not exist"
         return clean_line(cause.rstrip(". "), longest=_LONGEST)

@@ -27,7 +27,7 @@ class AdoptionState(StrEnum):
     FAILED = "failed"
     """The application failed or is about to fail, and no try has acknowledged the result."""
     ACKNOWLEDGED = "acknowledged"
-    """The application finished, and a try has acknowledged the result."""
+    """The application ended, and a try has acknowledged the result."""
     TERMINATING = "terminating"
     """The deletion of the application was requested."""
 

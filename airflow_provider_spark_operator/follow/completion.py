@@ -42,7 +42,7 @@ class Completion:
 
 
 def read_completion(resource: Mapping[str, Any], kind: ResourceType) -> Completion | None:
-    """Return the end of an application. None while it runs, and if it was deleted before it finished.
+    """Return the end of an application. None while it runs, and if it was deleted before it ended.
 
     Args:
         resource: The application as the API returned it.

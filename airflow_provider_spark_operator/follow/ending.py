@@ -43,7 +43,7 @@ def judge(resource: Mapping[str, Any]) -> Ending | None:
 
 
 def is_deleted(resource: Mapping[str, Any]) -> bool:
-    """Return whether the application was deleted before it finished.
+    """Return whether the application was deleted before it ended.
 
     Its later status is then an effect of the deletion. An application that succeeded, or failed before the second of
     its deletion, has finished by itself.

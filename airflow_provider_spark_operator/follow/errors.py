@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 
 
 class ApplicationDeleted(Exception):
-    """The application was deleted before it finished. `last` is its last known content, if any."""
+    """The application was deleted before it ended. `last` is its last known content, if any."""
 
     def __init__(self, reference: ApplicationReference, last: Mapping[str, Any] | None = None) -> None:
         super().__init__(reference)
@@ -15,7 +15,7 @@ class ApplicationDeleted(Exception):
         self.last = last
 
     def __str__(self) -> str:
-        return f"{self.reference} (uid {self.reference.uid}) was deleted before it finished"
+        return f"{self.reference} (uid {self.reference.uid}) was deleted before it ended"
 
 
 class NameTaken(Exception):

@@ -73,7 +73,7 @@ async def make_room(
     old = next((item for item in own if item["metadata"]["name"] == name), None)
     if old is not None:
         await _remove(
-            client, ApplicationReference.of(old, resource), "was submitted by an earlier try and has finished", seconds
+            client, ApplicationReference.of(old, resource), "was submitted by an earlier try and has ended", seconds
         )
 
 
@@ -92,7 +92,7 @@ async def free_name(
         resource: The kind.
         metadata: The metadata of the new application, with name and namespace.
         stamp: The try that submits the new application. None if no task submits it.
-        if_exists: Whether to delete an application that another run of the same task submitted, if it has finished.
+        if_exists: Whether to delete an application that another run of the same task submitted, if it has ended.
         seconds: How long to wait for the deletion.
 
     Raises:
@@ -116,7 +116,7 @@ async def free_name(
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))
     if not leaving and not is_cluster:
         await _await_acknowledgement(client, present, reference)
-    await _remove(client, reference, f"was submitted by {owner_of(present)} and has finished", seconds)
+    await _remove(client, reference, f"was submitted by {owner_of(present)} and has ended", seconds)
 
 
 def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
@@ -124,11 +124,11 @@ def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
         return "Choose another name, or delete it"
     if ended and if_exists is IfExists.FAIL:
         return f"Delete it, or set if_exists={IfExists.REPLACE_ENDED.value!r}"
-    return "Wait until it finishes (max_active_runs=1 avoids this), or omit the name so that each run has its own"
+    return "Wait until it ends (max_active_runs=1 avoids this), or omit the name so that each run gets its own name"
 
 
 async def _await_acknowledgement(client: KubeClient, present: JsonObject, reference: ApplicationReference) -> None:
-    """Wait until the task of a finished application has recorded the result.
+    """Wait until the task of an ended application has recorded the result.
 
     After a deletion, the task could not read the result. A task that was interrupted, for example by an outage of the
     triggerer, may still read the result for as long as outages are tolerated.
@@ -140,17 +140,17 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
         return
     limit = f"{PATIENCE_SECONDS / 60:.0f} min"
     if _seconds_since_end(present) >= PATIENCE_SECONDS:
-        logger.warning("%s finished, but its task did not record the result within %s; replacing it", reference, limit)
+        logger.warning("%s ended, but its task did not record the result within %s; replacing it", reference, limit)
         return
     logger.info(
-        "%s finished, but its task has not recorded the result; waiting for up to %.0f s",
+        "%s ended, but its task has not recorded the result; waiting for up to %.0f s",
         reference,
         _ACKNOWLEDGEMENT_SECONDS,
     )
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
     while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
-            state = f"finished in state {read_progress(now).state}, but that run has not recorded the result yet"
+            state = f"ended in state {read_progress(now).state}, but that run has not recorded the result yet"
             advice = f"Try again later: the name becomes free when the result is recorded, or {limit} after the end"
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())

@@ -57,7 +57,7 @@ class Sender:
         application: Name of the application.
         try_id: The id of the task instance in this try.
         folders: Folders to search for local files.
-        upload_to: URL of a folder for files that no config map can hold. If None, nothing is uploaded.
+        upload_to: URL of a folder for files that no ConfigMap can hold. If None, nothing is uploaded.
         download_from: The same folder as the driver reads it.
         generated: Files that the task makes. Parameters need not name those next to a script.
     """

@@ -244,7 +244,7 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
     kept = read_ttl_seconds(created)
     if kept is not None and kept < SHORTEST_TTL_SECONDS:
         logger.warning(
-            "%s is deleted %g s after it finishes. A task that reads the result later, for example after a restart "
+            "%s is deleted %g s after it ends. A task that reads the result later, for example after a restart "
             "of the triggerer, fails. Set a time to live of at least %.0f s",
             reference,
             kept,

@@ -141,7 +141,7 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
         narration: What is shown while waiting, and where.
 
     Raises:
-        ApplicationDeleted: The application was deleted before it finished.
+        ApplicationDeleted: The application was deleted before it ended.
         KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with Narrator(hub.client, reference, narration) as narrator:
@@ -236,7 +236,7 @@ async def _follow(
     A content that has reached one of the states `expected` is yielded without an ending.
 
     Raises:
-        ApplicationDeleted: The application was deleted before it finished.
+        ApplicationDeleted: The application was deleted before it ended.
         KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     async with aclosing(hub.follow(reference, narrator.show_remark)) as contents:
@@ -255,7 +255,7 @@ async def _find_ending(
     """Judge the application. If its operator has given up while a driver pod exists, wait for the driver to end.
 
     Raises:
-        ApplicationDeleted: The application was deleted before it finished.
+        ApplicationDeleted: The application was deleted before it ended.
         KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
     """
     if is_deleted(resource):

@@ -58,7 +58,7 @@ class Credentials:
                 await self._reload()
             except Exception as error:
                 # A plugin may raise any exception. The old token may still be valid, and the API decides that.
-                logger.warning("could not reload the credentials; the old ones stay in use: %s", error)
+                logger.warning("could not reload the credentials, so the old credentials stay in use: %s", error)
 
     def _compute_age(self) -> float:
         return time.monotonic() - self._loaded_at

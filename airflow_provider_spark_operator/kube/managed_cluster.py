@@ -130,7 +130,7 @@ class ManagedCluster:
                 self._token = await self._issue()
             except ConfigurationError as error:
                 # The old token may still be valid, and the API server decides that.
-                logger.warning("could not renew the token for %s; the old one stays in use: %s", self.title, error)
+                logger.warning("could not renew the token for %s, so the old token stays in use: %s", self.title, error)
         return {"Authorization": f"Bearer {self._token.value}"}
 
     async def renew_token(self) -> None:

@@ -60,7 +60,7 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
     found = f" ({'; '.join(too_old)})" if too_old else ""
     raise JavaMissing(
         f"no Java {OLDEST_MAJOR} or newer was found{found}: install one with "
-        "pip install 'airflow-provider-spark-operator[local]', or point JAVA_HOME to yours"
+        "pip install 'airflow-provider-spark-operator[local]', or set JAVA_HOME to your Java"
     )
 
 

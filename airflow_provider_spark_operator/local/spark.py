@@ -28,7 +28,7 @@ WORK_FOLDER = "/opt/spark/work-dir"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _PROPERTIES_OPTION = "--properties-file"
-# The maximum size of a config map.
+# The maximum size of a ConfigMap.
 _PROPERTIES_BYTES = 1 << 20
 _ADD_MODULES = "--add-modules="
 _JAVA_OPTION = "SPARK_JAVA_OPT_"

@@ -69,7 +69,7 @@ class Engagement:
                     if self.stamp.has_retry_left
                     else "the task has no retry left, and the application may still be running"
                 )
-                logger.info("the worker was stopped: %s", follows)
+                logger.info("the worker was stopped; %s", follows)
                 return
             self.cancel()
         except Exception as error:

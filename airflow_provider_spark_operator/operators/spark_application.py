@@ -125,7 +125,7 @@ class SparkApplicationOperator(BaseOperator):
         restart_policy: When the operator in the cluster restarts the application: "Never", "OnFailure",
             "OnInfrastructureFailure" or "Always", or a `RestartPolicy` with the number of restarts and the delay.
         proxy_user: User that Spark impersonates.
-        upload_to: URL of a folder for local files that are too large for a config map, or not text, for example
+        upload_to: URL of a folder for local files that are too large for a ConfigMap, or not text, for example
             "s3://connection@bucket/jobs". If None, the task uploads nothing.
         download_from: URL of the same folder, as the driver reads it. If None, it is `upload_to` without the connection
             id, and `s3a` replaces `s3`.

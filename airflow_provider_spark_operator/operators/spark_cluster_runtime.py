@@ -335,7 +335,7 @@ class ClusterDeletion:
         if store is not None and store.get(_DELETION_KEY) == name:
             logger.info("%s was deleted by an earlier try of this task", shown)
         elif self._task.ignore_missing:
-            logger.warning("%s does not exist; ignore_missing=True", shown)
+            logger.warning("%s does not exist; nothing was deleted (ignore_missing=True)", shown)
         else:
             raise AirflowFailException(
                 f"could not delete {shown}: it does not exist. Check the namespace and the connection; if the cluster "

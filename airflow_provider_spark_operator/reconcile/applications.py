@@ -187,7 +187,7 @@ class ApplicationAdapter:
                 PODS,
                 driver["metadata"]["name"],
                 key.namespace,
-                # Foreground deletion makes the driver wait for its services and config maps. All drivers wait for
+                # Foreground deletion makes the driver wait for its services and ConfigMaps. All drivers wait for
                 # the garbage collector, which sends 20 requests per second by default (kube-controller-manager's
                 # --kube-api-qps).
                 propagation="Background" if force or not has_fixed_child_names(application) else "Foreground",

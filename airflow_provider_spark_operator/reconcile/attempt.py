@@ -59,9 +59,9 @@ async def create_attempt(
     operator_name: str,
     drivers: Iterable[JsonObject] = (),
 ) -> Creation:
-    """Create the objects of an attempt that do not exist yet: config maps, driver pod, then what the driver owns.
+    """Create the objects of an attempt that do not exist yet: ConfigMaps, driver pod, then what the driver owns.
 
-    Config maps named in the resource are created before the pod, which may mount them. Until the pod exists, the
+    ConfigMaps named in the resource are created before the pod, which may mount them. Until the pod exists, the
     application owns them, so that garbage collection deletes them if this process is killed.
 
     Args:
@@ -166,7 +166,7 @@ def _tolerate_refusals(application: SparkApplication, document: JsonObject) -> I
         if not is_refusal(error):
             raise
         logger.warning(
-            "could not check or delete %s: %s; it is left to garbage collection",
+            "could not check or delete %s: %s; it is left to the garbage collector",
             _describe(document),
             error,
             extra={"application": f"{application.namespace}/{application.name}"},
@@ -283,7 +283,7 @@ class _AttemptObjects:
 
     def is_labelled(self, existing: JsonObject) -> bool:
         """Whether the labels of an object name this application or an earlier one of the same name."""
-        # The Apache operator creates config maps without an owner, and adds the owner when the driver exists.
+        # The Apache operator creates ConfigMaps without an owner, and adds the owner when the driver exists.
         labels = existing["metadata"].get("labels") or {}
         mine = {LABEL_OPERATOR_NAME: self.operator_name, LABEL_APPLICATION_NAME: self.application.name}
         return bool(mine.items() <= labels.items())

@@ -47,7 +47,7 @@ class DefectReporter:
         try:
             await self._write(resource, message)
         except KubeError as error:
-            logger.warning("failed to write the status: %s", error, extra={noun: str(key)})
+            logger.warning("could not write the status: %s", error, extra={noun: str(key)})
 
     async def _release_if_deleted(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
         if not (self.resources.is_being_finalized(resource) and self.resources.is_claimed(resource)):
@@ -57,7 +57,7 @@ class DefectReporter:
         try:
             await self.resources.remove_finalizer(resource)
         except KubeError as error:
-            logger.warning("failed to remove the finalizer: %s", error, extra=context)
+            logger.warning("could not remove the finalizer: %s", error, extra=context)
         return True
 
     async def _write(self, resource: JsonObject, message: str) -> None:

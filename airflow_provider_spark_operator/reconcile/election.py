@@ -94,7 +94,9 @@ class Elector:
                 if lease is not None and read_tenure(lease).holder == self._identity:
                     await self._patch(build_release_patch(lease, self._now()))
         except (KubeError, TimeoutError) as error:
-            logger.warning("could not release lease %s: %s; other replicas wait until it expires", self._lease, error)
+            logger.warning(
+                "could not release lease %s: %s; other replicas wait until the lease expires", self._lease, error
+            )
         else:
             logger.info("released lease %s", self._lease)
 

@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.kube.bounded_yaml import (
 )
 
 LARGEST_FILE = 1 << 20
-"""The maximum size of a file, in bytes. It is the size limit of a config map."""
+"""The maximum size of a file, in bytes. It is the size limit of a ConfigMap."""
 
 _READ_SECONDS = 30
 _TIMED_OUT = f"timed out after {_READ_SECONDS} s"

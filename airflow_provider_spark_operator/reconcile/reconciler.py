@@ -267,7 +267,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             await self._refuse(resource, event.message)
         except (BadRequest, Invalid) as error:
             # The current CRD rejects the stored resource, or its name is not valid.
-            logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
+            logger.warning("could not write the status of the invalid %s: %s", kind.noun, error, extra=context)
 
     async def _refuse(self, resource: JsonObject, message: str) -> None:
         """Write the final status of a resource without a workload, so that no client waits for it indefinitely."""

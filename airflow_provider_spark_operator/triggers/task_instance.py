@@ -21,9 +21,9 @@ class Fate(Enum):
     """What happened to a task instance whose process was asked to stop."""
 
     KILLED = "killed"
-    """A user has marked, cleared or removed it: its application must be deleted."""
+    """A user has marked, cleared or removed the task: its application must be deleted."""
     MOVED = "moved"
-    """It continues, here or in another process, or its next try will adopt the application."""
+    """The task continues, here or in another process, or its next try adopts the application."""
 
 
 # The list is explicit, so that a state that a later Airflow adds does not count as killed. None is a cleared task

@@ -82,4 +82,4 @@ async def test_deleted_application_is_submitted_again_only_with_the_policy(clust
     assert states == {"plain": "failed", "policy": "failed", "started": "failed", "asked": "success"}
     # After a quick success Airflow may lose the try that waits for it; the next one finds the success.
     assert applications.submitted == {"plain": 1, "policy": 1, "started": 1, "asked": 2}
-    assert all("was deleted before it finished" in log for log in logs)
+    assert all("was deleted before it ended" in log for log in logs)

@@ -147,7 +147,7 @@ def test_directory_instead_of_a_file_is_named(
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("file", "it is a file, not a directory"), ("file/x", "a part of its path is a file, not a directory")],
+    [("file", "it is a file, not a folder"), ("file/x", "a part of its path is a file, not a folder")],
 )
 def test_unusable_home_is_a_usage_error(
     name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -256,7 +256,7 @@ def find_cause(log: str) -> str | None:
         pytest.param(HEAP, "java.lang.OutOfMemoryError: Java heap space", id="driver's heap"),
         pytest.param(
             EXECUTORS_ONLY,
-            "TimeoutError: no result; 2 executors were lost, with exit code 1, 137",
+            "TimeoutError: no result; 2 executors were lost (exit codes: 1, 137)",
             id="executors lost before another error",
         ),
         pytest.param(

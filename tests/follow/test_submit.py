@@ -404,13 +404,13 @@ async def test_concurrent_replacement_creates_one_application(client: KubeClient
             build_stamp_of_earlier_run(),
             RUNNING,
             IfExists.REPLACE_ENDED,
-            "run manual__0; it is in state RunningHealthy. Wait until it finishes",
+            "run manual__0; it is in state RunningHealthy. Wait until it ends",
         ),
         (
             build_stamp_of_earlier_run(),
             (*RUNNING, "Failed"),
             IfExists.REPLACE_ENDED,
-            "it is in state Failed. Wait until it finishes",
+            "it is in state Failed. Wait until it ends",
         ),
         (build_stamp_of_earlier_run(), SUCCEEDED, IfExists.FAIL, "or set if_exists='replace_ended'"),
         (

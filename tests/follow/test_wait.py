@@ -48,7 +48,7 @@ async def test_deletion_ends_the_wait(client: KubeClient, namespace: str) -> Non
     hub = WatchHub(client)
     waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
-    with pytest.raises(ApplicationDeleted, match=r"jobs/pi .* was deleted before it finished"):
+    with pytest.raises(ApplicationDeleted, match=r"jobs/pi .* was deleted before it ended"):
         await asyncio.wait_for(waiting, 30)
     await hub.close()
 

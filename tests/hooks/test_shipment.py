@@ -193,7 +193,7 @@ WRONG = [
     ({"py_file": "gone.py"}, r"could not find file 'gone.py' in .*dags\. For a file in the image"),
     (
         {"py_file": "job.py", "py_files": ["lib.zip"]},
-        r"lib\.zip cannot be stored .* \(a config map holds only text files .*\): set upload",
+        r"lib\.zip cannot be stored .* \(a ConfigMap holds only text files .*\): set upload",
     ),
     ({"py_file": "my job.py"}, r"my job\.py cannot be stored .* names contain only letters, digits, -, _ and \."),
     ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to: must be the URL of a folder"),

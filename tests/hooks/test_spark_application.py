@@ -125,7 +125,7 @@ def test_wait_reports_a_deletion(cluster: Cluster, hook: SparkApplicationHook) -
     reference = reference_of(cluster.create("pi"))
     cluster.wait_for_state("RunningHealthy")
     deletion = call_when_logged("RunningHealthy", lambda: cluster.delete("pi"), async_spark_application.logger)
-    with deletion, pytest.raises(SparkApplicationDeleted, match="was deleted before it finished"):
+    with deletion, pytest.raises(SparkApplicationDeleted, match="was deleted before it ended"):
         hook.wait(reference)
 
 

@@ -131,7 +131,7 @@ def test_deleted_application_raises_its_own_exception(cluster: Cluster, deferrab
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
 
     cluster.script = vanish
-    with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it finished"):
+    with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it ended"):
         run(operator(deferrable), TaskInstance())
 
 
@@ -177,7 +177,7 @@ def test_deletion_with_running_driver_is_no_infrastructure_failure(
 
     cluster.script = be_deleted
     document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
-    with pytest.raises(SparkApplicationDeleted, match="was deleted before it finished") as caught:
+    with pytest.raises(SparkApplicationDeleted, match="was deleted before it ended") as caught:
         run(operator(deferrable, document, retry_policy=policy), TaskInstance())
     assert isinstance(caught.value, AirflowFailException) is final
     assert ("To run it again, clear the task" in str(caught.value)) is final

@@ -188,7 +188,7 @@ def test_only_failed_cluster_of_another_run_is_replaced(cluster: Cluster) -> Non
     second.run_id, third.run_id = "manual__2", "manual__3"
     assert run(create(), second) == "shared"
     with pytest.raises(
-        SparkApplicationError, match=r"run manual__2; it is in state RunningHealthy\. Wait until it finishes"
+        SparkApplicationError, match=r"run manual__2; it is in state RunningHealthy\. Wait until it ends"
     ):
         run(create(), third)
 
@@ -253,7 +253,7 @@ def test_missing_cluster_fails_deletion_without_a_retry(cluster: Cluster, given:
 def test_missing_cluster_succeeds_with_ignore_missing(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         run(delete(ignore_missing=True), TaskInstance("delete"))
-    assert "shared does not exist; ignore_missing=True" in caplog.text
+    assert "shared does not exist; nothing was deleted (ignore_missing=True)" in caplog.text
 
 
 class Store(dict[str, Any]):

@@ -390,7 +390,7 @@ async def test_failed_write_of_the_status_of_an_invalid_cluster_is_logged(
         await submit(stage, build_invalid_cluster())
 
         async def is_logged() -> bool:
-            return "failed to write the status of the invalid" in caplog.text
+            return "could not write the status of the invalid" in caplog.text
 
         await stage.wait_until_true(is_logged)
     assert state_of(await get(stage)) is None

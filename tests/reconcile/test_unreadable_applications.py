@@ -125,5 +125,5 @@ async def test_rejected_status_of_an_invalid_application_is_not_retried(
     await stage.submit(build_application(**UNKNOWN_MODE["spec"]))
     async with run_controller(refusing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
         await wait_for_reconcile(stage, metrics)
-    assert "failed to write the status of the invalid" in caplog.text
+    assert "could not write the status of the invalid" in caplog.text
     assert get_value(metrics, "reconciles_total", result="failed") is None

@@ -1,6 +1,6 @@
-"""Local files of an application: which ones a config map holds, and their URIs for Spark.
+"""Local files of an application: which ones a ConfigMap holds, and their URIs for Spark.
 
-A config map is part of the application: no store is needed, and nothing has to be deleted. It holds text, and at most
+A ConfigMap is part of the application: no store is needed, and nothing has to be deleted. It holds text, and at most
 about a mebibyte. Larger files, and files that are not text, are uploaded to a URL that the driver can read.
 """
 
@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
 from airflow_provider_spark_operator.core.parameters import Parameters, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-# Kubernetes allows 1 MiB in a config map. The application that contains it needs space for its other fields.
+# Kubernetes allows 1 MiB in a ConfigMap. The application that contains it needs space for its other fields.
 CONFIG_MAP_BYTES: Final = 900 * 1024
 # etcd allows 1.5 MiB for the JSON of the application.
 STORED_BYTES: Final = 1400 * 1024
@@ -39,7 +39,7 @@ class LocalFile:
 
     @property
     def text(self) -> str | None:
-        """The content as text; None if a config map cannot hold the content or the name."""
+        """The content as text; None if a ConfigMap cannot hold the content or the name."""
         if not is_data_key(self.name):
             return None
         try:
@@ -53,7 +53,7 @@ class Packing:
     """How each file reaches the driver.
 
     Attributes:
-        mounted: The files in the config map.
+        mounted: The files in the ConfigMap.
         uploaded: The other files.
     """
 
@@ -63,10 +63,10 @@ class Packing:
 
 @dataclass(frozen=True)
 class MountedFiles:
-    """A config map of files.
+    """A ConfigMap of files.
 
     Attributes:
-        name: Name of the config map.
+        name: Name of the ConfigMap.
         contents: Contents by file name.
         executors: Whether executors need the files, too.
     """
@@ -88,7 +88,7 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
 
     Args:
         files: The files.
-        can_mount: Whether the application can contain a config map.
+        can_mount: Whether the application can contain a ConfigMap.
         can_upload: Whether there is a folder for uploads.
 
     Raises:
@@ -107,10 +107,10 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
         elif not mounted and texts:
             why = f"the files have {stored} bytes as JSON, more than {STORED_BYTES}"
         else:
-            why = "a config map holds only text files whose names contain only letters, digits, -, _ and ."
+            why = "a ConfigMap holds only text files whose names contain only letters, digits, -, _ and ."
         names = ", ".join(file.given for file in uploaded)
         message = (
-            f"{names} cannot be stored in a config map ({why}): set upload_to to a URL that the driver can read, "
+            f"{names} cannot be stored in a ConfigMap ({why}): set upload_to to a URL that the driver can read, "
             "such as s3://bucket/jobs"
         )
         raise InvalidResource([Problem("", message)])
@@ -118,7 +118,7 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
 
 
 def build_mounted_uri(file: LocalFile) -> str:
-    """Return the URI of a file in the config map."""
+    """Return the URI of a file in the ConfigMap."""
     return f"local://{FILES_DIRECTORY}/{file.name}"
 
 
@@ -145,10 +145,10 @@ def locate_files(parameters: Parameters, uris: Mapping[str, str]) -> Parameters:
 def build_mounted_files(
     files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str
 ) -> MountedFiles | None:
-    """Return the config map of files; None if there are no files.
+    """Return the ConfigMap of files; None if there are no files.
 
     Args:
-        files: The files in the config map.
+        files: The files in the ConfigMap.
         parameters: The parameters, with the paths of the files.
         application: Name of the application.
         try_id: The id of the task instance in this try.
@@ -165,7 +165,7 @@ def build_mounted_files(
 
 
 def build_config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
-    """Return a name that is different for each try and content: an earlier config map may not be deleted yet."""
+    """Return a name that is different for each try and content: an earlier ConfigMap may not be deleted yet."""
     digest = hashlib.sha256(try_id.encode())
     for file in files:
         digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())

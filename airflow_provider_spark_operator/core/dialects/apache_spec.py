@@ -215,11 +215,11 @@ def read_memory(document: Mapping[str, object]) -> dict[str, str]:
 
 
 def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, executors: bool) -> JsonObject:
-    """Return `document` with a config map of files, mounted into the driver and, if needed, into the executors.
+    """Return `document` with a ConfigMap of files, mounted into the driver and, if needed, into the executors.
 
     Args:
         document: The application. It stays unchanged. Its spec is an object.
-        name: Name of the config map.
+        name: Name of the ConfigMap.
         files: Contents by file name.
         executors: Whether executors need the files, too.
 

@@ -15,7 +15,7 @@ class MountFiles(Protocol):
     """A function that writes files into an application and mounts them into its pods."""
 
     def __call__(self, document: JsonObject, name: str, files: Mapping[str, str], *, executors: bool) -> JsonObject:
-        """Return the application with a config map of the files, mounted into the driver and maybe the executors."""
+        """Return the application with a ConfigMap of the files, mounted into the driver and maybe the executors."""
         ...
 
 

@@ -61,7 +61,7 @@ class DriverResources:
         pre_resources: Documents to create before the pod.
         pod: The driver pod.
         resources: Documents to create after the pod, in this order.
-        properties: The configuration of the driver, as written to its config map.
+        properties: The configuration of the driver, as written to its ConfigMap.
         uploads: Local files that must be uploaded before the driver starts.
         warnings: Sentences for the user who submits.
     """

@@ -1,4 +1,4 @@
-"""The pod template of the executors, which the driver reads from a config map."""
+"""The pod template of the executors, which the driver reads from a ConfigMap."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
     BuildContext,

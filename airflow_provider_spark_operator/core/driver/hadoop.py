@@ -17,7 +17,7 @@ _VOLUME = "hadoop-properties"
 
 
 def mount_hadoop_configuration(submission: BuildContext, _: SparkPod) -> Changes:
-    """Mount the local Hadoop configuration, or an existing config map that contains one.
+    """Mount the local Hadoop configuration, or an existing ConfigMap that contains one.
 
     Raises:
         DriverBuildError: Both are set, or a file is not a text file.
@@ -39,7 +39,7 @@ def mount_hadoop_configuration(submission: BuildContext, _: SparkPod) -> Changes
 
 
 def _build_config_map(name: str, data: dict[str, str]) -> JsonObject:
-    """Build a config map without `data` if it is empty, as Spark's client library sends it."""
+    """Build a ConfigMap without `data` if it is empty, as Spark's client library sends it."""
     return {key: value for key, value in build_config_map(name, data).items() if key != "data" or value}
 
 

@@ -47,7 +47,7 @@ class SubmissionInputs:
         driver_template_field: The source of that template, for messages.
         executor_template: The text of the pod template of the executors. Only the driver parses it.
         pod_group_template: The parsed template of Volcano's PodGroup.
-        mount_namespace: Whether to mount the entry `spark.kubernetes.namespace` of the config map in the driver. The
+        mount_namespace: Whether to mount the entry `spark.kubernetes.namespace` of the ConfigMap in the driver. The
             Apache operator mounts it, spark-submit does not.
     """
 

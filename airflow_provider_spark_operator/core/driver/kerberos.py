@@ -28,7 +28,7 @@ _KRB5_FILE = "krb5.conf"
 
 
 def mount_kerberos_configuration(submission: BuildContext, _: SparkPod) -> Changes:
-    """Mount `krb5.conf` from a local file or from an existing config map.
+    """Mount `krb5.conf` from a local file or from an existing ConfigMap.
 
     Raises:
         DriverBuildError: Both are set, or the file cannot be read or is not a text file.
@@ -38,7 +38,7 @@ def mount_kerberos_configuration(submission: BuildContext, _: SparkPod) -> Chang
         raise DriverBuildError(_KRB5_MAP_KEY, f"cannot be combined with {_KRB5_PATH_KEY}: remove one of them")
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
-        instead = f"add it to a config map as {_KRB5_FILE}, and set {_KRB5_MAP_KEY} to the name of the config map"
+        instead = f"add it to a ConfigMap as {_KRB5_FILE}, and set {_KRB5_MAP_KEY} to the name of the ConfigMap"
         content = decode_text(_KRB5_PATH_KEY, get_file_content(submission, _KRB5_PATH_KEY, path, instead))
         source = {"name": name, "items": [{"key": key, "path": key}]}
         return _mount_krb5_file(source, (build_config_map(name, {key: content}),))

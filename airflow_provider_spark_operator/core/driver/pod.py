@@ -94,7 +94,7 @@ def build_variable(name: str, value: str) -> JsonObject:
 
 
 def build_config_map(name: str, data: Mapping[str, str]) -> JsonObject:
-    """Build an immutable config map."""
+    """Build an immutable ConfigMap."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -27,7 +27,7 @@ class Naming:
         pod_name: The name of the driver pod.
         service_name: The name of the headless service through which executors reach the driver.
         policy_name: The name of the network policy of the executors.
-        config_map_name: The name of the config map with the configuration of the driver.
+        config_map_name: The name of the ConfigMap with the configuration of the driver.
         seed: The seed of all other IDs. spark-submit draws these IDs at random.
     """
 
@@ -78,7 +78,7 @@ def build_attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mappi
         raise DriverBuildError(
             field,
             f"{given or name!r} cannot be part of a service name: "
-            "use only lower-case letters, digits and '-', and begin with a letter",
+            "use only lowercase letters, digits and '-', and begin with a letter",
         )
     return Naming(
         application_id=identifier,

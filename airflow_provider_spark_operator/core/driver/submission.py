@@ -230,7 +230,7 @@ def _check_client(conf: Configuration) -> None:
             f"{prefix}oauthTokenFile", f"cannot be combined with {prefix}oauthToken: remove one of them"
         )
     if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", conf.get_text(f"{prefix}oauthToken") or ""):
-        raise DriverBuildError(f"{prefix}oauthToken", "contains a line end or another control character: remove it")
+        raise DriverBuildError(f"{prefix}oauthToken", "contains a line break or another control character: remove it")
     for key in ("submission.requestTimeout", "submission.connectionTimeout"):
         conf.get_integer(f"spark.kubernetes.{key}", default=0)
     for key in ("trust.certificates", "submission.waitAppCompletion"):

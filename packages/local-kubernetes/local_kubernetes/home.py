@@ -106,9 +106,9 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 def _describe_error(error: OSError) -> str:
     if isinstance(error, FileExistsError):
-        return "it is a file, not a directory"
+        return "it is a file, not a folder"
     if isinstance(error, NotADirectoryError):
-        return "a part of its path is a file, not a directory"
+        return "a part of its path is a file, not a folder"
     return (error.strerror or str(error)).lower()
 
 

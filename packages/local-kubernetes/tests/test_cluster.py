@@ -125,7 +125,7 @@ async def test_directory_with_other_files_is_rejected(tmp_path: Path) -> None:
 async def test_unusable_home_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(LocalClusterError, match=r"a part of its path is a file, not a directory\. Choose another"):
+    with pytest.raises(LocalClusterError, match=r"a part of its path is a file, not a folder\. Choose another"):
         async with LocalCluster(tmp_path / "file" / "home"):
             pass
 

@@ -42,7 +42,7 @@ def test_files_exceeding_config_map_limit_are_uploaded(large: LocalFile) -> None
     ],
 )
 def test_file_that_cannot_be_mounted_requires_folder(files: list[LocalFile], can_mount: bool, message: str) -> None:
-    with pytest.raises(InvalidResource, match=f"cannot be stored in a config map .*{message}"):
+    with pytest.raises(InvalidResource, match=f"cannot be stored in a ConfigMap .*{message}"):
         pack_files(files, can_mount=can_mount, can_upload=False)
 
 

@@ -208,10 +208,10 @@ INVALID = [
     ({"py_file": "local:///a.py", "conf": ["a"]}, "conf: must be an object"),
     (
         {"py_file": "local:///a.py", "conf": {"spark.jars.packages": ["a:b:1", "c:d:2"]}},
-        "conf: the value of spark.jars.packages must be text, a number, true or false. Write a list as text",
+        "conf: the value of spark.jars.packages must be a string, a number, true or false. Write a list as a string",
     ),
-    ({"py_file": ["local:///a.py"]}, "py_file: must be text"),
-    ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version: must be text, not 4.0"),
+    ({"py_file": ["local:///a.py"]}, "py_file: must be a string"),
+    ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version: must be a string, not 4.0"),
     (
         {"py_file": "local:///a.py", "image": "spark:latest"},
         "spark_version: is required, because the tag of spark:latest",

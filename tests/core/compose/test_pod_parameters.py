@@ -254,7 +254,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"labels": {"airflow.spark-operator/task": "x"}}, r"labels: airflow.spark-operator/task is reserved"),
     ({"labels": {"a": "not valid"}}, r"labels\['a'\]: 'not valid' is not a label value"),
     ({"labels": {"a b": "c"}}, r"labels: 'a b' is not a valid key"),
-    ({"annotations": {"a": ["b"]}}, r"annotations\['a'\]: must be text, not of type list"),
+    ({"annotations": {"a": ["b"]}}, r"annotations\['a'\]: must be a string, not of type list"),
     ({"env_vars": {"1A": "b"}}, r"env_vars: '1A' is not a valid name of an environment variable"),
     ({"node_selector": {"a": "b/c"}}, r"node_selector\['a'\]: 'b/c' is not a label value"),
     ({"secrets": SECRET}, r"secrets: must be a list of Secret"),
@@ -309,7 +309,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"timeouts": 60}, r"timeouts: must be a Timeouts or an object"),
     ({"restart_policy": "Sometimes"}, r"restart_policy: must be one of Never, OnFailure"),
     ({"restart_policy": RestartPolicy("OnFailure", attempts="many")}, r"restart_policy\.attempts: must be an integer"),
-    ({"proxy_user": ""}, r"proxy_user: must be text"),
+    ({"proxy_user": ""}, r"proxy_user: must be a string"),
 ]
 
 

@@ -31,7 +31,7 @@ def build_with_disk_file(conf: dict[str, str]) -> AttemptResources:
 @pytest.mark.parametrize(
     ("key", "instead"),
     [
-        (f"{K}kerberos.krb5.path", f"set {K}kerberos.krb5.configMapName to the name of the config map"),
+        (f"{K}kerberos.krb5.path", f"set {K}kerberos.krb5.configMapName to the name of the ConfigMap"),
         (f"{K}authenticate.driver.caCertFile", f"{K}authenticate.driver.mounted.caCertFile"),
         (f"{K}authenticate.driver.clientKeyFile", f"{K}authenticate.driver.mounted.clientKeyFile"),
         (f"{K}authenticate.driver.clientCertFile", f"{K}authenticate.driver.mounted.clientCertFile"),

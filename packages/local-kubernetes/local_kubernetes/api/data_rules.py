@@ -1,4 +1,4 @@
-"""Validation of config maps, secrets and leases."""
+"""Validation of ConfigMaps, secrets and leases."""
 
 import base64
 
@@ -23,7 +23,7 @@ def fill_secret(document: JsonObject) -> None:
 
 
 def fill_config_map(document: JsonObject) -> None:
-    """Validate a config map; raises ApiStatusError 400 and 422."""
+    """Validate a ConfigMap; raises ApiStatusError 400 and 422."""
     size = _count_decoded_bytes("ConfigMap", document, "binaryData")
     size += sum(len(value.encode()) for value in (document.get("data") or {}).values())
     causes = []

@@ -268,7 +268,7 @@ def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
     """Raise JournalError unless the file is a journal that is intact or is to be repaired."""
     if not contents.is_journal:
         raise JournalError(
-            f"could not read the journal {path}: it contains no intact record. It is left as it is. {_MOVE_AWAY}"
+            f"could not read the journal {path}: it contains no intact record. The file was not changed. {_MOVE_AWAY}"
         )
     if not is_readable(contents.header):
         raise JournalError(
@@ -280,7 +280,7 @@ def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
         more = f" (further damaged places: {len(others)})" if others else ""
         raise JournalError(
             f"could not read the journal {path}: {first}{more}. {len(contents.entries)} changes are intact. Restore "
-            "the file from a copy, or start with --repair, which keeps the damaged file and drops what is damaged"
+            "the file from a copy, or start with --repair, which keeps a copy of the file and drops the damaged records"
         )
 
 

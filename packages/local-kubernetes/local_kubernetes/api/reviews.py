@@ -40,6 +40,6 @@ def answer_review(group: str, plural: str, review: JsonObject) -> JsonObject:
         urls = [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
         status = {"resourceRules": [_EVERYTHING], "nonResourceRules": urls, "incomplete": False}
     else:
-        status = {"allowed": True, "reason": "the local cluster allows everything to whoever has its token"}
+        status = {"allowed": True, "reason": "the local cluster allows every request that has its token"}
     metadata = review.get("metadata") or {}
     return review | {"kind": kind, "apiVersion": f"{group}/v1", "metadata": metadata, "status": status}

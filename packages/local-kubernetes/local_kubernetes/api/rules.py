@@ -207,7 +207,7 @@ def find_label_value_problems(text: str) -> list[str]:
 
 
 def find_config_key_problems(text: str) -> list[str]:
-    """Return why a text is not a key of a config map or secret."""
+    """Return why a text is not a key of a ConfigMap or secret."""
     problems = ["must be no more than 253 characters"] if len(text) > 253 else []
     if re.fullmatch(_CONFIG_KEY, text) is None:
         problems.append(_CONFIG_KEY_RULE)

@@ -65,7 +65,7 @@ _FLAG: _Rule = (lambda value: isinstance(value, bool), "must be true or false")
 _NUMBER: _Rule = (_is_number, "must be a number")
 _COUNT: _Rule = (_is_count, "must be an integer of at least 0")
 _LIST: _Rule = (lambda value: isinstance(value, list), "must be a list")
-_TEXT: _Rule = (lambda value: isinstance(value, str), "must be text")
+_TEXT: _Rule = (lambda value: isinstance(value, str), "must be a string")
 _TEXTS: _Rule = (_are_texts, "must be a list of strings")
 
 _KEYWORDS: dict[str, _Rule] = {

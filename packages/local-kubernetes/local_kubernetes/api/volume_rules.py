@@ -80,7 +80,7 @@ def _find_secret_causes(source: Volume, place: str) -> Iterator[Cause]:
 
 
 def _find_files_causes(source: Volume, name: str, place: str) -> Iterator[Cause]:
-    """Return the errors in files that are made from the keys of a config map or secret."""
+    """Return the errors in files that are made from the keys of a ConfigMap or secret."""
     if not source.get(name):
         yield build_required_cause(f"{place}.{name}")
     for index, item in enumerate(source.get("items") or []):

@@ -18,7 +18,7 @@ def build_environment(
         given: Variables of every container; the pod's own variables override them.
 
     Raises:
-        MissingReference: A config map, secret, key or field does not exist.
+        MissingReference: A ConfigMap, secret, key or field does not exist.
     """
     environment = dict(given)
     for source in container.get("envFrom") or ():

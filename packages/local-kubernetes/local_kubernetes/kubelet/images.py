@@ -80,7 +80,7 @@ def find_runtime(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Run
     known = ", ".join(rule.pattern for rule in rules)
     raise ImageMissing(
         f'the local cluster has no runtime for the image "{image}": containers are processes of this machine, '
-        f"and it can run {known}; --image PATTERN=RUNTIME adds another"
+        f"and the cluster can run only {known}. To allow other images, use --image PATTERN=RUNTIME"
     )
 
 

@@ -134,7 +134,7 @@ class PodWorker:
                 make_credentials(folders.credentials, self._node.api, self.namespace)
                 sandbox.volumes = make_volumes(self._pod.document, sandbox.references, folders)
             except MissingReference as error:
-                if waited > _REPORT_AFTER:  # clients often create a pod before its config map
+                if waited > _REPORT_AFTER:  # clients often create a pod before its ConfigMap
                     self._pod.record_event("FailedMount", f"MountVolume.SetUp failed: {error}")
             except OSError as error:
                 self._evict_for_disk(f"cannot write {error.filename or self._root}: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""The objects that a pod refers to: config maps, secrets, and its own fields and resources."""
+"""The objects that a pod refers to: ConfigMaps, secrets, and its own fields and resources."""
 
 import math
 import re
@@ -46,7 +46,7 @@ class References:
         self._namespace = namespace
 
     def get_config_map(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
-        """Return the values of a config map; raises MissingReference if it does not exist and is not optional."""
+        """Return the values of a ConfigMap; raises MissingReference if it does not exist and is not optional."""
         document = self._get_document(CONFIG_MAPS, "configmap", name, optional=optional)
         values = {key: str(value).encode() for key, value in (document.get("data") or {}).items()}
         return values | {key: b64decode(value) for key, value in (document.get("binaryData") or {}).items()}
@@ -66,7 +66,7 @@ class References:
         """Return the value of an environment variable's `valueFrom`; None for a missing optional value.
 
         Raises:
-            MissingReference: The config map, the secret, its key or the field does not exist.
+            MissingReference: The ConfigMap, the secret, its key or the field does not exist.
         """
         if "fieldRef" in source:
             return read_pod_field(pod, str(source["fieldRef"].get("fieldPath")))
