@@ -71,7 +71,7 @@ class Decision:
 
     Attributes:
         reason: A constant of `core.reasons`.
-        message: A sentence for a person.
+        message: A sentence for the user.
         actions: What to do, in this order.
         status: The status to write, None to leave the status unchanged.
         requeue_after: When to reconcile again; None waits for an event.

@@ -202,7 +202,7 @@ class DriverEnd:
     Attributes:
         state: The state that the application enters.
         reason: A constant of `core.reasons`.
-        message: A sentence for a person.
+        message: A sentence for the user.
         driver_status: The pod status to record, None if it adds nothing.
     """
 

@@ -40,7 +40,7 @@ def read_document(source: object, api_version: str | None, *, name: str | None, 
 
     Args:
         source: An object, a model, YAML or JSON text, or None for a manifest without any field.
-        api_version: The apiVersion of a manifest that has none. A manifest must not have another one.
+        api_version: The apiVersion of a manifest that has none. A manifest must not have another apiVersion.
         name: The name. If None, the name in the manifest is used.
         namespace: The namespace. If None, the namespace in the manifest is used.
 

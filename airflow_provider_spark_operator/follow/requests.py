@@ -1,4 +1,4 @@
-"""Requests for one application or SparkCluster, and never for another one with the same name."""
+"""Requests for one application or SparkCluster, and never for another resource with the same name."""
 
 import asyncio
 import time

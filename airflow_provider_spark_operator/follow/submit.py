@@ -260,7 +260,7 @@ async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> N
     same second, both tries may delete their application.
 
     Raises:
-        Conflict: The created application was deleted, and the other one can be adopted.
+        Conflict: The created application was deleted, and the other application can be adopted.
     """
     reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
     own = await list_applications(client, reference.resource, reference.namespace, stamp)

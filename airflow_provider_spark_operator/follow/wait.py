@@ -108,7 +108,7 @@ async def wait_for_appearance(
 
     Args:
         hub: The hub of the cluster.
-        wanted: The kind in the requested version. If the cluster does not serve this version, another one is read.
+        wanted: The kind in the requested version. If the cluster does not serve this version, another version is read.
         name: The name of the resource.
         namespace: The namespace of the resource.
         poke_interval: Seconds between two reads.

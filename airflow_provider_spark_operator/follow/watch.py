@@ -94,8 +94,8 @@ class WatchHub:
             report: Where to report an outage of the API server.
 
         Raises:
-            ApplicationDeleted: The application was deleted, even if another one now has its name. Its last known
-                content is yielded before.
+            ApplicationDeleted: The application was deleted, even if another application now has its name.
+                Its last known content is yielded before.
             KubeError: The API rejected the request, or could not be reached for longer than the patience.
         """
         last: JsonObject | None = None

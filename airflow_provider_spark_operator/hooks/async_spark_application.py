@@ -310,7 +310,7 @@ class AsyncSparkApplicationHook:
         """Read an application.
 
         Raises:
-            NotFound: The application does not exist, or another one now has its name.
+            NotFound: The application does not exist, or another application now has its name.
             KubeError: The API rejected the request or could not be reached.
         """
         session = await self._open()

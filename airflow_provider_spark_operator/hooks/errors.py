@@ -56,7 +56,7 @@ def translate_errors(action: str) -> Iterator[None]:
 
 
 def _suggest_api_version(error: Exception) -> str:
-    """Return what to do if the cluster has another operator than the one that the application is for."""
+    """Return what to do if the cluster has another operator than the operator of the application."""
     if not isinstance(error, KindNotServed) or error.versions or error.resource != SPARK_APPLICATIONS.qualified_name:
         return ""
     return "".join(

@@ -156,7 +156,7 @@ class SparkApplicationHook(BaseHook):
             The whole resource, with its status.
 
         Raises:
-            SparkApplicationNotFound: The application does not exist, or another one now has its name.
+            SparkApplicationNotFound: The application does not exist, or another application now has its name.
             SparkApplicationError: The cluster rejected the request or could not be reached.
         """
         return self._run(lambda hook: hook.get(application))
@@ -221,7 +221,7 @@ class SparkApplicationHook(BaseHook):
                 return as soon as the cluster has accepted the deletion.
 
         Raises:
-            SparkApplicationNotFound: The application does not exist, or another one now has its name.
+            SparkApplicationNotFound: The application does not exist, or another application now has its name.
             SparkApplicationError: The cluster rejected the request, could not be reached, or the application still
                 exists after `timeout`.
         """

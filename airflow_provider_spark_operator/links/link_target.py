@@ -23,7 +23,7 @@ def build_link_target(
         document: The application. It need not contain its namespace and name.
         reference: The reference of the application.
         conn_id: Id of the connection of the task. If None, the default cluster is used.
-        spark_id: Spark's id of the latest attempt. If None, that of the first attempt is used, if the name determines
+        spark_id: Spark's id of the latest attempt. If None, the id of the first attempt is used, if the name determines
             it.
         created: When the application was created, in RFC 3339; None if unknown.
     """

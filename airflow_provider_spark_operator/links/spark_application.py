@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.links.url import build_url, find_url
 class SparkUILink(BaseOperatorLink):
     """Link to the Spark UI of the running application.
 
-    The URL is that of `[spark_operator] ui_url`. If it is not set, the link uses the ingress or the HTTP route of the
+    `[spark_operator] ui_url` sets the URL. If it is not set, the link uses the ingress or the HTTP route of the
     application.
     """
 
@@ -33,7 +33,7 @@ class SparkUILink(BaseOperatorLink):
 
 
 class SparkHistoryServerLink(BaseOperatorLink):
-    """Link to the application in the Spark History Server. The URL is that of `[spark_operator] history_server_url`."""
+    """Link to the application in the Spark History Server. `[spark_operator] history_server_url` sets the URL."""
 
     name = "Spark History Server"
 
@@ -47,7 +47,7 @@ class SparkHistoryServerLink(BaseOperatorLink):
 
 
 class DriverLogLink(BaseOperatorLink):
-    """Link to the driver log in your log store. The URL is that of `[spark_operator] driver_log_url`."""
+    """Link to the driver log in your log store. `[spark_operator] driver_log_url` sets the URL."""
 
     name = "Driver log"
 

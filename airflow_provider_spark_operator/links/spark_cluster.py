@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.links.url import build_url, find_url
 
 
 class SparkMasterUILink(BaseOperatorLink):
-    """Link to the web interface of the master. The URL is that of `[spark_operator] cluster_ui_url`."""
+    """Link to the web interface of the master. `[spark_operator] cluster_ui_url` sets the URL."""
 
     name = "Spark master UI"
 
@@ -29,7 +29,7 @@ class SparkMasterUILink(BaseOperatorLink):
 class SparkMasterLogLink(BaseOperatorLink):
     """Link to the log of the master pod in your log store.
 
-    The URL is that of `[spark_operator] driver_log_url`. `{driver_pod}` is the name of the master pod.
+    `[spark_operator] driver_log_url` sets the URL. `{driver_pod}` is the name of the master pod.
     """
 
     name = "Spark master log"

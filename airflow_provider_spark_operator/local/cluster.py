@@ -73,7 +73,7 @@ async def run_cluster(
 
     Args:
         home: The directory for the state of the cluster; it is created if it does not exist.
-        images: The images that the cluster can run; by default those of `build_spark_images`.
+        images: The images that the cluster can run; by default the images of `build_spark_images`.
         keep: Whether to keep the objects in the directory for the next cluster that keeps them.
         repair: Whether to drop damaged records of kept objects, after keeping a copy of them.
         take_over: Whether the controller also manages resources that another controller managed last.
@@ -101,7 +101,7 @@ async def _create_workload_account(client: KubeClient) -> None:
 async def _run_controller(
     client: KubeClient, kubeconfig: Path, *, take_over: bool
 ) -> AsyncIterator["asyncio.Task[None]"]:
-    """Run the controller until the context ends; it is ready when the context begins."""
+    """Run the controller until the context ends. The controller is ready when the context begins."""
     settings = ControllerSettings()
     settings = replace(settings, takeover=replace(settings.takeover, take_over=take_over))
     identity = ControllerIdentity(settings.decisions.operator_name, LEASE)

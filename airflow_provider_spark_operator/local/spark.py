@@ -79,7 +79,7 @@ class ContainerPlace:
         work: The working directory of the container.
         scratch: The folder for files of the runtime.
         credentials: The folder with the files `token` and `ca.crt`.
-        rewrite: Replaces the container's paths and services in a text by those of this machine.
+        rewrite: Replaces the container's paths and services in a text by the paths and services of this machine.
     """
 
     work: Path

@@ -26,7 +26,7 @@ _ACKNOWLEDGEMENT_SECONDS = 60.0
 def submit(
     loop: LoopThread, engagement: Engagement, document: JsonObject, if_exists: str, noun: str = "application"
 ) -> Submission:
-    """Create the application, or adopt the one of an earlier try.
+    """Create the application, or adopt the application of an earlier try.
 
     Args:
         loop: The loop for requests.

@@ -85,7 +85,7 @@ class SparkApplicationOperator(BaseOperator):
             its dependencies. With a script, all of them are dependencies.
         files: Paths or URLs of files for the driver and the executors, which find them with `SparkFiles.get`.
         arguments: Arguments of the program. Each argument is converted to text.
-        conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override those of the manifest.
+        conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override the manifest.
         image: Container image of the driver and the executors, for example "spark:4.3.0".
         spark_version: Spark version of the image, for example "4.3.0". Required if neither the manifest nor the tag of
             the image contains it.

@@ -37,7 +37,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         outcomes: The ends that fire: `succeeded` and `failed`, or kinds of failures: `application`, `infrastructure`
             and `scheduling`. The default is every end.
         kubernetes_conn_id: Connection to a Kubernetes cluster. None, the default, uses the default cluster.
-        api_version: apiVersion of the applications. The default is that of the Apache operator.
+        api_version: apiVersion of the applications. The default is the apiVersion of the Apache operator.
 
     Raises:
         ValueError: An argument is not valid.

@@ -68,8 +68,8 @@ def override_metadata(
 
     Args:
         document: The document of a resource. It stays unchanged.
-        name: The name. None or an empty text for that of the document.
-        namespace: The namespace. None or an empty text for that of the document.
+        name: The name. If None or empty, the value in the document is used.
+        namespace: The namespace. If None or empty, the value in the document is used.
         identity: The rules for the name.
 
     Raises:

@@ -43,7 +43,7 @@ IVY_DIRECTORY: Final = "/tmp/.ivy2"  # noqa: S108 - a path in the driver pod
 
 
 def write_conf(conf: Mapping[str, str], parameters: Parameters) -> dict[str, str]:
-    """Return the Spark properties of an application with those of the parameters.
+    """Return the Spark properties of an application, with the properties of the parameters.
 
     Args:
         conf: The Spark properties; they stay unchanged.

@@ -84,7 +84,7 @@ def with_driver_owner(documents: Iterable[Mapping[str, object]], pod_name: str, 
 def _with_namespace_and_labels(
     documents: Iterable[JsonObject], namespace: str, labels: Mapping[str, str]
 ) -> tuple[JsonObject, ...]:
-    """Return the documents with the labels of the driver, and in `namespace` unless they name another one."""
+    """Return the documents with the labels of the driver, and in `namespace` unless they name another namespace."""
     return tuple(
         merge(
             {**document, "metadata": {"namespace": namespace, **document["metadata"]}},

@@ -90,7 +90,7 @@ class Configuration:
         return value
 
     def get_mebibytes(self, key: str) -> int | None:
-        """Return a size in MiB, or None. A number without a unit is in MiB. The errors are those of `parse_memory_mib`.
+        """Return a size in MiB, or None. A number without a unit is in MiB. Raises the errors of `parse_memory_mib`.
 
         Spark accepts a minus sign here, but not on its command line.
         """
