@@ -66,7 +66,7 @@ class KubeClient:
 
     Args:
         transport: The transport, which is closed with the client.
-        default_namespace: The namespace to use by default: the namespace of the connection, of the kubeconfig context or
+        default_namespace: The default namespace: the namespace of the connection, of the kubeconfig context or
             of the pod.
         field_manager: The name of the writer that the API records for created, replaced and patched fields. If
             None, the API derives it from the user agent.
