@@ -30,7 +30,7 @@ class ClusterLocation:
 
     Attributes:
         server: The address `https://host` of the API server.
-        authority: The certificate authorities of the API server as PEM text. If None, the system's authorities are used.
+        authority: The certificate authorities of the API server as PEM text. If None, the system's are used.
     """
 
     server: str
