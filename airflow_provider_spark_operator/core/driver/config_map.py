@@ -27,7 +27,7 @@ def mount_configuration(submission: BuildContext, properties: Mapping[str, str])
     """Create the config map from the final properties and the accepted configuration files, and mount it.
 
     Raises:
-        DriverBuildError: The configured size limit is larger than a config map can be.
+        DriverBuildError: The configured size limit is larger than a ConfigMap can be.
     """
     naming, inputs = submission.naming, submission.inputs
     files, warnings = _select_files(submission)

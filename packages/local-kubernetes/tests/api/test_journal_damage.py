@@ -323,10 +323,7 @@ def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: py
 
     journal = Journal(path, repair=True)
     second = Store(journal=journal)
-    assert (
-        "1 object of things.example.com cannot be served until a definition of this kind exists"
-        in caplog.text
-    )
+    assert "1 object of things.example.com cannot be served until a definition of this kind exists" in caplog.text
     served = KindRegistry(second).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
     create(second, served, None, build_definition(), WriteOptions())
     journal.close()
