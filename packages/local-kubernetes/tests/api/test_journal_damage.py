@@ -142,8 +142,8 @@ def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path
         Journal(path)
     assert str(refused.value) == (
         f"could not read the journal {path}: record 2 at byte {start} (configmaps default/b) does not match its "
-        "checksum. 4 changes are intact. Restore the file from a copy, or start with --repair, which keeps the damaged "
-        "file and drops what is damaged"
+        "checksum. 4 changes are intact. Restore the file from a copy, or start with --repair, which keeps a copy of "
+        "the file and drops the damaged records"
     )
     assert path.read_bytes() == content
 
@@ -213,7 +213,9 @@ def test_repair_of_an_intact_journal_changes_nothing(path: Path, tmp_path: Path)
 @pytest.mark.parametrize("repair", [False, True])
 def test_foreign_file_is_refused_and_left_as_it_is(path: Path, content: bytes, repair: bool) -> None:
     path.write_bytes(content)
-    with pytest.raises(JournalError, match=r"contains no intact record\. It is left as it is\. Move this file away"):
+    with pytest.raises(
+        JournalError, match=r"contains no intact record\. The file was not changed\. Move this file away"
+    ):
         Journal(path, repair=repair)
     assert path.read_bytes() == content
     assert [file.name for file in path.parent.iterdir()] == ["journal"]
