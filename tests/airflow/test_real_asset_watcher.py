@@ -91,7 +91,7 @@ class Triggerers:
     async def wait_until_watching(self) -> None:
         """Wait until the trigger of the asset runs in the latest triggerer."""
         log = self._logs / f"triggerer-{self._number}.log"
-        while ": watching" not in log.read_text():  # noqa: ASYNC110 - a file
+        while "watching SparkApplications" not in log.read_text():  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.1)
 
 

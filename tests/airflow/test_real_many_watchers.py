@@ -65,7 +65,7 @@ async def start(components: Components, name: str) -> Component:
 
 def count_watchers(log: Path) -> int:
     """Return the number of triggers that have begun to watch."""
-    return log.read_text().count(": watching")
+    return log.read_text().count("watching SparkApplications")
 
 
 async def wait_for_watchers(log: Path, count: int) -> None:

@@ -370,7 +370,7 @@ async def test_application_with_unrecorded_recent_result_is_not_deleted(
 ) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
     old = await submit_ended_just_now(client, namespace)
-    with pytest.raises(NameTaken, match=r"run manual__0; it finished .*has not recorded the result yet\. Try again"):
+    with pytest.raises(NameTaken, match=r"run manual__0; it ended .*has not recorded the result yet\. Try again"):
         await submit(client, build_document("pi"), namespace, build_stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid

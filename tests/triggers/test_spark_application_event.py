@@ -78,7 +78,7 @@ async def run(trigger: SparkApplicationEventTrigger, caplog: pytest.LogCaptureFi
     task = asyncio.create_task(fire())
     with caplog.at_level("INFO", spark_application_event_runtime.logger.name):
         async with asyncio.timeout(TEST_SECONDS):
-            while ": watching" not in caplog.text:
+            while "watching SparkApplications" not in caplog.text:
                 if task.done():
                     task.result()
                 await asyncio.sleep(0.01)
