@@ -79,7 +79,7 @@ def test_deleted_application_is_exit_code_5(scripted_cluster: Cluster, capsys: p
     scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", _hold))
     scripted_cluster.delete("pi")
     assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
-    assert "was deleted before it finished" in capsys.readouterr().err
+    assert "was deleted before it ended" in capsys.readouterr().err
 
 
 def _hold(document: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
