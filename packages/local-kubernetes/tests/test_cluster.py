@@ -22,7 +22,7 @@ RUN_A_POD = """
 import asyncio, sys
 from pathlib import Path
 from client import open_client
-from kubelet.pods import pod, shell
+from kubelet.pods import build_pod, build_shell
 from local_kubernetes.api.kinds import PODS
 from local_kubernetes.cluster import LocalCluster
 
@@ -30,7 +30,7 @@ async def main():
     async with LocalCluster(Path(sys.argv[1])) as cluster:
         async with open_client(cluster.kubeconfig) as client:
             script = "sh -c 'echo $$$$; exec sleep 600' & echo $$$$; wait"
-            await client.create(PODS, pod(shell(script)), "default")
+            await client.create(PODS, build_pod(build_shell(script)), "default")
         await asyncio.Event().wait()
 
 asyncio.run(main())
