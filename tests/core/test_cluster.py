@@ -148,7 +148,7 @@ def test_scheduling_failure_without_message_enters_failed() -> None:
     status = build_status(State.SCHEDULING_FAILURE)
     record = status.current_state.model_copy(update={"message": None})
     decision = decide(build_cluster(status=status.model_copy(update={"current_state": record})), None, NOW)
-    assert get_message(decision).endswith("its objects could not be created.")
+    assert "The cluster cannot run: its objects could not be created. Fix the cause" in get_message(decision)
 
 
 @pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED, State.RESOURCE_RELEASED])

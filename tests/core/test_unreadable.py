@@ -98,7 +98,7 @@ def test_unreadable_cluster_fails_immediately_with_cause() -> None:
         reasons.CLUSTER_FAILED,
     )
     assert status.current_state.last_transition_time == LATER
-    assert (status.current_state.message or "").endswith(f"create it again: {MISSING_FIELD}")
+    assert f"The cluster cannot run: {MISSING_FIELD}. Fix the cause" in (status.current_state.message or "")
 
 
 def test_unreadable_cluster_without_creation_time_is_submitted_now() -> None:
