@@ -27,6 +27,6 @@ MEANINGS = {
     ExitCode.API_FAILED: "the Kubernetes API is unreachable, rejects the request, or does not permit it",
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: "infrastructure or scheduling failure, or the output could not be written",
-    ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGHUP)",
+    ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGTERM, SIGHUP); reconcile and local up end with 0 after SIGTERM",
 }
 """The meaning of each code, for `spark-operator help exit-codes`."""

@@ -11,7 +11,14 @@ from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.log_records import configure_logs
-from airflow_provider_spark_operator.cli.options import ImageRules, LogFormat, LogFormatOption, require_text
+from airflow_provider_spark_operator.cli.options import (
+    LOCAL_HOME,
+    ImageRules,
+    LocalHome,
+    LogFormat,
+    LogFormatOption,
+    require_text,
+)
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from local_kubernetes.home import LocalClusterError, UnusableHome
@@ -41,9 +48,7 @@ class _Options:
 
 
 def run(
-    home: Annotated[
-        str, typer.Option(metavar="DIR", callback=require_text, help="folder for the state of the cluster")
-    ] = ".spark-local",
+    home: LocalHome = LOCAL_HOME,
     kubeconfig: Annotated[
         str | None, typer.Option(metavar="FILE", callback=require_text, help="also write the kubeconfig to FILE")
     ] = None,
@@ -58,14 +63,19 @@ def run(
         ),
     ] = False,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="also manage resources that another controller managed last")
+        bool,
+        typer.Option(
+            "--take-over",
+            help="also manage applications and clusters that another controller managed last. Needed with --keep, "
+            "after `reconcile` without --leader-elect was used on this cluster",
+        ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> ExitCode:
     """Run the cluster in the foreground.
 
-    When the cluster has started, the command prints one line `ready kubeconfig=FILE`. SIGTERM or SIGINT ends the
-    cluster and all its pods.
+    When the cluster has started, the command prints one line `ready kubeconfig=FILE`. SIGTERM, SIGINT, SIGHUP
+    or `spark-operator local down` ends the cluster and all its pods.
     """
     configure_logs(log_format)
     images = parse_image_rules(image)

@@ -170,13 +170,20 @@ LogFormatOption: TypeAlias = Annotated[
     LogFormat, typer.Option("--log-format", metavar="text|json", help="format of log messages")
 ]
 
+LOCAL_HOME = ".spark-local"
+
+LocalHome: TypeAlias = Annotated[
+    str,
+    typer.Option("--home", metavar="DIR", callback=require_text, help="folder for the state of the local cluster"),
+]
+
 ImageRules: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--image",
         metavar="PATTERN=RUNTIME",
-        help="use RUNTIME (`spark` or `process`) for images whose name matches PATTERN; can be repeated, and has "
-        "precedence over the default images",
+        help="use RUNTIME (`spark` or `process`) for images whose name matches PATTERN; can be repeated, and precedes "
+        "the default rules, which `spark-operator local images` lists",
     ),
 ]
 

@@ -70,3 +70,9 @@ async def wait_for_exit(process: asyncio.subprocess.Process) -> tuple[int | None
     async with asyncio.timeout(DEADLINE):
         out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
+
+
+async def run_command(*words: str, home: Path) -> tuple[int | None, str, str]:
+    """Run `spark-operator` to its end. Return its exit code, stdout and stderr."""
+    async with start_command(*words, home=home) as process:
+        return await wait_for_exit(process)

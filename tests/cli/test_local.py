@@ -2,6 +2,7 @@ import os
 import signal
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.cli.process import read_line, start_command, wait_for_exit
+from tests.cli.process import read_line, run_command, start_command, wait_for_exit
 from tests.reconcile.stage import build_application
 
 from kubelet.conditions import is_alive, wait_until
@@ -18,25 +19,24 @@ from kubelet.conditions import is_alive, wait_until
 DRIVER = "spark-kubernetes-driver"
 
 
-def write(folder: Path, script: str, image: str = "local/process") -> str:
-    """Write an application whose driver is a shell script, so that no test starts Spark or Java."""
+def build(script: str, image: str = "local/process") -> dict[str, Any]:
+    """Return an application whose driver is a shell script, so that no test starts Spark or Java."""
     container = {"name": DRIVER, "command": ["sh", "-c", script]}
-    document = build_application(
+    return build_application(
         conf={"spark.kubernetes.container.image": image},
         driverSpec={"podTemplateSpec": {"spec": {"containers": [container]}}},
     )
+
+
+def write(folder: Path, script: str, image: str = "local/process") -> str:
+    """Write the application of a shell script."""
     path = folder / "app.yaml"
-    path.write_text(yaml.safe_dump(document))
+    path.write_text(yaml.safe_dump(build(script, image)))
     return str(path)
 
 
 def list_folder(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-async def run(words: list[str], home: Path) -> tuple[int | None, str, str]:
-    async with start_command(*words, home=home) as process:
-        return await wait_for_exit(process)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ async def test_cluster_runs_from_its_ready_line_until_a_signal(
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         async with await open_client(ClusterAccess(kubeconfig=copy)) as client:
             assert (await client.list(SPARK_APPLICATIONS)).items == []
-        again = await run(["local", "up", "--home", str(tmp_path / "home")], tmp_path)
+        again = await run_command("local", "up", "--home", str(tmp_path / "home"), home=tmp_path)
         assert again[0] == ExitCode.INFRASTRUCTURE_FAILED
         assert again[2].startswith("spark-operator: error: ")
         assert again[2].count("\n") == 1
@@ -84,7 +84,7 @@ async def test_kubeconfig_of_a_running_cluster_is_not_overwritten(tmp_path: Path
     async with start_command(*words, str(tmp_path / "first"), home=tmp_path) as first:
         await read_line(first, "ready ")
         before = copy.read_text()
-        exit_code, out, err = await run([*words, str(tmp_path / "second")], tmp_path)
+        exit_code, out, err = await run_command(*words, str(tmp_path / "second"), home=tmp_path)
         assert (exit_code, out, copy.read_text()) == (ExitCode.INVALID, "", before)
         assert err.startswith(
             f"spark-operator: error: --kubeconfig {copy}: belongs to the local cluster that runs at https://127.0.0.1:"
@@ -107,7 +107,7 @@ def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
 
 async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
     path = write(tmp_path, "echo Pi is roughly 3.14")
-    exit_code, out, err = await run(["local", "run", path], tmp_path)
+    exit_code, out, err = await run_command("local", "run", path, home=tmp_path)
     assert (exit_code, out) == (ExitCode.SUCCESS, "Pi is roughly 3.14\n")
     for state in ("DriverRequested", "Succeeded", "TerminatedWithoutReleaseResources"):
         assert f" {state}: " in err
@@ -117,7 +117,7 @@ async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
 
 async def test_failed_application_exits_with_1_and_prints_the_cause(tmp_path: Path) -> None:
     path = write(tmp_path, "echo on purpose; exit 3")
-    exit_code, out, err = await run(["local", "run", path, "-n", "jobs"], tmp_path)
+    exit_code, out, err = await run_command("local", "run", path, "-n", "jobs", home=tmp_path)
     assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "on purpose\n")
     sentence, *lines = err.splitlines()[-3:]
     assert sentence.startswith("spark-operator: error: SparkApplication jobs/pi failed in state Failed: ")
@@ -127,14 +127,14 @@ async def test_failed_application_exits_with_1_and_prints_the_cause(tmp_path: Pa
 
 async def test_application_over_its_timeout_exits_with_4(tmp_path: Path) -> None:
     path = write(tmp_path, "sleep 600")
-    exit_code, _, err = await run(["local", "run", path, "--timeout", "0.5"], tmp_path)
+    exit_code, _, err = await run_command("local", "run", path, "--timeout", "0.5", home=tmp_path)
     assert exit_code == ExitCode.TIMED_OUT
     assert err.splitlines()[-1].endswith("SparkApplication default/pi did not end within 0.5 s")
 
 
 async def test_driver_with_unknown_image_exits_with_5_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "true", "nobody/knows:1")
-    exit_code, _, err = await run(["local", "run", path], tmp_path)
+    exit_code, _, err = await run_command("local", "run", path, home=tmp_path)
     assert exit_code == ExitCode.INFRASTRUCTURE_FAILED
     last = err.splitlines()[-1]
     assert "SparkApplication default/pi: the driver cannot be started: " in last

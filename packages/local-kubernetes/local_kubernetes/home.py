@@ -7,16 +7,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from local_kubernetes import remover
 
-_LOCK = "lock"
+LOCK_FILE = "lock"
 _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
-_OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
+OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
+"""The entries of the directory that are deleted when the cluster ends."""
+_LOCK_ATTEMPTS = 10
+_LOCK_PAUSE = 0.02
 
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -50,7 +54,7 @@ def lock_home(home: Path) -> Iterator[Path]:
             f"could not use {home} as the folder of a local cluster: {_describe_error(error)}. Choose another folder"
         ) from error
     with _translate_errors(home):
-        descriptor = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+        descriptor = os.open(home / LOCK_FILE, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
     try:
         _lock(descriptor, home)
         with _translate_errors(home):
@@ -59,6 +63,8 @@ def lock_home(home: Path) -> Iterator[Path]:
             yield home
         finally:
             _remove_leftovers(home)
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)  # the process id may belong to another process later
     finally:
         os.close(descriptor)
 
@@ -119,7 +125,7 @@ def _build_write_error(path: Path, error: OSError) -> LocalClusterError:
 
 def _claim(home: Path) -> None:
     """Create the directory, or accept one that an earlier cluster created: files of the user must never be deleted."""
-    if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
+    if home.is_dir() and not (home / LOCK_FILE).exists() and any(home.iterdir()):
         raise UnusableHome(f"{home} is not empty and was not created by a local cluster. Choose another folder")
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(_PRIVATE_FOLDER)
@@ -127,20 +133,39 @@ def _claim(home: Path) -> None:
 
 def _lock(descriptor: int, home: Path) -> None:
     """Lock the directory until this process ends, for whatever reason."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    if not acquire_lock(descriptor):
         holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
         raise LocalClusterError(
             f"another local cluster runs in {home} (process {holder or 'unknown'}); stop it, or choose another folder"
-        ) from error
+        )
+    if not _is_same_file(descriptor, home / LOCK_FILE):
+        raise LocalClusterError(f"{home} was deleted while the local cluster started. Start the cluster again")
     os.ftruncate(descriptor, 0)
-    with _translate_errors(home / _LOCK):
+    with _translate_errors(home / LOCK_FILE):
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
+def acquire_lock(descriptor: int) -> bool:
+    """Lock a file, and return whether that succeeded. A process that reads the state holds the lock for a moment."""
+    for _ in range(_LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(_LOCK_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _is_same_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
 def _remove_leftovers(home: Path) -> None:
-    for name in _OF_ONE_RUN:
+    for name in OF_ONE_RUN:
         path = home / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
