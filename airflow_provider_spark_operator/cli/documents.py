@@ -10,7 +10,12 @@ import yaml
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
+from airflow_provider_spark_operator.kube.bounded_yaml import (
+    BoundedLoader,
+    DuplicateKey,
+    ExcessiveYaml,
+    describe_position,
+)
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024
@@ -19,11 +24,19 @@ LARGEST_INPUT = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class SourceDocument:
-    """One document of a YAML stream, and its position: the name of the file and the first line, which counts from 1."""
+    """One document of a YAML stream.
+
+    Attributes:
+        source: The name of the file.
+        line: The first line of the document in the file, from 1.
+        content: The value of the document.
+        node: The nodes of the document, which have the positions of its fields.
+    """
 
     source: str
     line: int
     content: object
+    node: yaml.Node
 
 
 class DocumentError(CommandError):
@@ -31,13 +44,16 @@ class DocumentError(CommandError):
 
     Attributes:
         source: The name of the file, or `standard input`.
-        problem: The problem, without the name of the file.
+        problem: The problem, without the name of the file and the position.
+        mark: The position of an error in YAML; None if it is unknown.
     """
 
-    def __init__(self, source: str, problem: str) -> None:
-        super().__init__(f"{source}: {problem}", ExitCode.INVALID)
+    def __init__(self, source: str, problem: str, cause: yaml.YAMLError | None = None) -> None:
+        position = describe_position(cause) if cause else None
+        super().__init__(f"{source}: {problem} ({position})" if position else f"{source}: {problem}", ExitCode.INVALID)
         self.source = source
         self.problem = problem
+        self.mark: yaml.Mark | None = getattr(cause, "problem_mark", None)
 
 
 def read_text(path: str) -> str:
@@ -93,21 +109,19 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
         while loader.check_node():
             node = loader.get_node()
             content = loader.construct_document(node)
-            if content is not None:
+            if node is not None and content is not None:
                 found = True
-                yield SourceDocument(source, node.start_mark.line + 1 if node else 1, content)
+                yield SourceDocument(source, node.start_mark.line + 1, content, node)
     except (DuplicateKey, ExcessiveYaml) as error:
-        raise DocumentError(source, f"not usable: {_describe_yaml_error(error)}") from None
+        raise DocumentError(source, f"not usable: {_get_problem(error)}", error) from None
     except yaml.YAMLError as error:
-        raise DocumentError(source, f"not YAML: {_describe_yaml_error(error)}") from None
+        raise DocumentError(source, f"not YAML: {_get_problem(error)}", error) from None
     if not found:
         raise DocumentError(source, "contains no document")
 
 
-def _describe_yaml_error(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or " ".join(str(error).split())
-    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
+def _get_problem(error: yaml.YAMLError) -> str:
+    return getattr(error, "problem", None) or " ".join(str(error).split())
 
 
 def describe_source(path: str) -> str:

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 
 from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
+from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.field_position import find_position
+from airflow_provider_spark_operator.cli.manifest_files import list_files, read_spark_documents
 from airflow_provider_spark_operator.cli.options import ReportFormat, ReportOutput
 from airflow_provider_spark_operator.core.problems import Severity
 from airflow_provider_spark_operator.core.validation.validate import validate
@@ -17,6 +20,9 @@ EXAMPLES = """
 # Validate a manifest
 spark-operator validate pi.yaml
 
+# Validate all manifests below a folder; fail also on warnings
+spark-operator validate --strict jobs/
+
 # Validate what another program prints
 helm template charts/jobs | spark-operator validate -
 """
@@ -24,53 +30,122 @@ helm template charts/jobs | spark-operator validate -
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem and its position. `line` is the first line of the document, or None for a problem of the whole file."""
+    """A problem and its position.
+
+    Attributes:
+        source: The name of the file.
+        line: The line in the file, from 1; None for a problem of the whole file.
+        column: The column in the line, from 1; None for a problem of the whole file.
+        resource: The kind and the name of the resource; empty if they are unknown.
+        path: The path of the field; empty for the whole resource.
+        message: Completes the sentence that begins with the path.
+        severity: Whether the problem prevents the submission.
+    """
 
     source: str
     line: int | None
+    column: int | None
     resource: str
     path: str
     message: str
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        place = f"{self.source}:{self.line}" if self.line is not None else self.source
+        place = f"{self.source}:{self.line}:{self.column}" if self.line is not None else self.source
         severity = "" if self.severity is Severity.ERROR else self.severity.value
         return ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
 
 
+@dataclass
+class _Report:
+    """What was found in all files.
+
+    Attributes:
+        findings: The problems, in the order of the files.
+        checked: Number of documents that were checked.
+        skipped: Number of documents in folders that are not resources of Spark.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    checked: int = 0
+    skipped: int = 0
+
+    def is_valid(self, *, strict: bool) -> bool:
+        """Return whether there is no error; with `strict`, whether there is no problem."""
+        return all(not strict and finding.severity is not Severity.ERROR for finding in self.findings)
+
+
 def run(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="file with one or more manifests; - reads standard input")
+        list[str],
+        typer.Argument(
+            metavar="FILE|DIR...",
+            help="file with one or more manifests, or folder with such files (.yaml, .yml, .json); - reads standard "
+            "input",
+        ),
     ],
+    strict: Annotated[bool, typer.Option("--strict", help="fail also on warnings")] = False,
     output: ReportOutput = ReportFormat.TEXT,
 ) -> ExitCode:
     """Validate the manifests in YAML or JSON files, without a cluster.
 
-    The command prints one line for each problem, with the path of the field. Warnings do not change the exit code.
+    The command prints one line for each problem, with the file, the line and the column of the field. Warnings do not
+    change the exit code without --strict. In folders, resources of other kinds than those of Spark are left out.
     """
-    findings: list[Finding] = []
-    checked = 0
+    report = _Report()
     for path in files:
-        try:
-            for document in read_documents(path):
-                checked += 1
-                findings += _check(document)
-        except DocumentError as error:
-            findings.append(Finding(error.source, None, "", "", error.problem))
-    is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
+        _check_path(path, report)
+    is_valid = report.is_valid(strict=strict)
     if output is ReportFormat.JSON:
-        print(json.dumps({"valid": is_valid, "documents": checked, "problems": _to_json(findings)}, indent=2))
+        problems = _to_json(report.findings)
+        print(json.dumps({"valid": is_valid, "documents": report.checked, "problems": problems}, indent=2))
     else:
-        _print(findings, checked if is_valid else None)
+        _print(report.findings, report.checked if is_valid else None)
+    if report.skipped:
+        print_note(f"{report.skipped} {_count(report.skipped)} of other kinds left out")
     return ExitCode.SUCCESS if is_valid else ExitCode.INVALID
 
 
+def _check_path(path: str, report: _Report) -> None:
+    """Add the problems in a file, or in the files of a folder, to the report."""
+    try:
+        found = list_files(path)
+    except DocumentError as error:
+        report.findings.append(_report_unreadable(error))
+        return
+    is_folder = found != [path]
+    for file in found:
+        try:
+            for document in read_spark_documents(file) if is_folder else read_documents(file):
+                if document is None:
+                    report.skipped += 1
+                else:
+                    report.checked += 1
+                    report.findings += _check(document)
+        except DocumentError as error:
+            report.findings.append(_report_unreadable(error))
+
+
+def _report_unreadable(error: DocumentError) -> Finding:
+    line, column = (error.mark.line + 1, error.mark.column + 1) if error.mark else (None, None)
+    return Finding(error.source, line, column, "", "", error.problem)
+
+
 def _check(document: SourceDocument) -> list[Finding]:
+    """Return the problems of a document, in the order of their positions."""
     resource = _describe(document.content)
+    found = [(find_position(document.node, problem.path), problem) for problem in validate(document.content)]
     return [
-        Finding(document.source, document.line, resource, problem.path, problem.message, problem.severity)
-        for problem in validate(document.content)
+        Finding(
+            document.source,
+            mark.line + 1,
+            mark.column + 1,
+            resource,
+            problem.path,
+            problem.message,
+            problem.severity,
+        )
+        for mark, problem in sorted(found, key=lambda each: (each[0].line, each[0].column))
     ]
 
 
@@ -87,7 +162,11 @@ def _print(findings: Sequence[Finding], valid: int | None) -> None:
     for finding in findings:
         print(finding)
     if valid is not None:
-        print(f"{valid} {'resource' if valid == 1 else 'resources'} valid")
+        print(f"{valid} {_count(valid)} valid")
+
+
+def _count(number: int) -> str:
+    return "resource" if number == 1 else "resources"
 
 
 def _to_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
@@ -95,6 +174,7 @@ def _to_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
         {
             "file": finding.source,
             "line": finding.line,
+            "column": finding.column,
             "resource": finding.resource,
             "path": finding.path,
             "message": finding.message,

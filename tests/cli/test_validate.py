@@ -26,7 +26,7 @@ def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFi
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: Spork")))
     assert main(["validate", "-"]) == ExitCode.INVALID
-    assert capsys.readouterr().out.startswith("standard input:1: Spork: kind: 'Spork' is not supported")
+    assert capsys.readouterr().out.startswith("standard input:1:1: Spork: kind: 'Spork' is not supported")
 
 
 def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,10 +36,10 @@ def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.
     assert main(["validate", str(bad), str(missing)]) == ExitCode.INVALID
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
-        f"{bad}:2: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
-        f"{bad}:11: Spork: kind: 'Spork'",
+        f"{bad}:8:21: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
+        f"{bad}:11:1: Spork: kind: 'Spork'",
     ]
-    assert lines[2].startswith(f"{bad}: not YAML: ")
+    assert lines[2].startswith(f"{bad}:13:5: not YAML: ")
     assert lines[3] == f"{missing}: cannot be read: no such file or directory"
     assert len(lines) == 4
 
@@ -54,11 +54,12 @@ def test_json_output_has_every_problem(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["validate", str(bad), "-o", "json"]) == ExitCode.INVALID
     result = json.loads(capsys.readouterr().out)
     assert (result["valid"], result["documents"]) == (False, 1)
-    unknown, problem = result["problems"]
+    problem, unknown = result["problems"]
     assert unknown["message"] == "is not a field of spec: did you mean mainClass?"
     assert problem["severity"] == "error"
     assert problem["file"] == str(bad)
-    assert problem["line"] == 2
+    assert (problem["line"], problem["column"]) == (5, 1)
+    assert (unknown["line"], unknown["column"]) == (6, 3)
     assert problem["resource"] == "SparkApplication pi"
     assert problem["path"] == "spec.mainClass"
     assert problem["message"].startswith("is required")
@@ -80,7 +81,7 @@ def test_spark_cluster_is_validated_by_its_own_rules(tmp_path: Path, capsys: pyt
     )
     assert main(["validate", str(bad)]) == ExitCode.INVALID
     place = "SparkCluster cl: spec.clusterTolerations.instanceConfig.minWorkers"
-    assert capsys.readouterr().out == f"{bad}:1: {place}: is 3, more than maxWorkers (2)\n"
+    assert capsys.readouterr().out == f"{bad}:6:57: {place}: is 3, more than maxWorkers (2)\n"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_warnings_are_labelled_and_do_not_fail(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
-    place = f"{file}:2: warning: SparkApplication pi: spec.applicationTolerations.ttlAfterStopMillis"
+    place = f"{file}:10:28: warning: SparkApplication pi: spec.applicationTolerations.ttlAfterStopMillis"
     assert (
         capsys.readouterr().out
         == f"{place}: is -5, which has the same meaning as -1 (never): use -1\n1 resource valid\n"
@@ -128,7 +129,7 @@ def test_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.
     file = tmp_path / "app.yaml"
     file.write_text(APPLICATION + "  mainClass: B\n")
     assert main(["validate", str(file)]) == ExitCode.INVALID
-    expected = f"{file}: not usable: duplicate key 'mainClass', already defined in line 6 (line 10, column 3)\n"
+    expected = f"{file}:10:3: not usable: duplicate key 'mainClass', already defined in line 6\n"
     assert capsys.readouterr().out == expected
 
 
@@ -137,3 +138,64 @@ def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, caps
     file.write_text("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: a}, spec: {}}")
     assert main(["validate", str(file)]) == ExitCode.INVALID
     assert "spec.mainApplicationFile: is required" in capsys.readouterr().out
+
+
+def test_position_is_that_of_the_field_in_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "apps.yaml"
+    file.write_text(
+        "# two API groups\n"
+        + APPLICATION.replace("sparkConf: {", "sparkConf: {spark.driver.memory: 1gigs, ").rstrip()
+        + "\n  driverSpec:\n    podTemplateSpec:\n      spec:\n        containers:\n"
+        + "        - name: a\n          imag: x\n"
+        + "---\napiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: b}\n"
+        + "spec:\n  type: Pyton\n  driver: {}\n  executor: {}\n  sparkVersion: 4.0.0\n"
+    )
+    assert main(["validate", str(file), "-o", "json"]) == ExitCode.INVALID
+    lines = file.read_text().splitlines()
+    found = {
+        problem["path"]: lines[problem["line"] - 1][problem["column"] - 1 :].partition(":")[0]
+        for problem in json.loads(capsys.readouterr().out)["problems"]
+    }
+    assert found == {
+        "spec.sparkConf['spark.driver.memory']": "spark.driver.memory",
+        "spec.driverSpec.podTemplateSpec.spec.containers[0].imag": "imag",
+        "spec.type": "type",
+        "spec.mainApplicationFile": "spec",
+    }
+
+
+def test_strict_makes_warnings_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
+    assert main(["validate", str(file), "--strict"]) == ExitCode.INVALID
+    (line,) = capsys.readouterr().out.splitlines()
+    assert ": warning: " in line
+    assert main(["validate", str(file), "--strict", "-o", "json"]) == ExitCode.INVALID
+    assert json.loads(capsys.readouterr().out)["valid"] is False
+
+
+def test_strict_accepts_resources_without_problems(application: Path) -> None:
+    assert main(["validate", str(application), "--strict"]) == ExitCode.SUCCESS
+
+
+def test_folder_is_validated_without_resources_of_other_kinds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jobs" / ".git").mkdir(parents=True)
+    (tmp_path / "jobs" / ".git" / "bad.yaml").write_text("a: [")
+    (tmp_path / "jobs" / "bad.yml").write_text(APPLICATION.replace("mainClass", "mainKlass"))
+    (tmp_path / "jobs" / "pod.json").write_text('{"apiVersion": "v1", "kind": "Pod"}')
+    (tmp_path / "notes.txt").write_text("a: [")
+    (tmp_path / "app.yaml").write_text(f"{APPLICATION}---\napiVersion: v1\nkind: ConfigMap\n")
+    assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert {line.partition(":")[0] for line in captured.out.splitlines()} == {str(tmp_path / "jobs" / "bad.yml")}
+    assert captured.err == "spark-operator: 2 resources of other kinds left out\n"
+    (tmp_path / "jobs" / "bad.yml").unlink()
+    assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "1 resource valid\n"
+
+
+def test_folder_without_manifests_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
+    assert capsys.readouterr().out == f"{tmp_path}: contains no file with the suffix .yaml, .yml, .json\n"
