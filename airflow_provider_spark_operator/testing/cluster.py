@@ -97,7 +97,7 @@ class ScriptedCluster:
 
     def spark_clusters(self) -> list[JsonObject]:
         """Return all SparkClusters."""
-        return list(self.do(lambda: self.store.list(self.cluster_kind, None, labels=None, fields=None)[0]))
+        return list(self.do(lambda: self.store.objects.list(self.cluster_kind, None, labels=None, fields=None)[0]))
 
     def create(self, name: str, **metadata: Any) -> JsonObject:
         """Create an application outside of Airflow, and return it.
@@ -154,7 +154,7 @@ class ScriptedCluster:
         """
 
         async def wait() -> None:
-            changes = self.store.subscribe(self.kind, None, None)
+            changes = self.store.changes.subscribe(self.kind, None, None)
             try:
                 if not holds():
                     await anext(change async for change in changes if holds())
@@ -191,7 +191,7 @@ class ScriptedCluster:
                 loop.run(self._server.stop(), timeout=DEADLINE)
 
     def _applications(self) -> list[JsonObject]:
-        return self.store.list(self.kind, None, labels=None, fields=None)[0]
+        return self.store.objects.list(self.kind, None, labels=None, fields=None)[0]
 
     async def _start(self) -> int:
         for name in ("default", NAMESPACE):
@@ -206,12 +206,12 @@ class ScriptedCluster:
         return await self._server.start()
 
     async def _act(self) -> None:
-        async for event in self.store.subscribe(self.kind, None, None):
+        async for event in self.store.changes.subscribe(self.kind, None, None):
             if event.type == "ADDED":
                 await self._play(self.script, event.object)
 
     async def _act_on_clusters(self) -> None:
-        async for event in self.store.subscribe(self.cluster_kind, None, None):
+        async for event in self.store.changes.subscribe(self.cluster_kind, None, None):
             if event.type == "ADDED":
                 await self.cluster_script(ScriptedSparkCluster(self.resources, event.object))
 

@@ -107,7 +107,7 @@ class ScriptedResources:
 
     def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
         """Delete the pod of that name if an earlier application of the same name owns it."""
-        for pod in self._store.list(PODS, namespace, labels=None, fields=None)[0]:
+        for pod in self._store.objects.list(PODS, namespace, labels=None, fields=None)[0]:
             owners = [reference["uid"] for reference in pod["metadata"].get("ownerReferences", [])]
             if pod["metadata"]["name"] == name and owner_uid not in owners:
                 self.delete_pod(namespace, name)

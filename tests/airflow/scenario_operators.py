@@ -136,11 +136,12 @@ class RecordedOperator:
         return {str(number): self._entries[number] for number in range(begin, end)}
 
     def _read_driver_status(self) -> JsonObject:
-        status: JsonObject = self._cluster.store.get(PODS, self._application.namespace, self._pods[-1])["status"]
+        driver = self._cluster.store.objects.get(PODS, self._application.namespace, self._pods[-1])
+        status: JsonObject = driver["status"]
         return status
 
     def _release(self) -> None:
-        if self._pods and self._cluster.store.exists(PODS, self._application.namespace, self._pods[-1]):
+        if self._pods and self._cluster.store.objects.exists(PODS, self._application.namespace, self._pods[-1]):
             self._cluster.resources.delete_pod(self._application.namespace, self._pods[-1])
 
 
@@ -165,7 +166,7 @@ class ControllerOperator:
             await _wait_until(self._cluster, self._cluster.kind, lambda: not self._find_application())
 
     def _claim_new_driver(self) -> str | None:
-        for pod in self._cluster.store.list(PODS, self._application.namespace)[0]:
+        for pod in self._cluster.store.objects.list(PODS, self._application.namespace)[0]:
             metadata = pod["metadata"]
             ours = any(owner["uid"] == self._application.uid for owner in metadata.get("ownerReferences", ()))
             if ours and metadata["uid"] not in self._used:
@@ -187,7 +188,8 @@ class ControllerOperator:
 
     def _find_application(self) -> JsonObject | None:
         try:
-            return self._cluster.store.get(self._cluster.kind, self._application.namespace, self._application.name)
+            objects = self._cluster.store.objects
+            return objects.get(self._cluster.kind, self._application.namespace, self._application.name)
         except ApiStatusError:
             return None
 
@@ -230,7 +232,7 @@ class ScenarioPlayer:
             log.end()
 
     async def _step_executors(self, argument: JsonObject) -> None:
-        driver = self._cluster.store.get(PODS, self._application.namespace, self._driver)
+        driver = self._cluster.store.objects.get(PODS, self._application.namespace, self._driver)
         owner = {"apiVersion": "v1", "kind": "Pod", "name": self._driver, "uid": driver["metadata"]["uid"]}
         labels = driver["metadata"]["labels"] | {LABEL_ROLE: ROLE_EXECUTOR}
         for _ in range(argument["create"]):
@@ -247,7 +249,7 @@ class ScenarioPlayer:
         await self._operator.wait_for_end()
 
     def _write_pod_status(self, name: str, story: JsonObject) -> None:
-        pod = self._cluster.store.get(PODS, self._application.namespace, name)
+        pod = self._cluster.store.objects.get(PODS, self._application.namespace, name)
         self._cluster.resources.set_pod_status(self._application.namespace, name, build_pod_status(pod, story))
 
 
@@ -310,7 +312,7 @@ def _play_scenarios(
 
 
 async def _act_as_kubelet(cluster: Cluster) -> None:
-    with closing(cluster.store.subscribe(PODS, None, None)) as changes:
+    with closing(cluster.store.changes.subscribe(PODS, None, None)) as changes:
         async for change in changes:
             metadata = change.object["metadata"]
             if change.type == "MODIFIED" and metadata.get("deletionTimestamp"):
@@ -320,7 +322,7 @@ async def _act_as_kubelet(cluster: Cluster) -> None:
 
 async def _wait_until(cluster: Cluster, kind: Any, found: Callable[[], Any]) -> Any:
     """Return the result of `found` as soon as it finds something in the objects of the kind."""
-    with closing(cluster.store.subscribe(kind, None, None)) as changes:
+    with closing(cluster.store.changes.subscribe(kind, None, None)) as changes:
         if result := found():
             return result
         async for _ in changes:

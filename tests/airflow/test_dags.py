@@ -212,7 +212,7 @@ def example(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_example_has_the_documented_states(cluster: Cluster, run_dag: RunDag, example: None) -> None:
     async def by_its_script(application: Application) -> None:
-        document = cluster.store.get(cluster.kind, application.namespace, application.name)
+        document = cluster.store.objects.get(cluster.kind, application.namespace, application.name)
         await (fail if document["spec"]["pyFiles"].endswith("fail.py") else succeed)(application)
 
     cluster.script = by_its_script

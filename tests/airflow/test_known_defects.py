@@ -403,7 +403,7 @@ async def test_on_kill_that_airflow_cancels_deletes_the_application(
     killing.cancel()
     await asyncio.gather(killing, return_exceptions=True)
     answer.set()
-    await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.list(cluster.kind, None)[0])
+    await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.objects.list(cluster.kind, None)[0])
 
 
 def test_deferral_timeout_of_airflow_deletes_the_application(cluster: Cluster) -> None:

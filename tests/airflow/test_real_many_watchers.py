@@ -84,11 +84,11 @@ async def test_thousand_watchers_share_one_watch(cluster: Cluster, tmp_path: Pat
     cluster.script = stay_submitted
     port = urlsplit(cluster.kubeconfig["clusters"][0]["cluster"]["server"]).port
     assert port is not None
-    before = cluster.do(lambda: cluster.store.count_subscribers(cluster.kind))
+    before = cluster.do(lambda: cluster.store.changes.count_subscribers(cluster.kind))
     async with run_airflow(cluster, tmp_path, MANY_DAG_FILE) as (components, events):
         triggerer = await start(components, "triggerer")
         await wait_for_watchers(tmp_path / "logs" / "triggerer.log", WATCHERS)
-        assert cluster.do(lambda: cluster.store.count_subscribers(cluster.kind)) == before + 1
+        assert cluster.do(lambda: cluster.store.changes.count_subscribers(cluster.kind)) == before + 1
         uids = set()
         for number in range(0, WATCHERS, WATCHERS // ENDED):
             uids.add(cluster.create(f"report-{number}-a")["metadata"]["uid"])

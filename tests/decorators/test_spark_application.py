@@ -88,7 +88,7 @@ def driver(cluster: Cluster, tmp_path: Path) -> ScriptedCluster:
         return ended.returncode, message.read_text(), ended.stderr
 
     async def act(application: Application) -> None:
-        document = cluster.store.get(cluster.kind, application.namespace, application.name)
+        document = cluster.store.objects.get(cluster.kind, application.namespace, application.name)
         code, message, error = run_driver(document)
         application.enter("Submitted", "DriverRequested")
         application.start_driver()

@@ -84,7 +84,7 @@ def test_log_continues_at_the_noted_position_when_the_application_has_ended(
 ) -> None:
     caplog.set_level("INFO")
     application = create_ended_application(cluster, log_and_fail)
-    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    (pod,) = cluster.do(lambda: list(cluster.store.objects.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
     stamp = log.lines[39].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
@@ -316,7 +316,7 @@ def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster
     application = create_ended_application(
         cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown")
     )
-    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    (pod,) = cluster.do(lambda: list(cluster.store.objects.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
     stamp = log.lines[3].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")

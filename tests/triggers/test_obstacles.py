@@ -75,7 +75,7 @@ def request_driver(cluster: Cluster, status: dict[str, Any]) -> dict[str, Any]:
 
 def warn(cluster: Cluster, reason: str, message: str) -> None:
     """Create a warning event of the driver pod."""
-    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    (pod,) = cluster.do(lambda: list(cluster.store.objects.list(PODS, NAMESPACE)[0]))
     event = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -221,7 +221,7 @@ async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
 
     async def run_short(application: Application) -> None:
         application.start(executors=2)
-        for pod in cluster.store.list(PODS, NAMESPACE)[0]:
+        for pod in cluster.store.objects.list(PODS, NAMESPACE)[0]:
             if "exec" in pod["metadata"]["name"]:
                 cluster.resources.set_pod_status(NAMESPACE, pod["metadata"]["name"], without_node(pod["status"]))
 

@@ -172,13 +172,13 @@ async def test_deletion_continues_if_airflow_cancels_on_kill(
 
 async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[Kind, ...]] = []
-    original = cluster.store.subscribe
+    original = cluster.store.changes.subscribe
 
     def subscribe(*arguments: Any, **options: Any) -> Any:
         opened.append(arguments)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(cluster.store, "subscribe", subscribe)
+    monkeypatch.setattr(cluster.store.changes, "subscribe", subscribe)
     cluster.script = stay_submitted
     applications = [cluster.create(f"pi-{number}") for number in range(20)]
     triggers = [build_trigger(one, stamp=None) for one in applications]

@@ -189,7 +189,7 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
     options = WriteOptions(manager="local")
     for document in documents:
         name = document["metadata"]["name"]
-        if not store.exists(kind, None, name):
+        if not store.objects.exists(kind, None, name):
             resources.create(store, served, None, document, options)
         elif "spec" in document:
             resources.patch(store, served, (None, name), (resources.MERGE_PATCH, {"spec": document["spec"]}), options)
@@ -197,7 +197,7 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
 
 def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
     """Create namespaces that objects are in but that do not exist: a repaired journal may lack their records."""
-    for name, number in sorted(store.count_homeless().items()):
+    for name, number in sorted(store.objects.count_homeless().items()):
         _install(store, kinds, NAMESPACES, [_build_namespace(name)])
         logger.warning(
             "namespace %s did not exist, but contains objects (%d): created the namespace again, without its labels "
@@ -209,6 +209,6 @@ def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
 
 def _create_missing_accounts(store: Store) -> None:
     """Create missing service accounts: a repaired journal may lack them, and pods cannot be created without."""
-    for namespace in store.list(NAMESPACES, None)[0]:
+    for namespace in store.objects.list(NAMESPACES, None)[0]:
         if "deletionTimestamp" not in namespace["metadata"]:
             admission.create_default_account(store, namespace["metadata"]["name"])

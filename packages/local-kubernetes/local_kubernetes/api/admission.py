@@ -121,7 +121,7 @@ def complete_creation(store: Store, served: ServedKind, document: JsonObject) ->
 
 def create_default_account(store: Store, namespace: str) -> None:
     """Create the service account of a namespace unless it exists; pods cannot be created without it."""
-    if not store.exists(SERVICE_ACCOUNTS, namespace, "default"):
+    if not store.objects.exists(SERVICE_ACCOUNTS, namespace, "default"):
         store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
 
 
@@ -211,9 +211,9 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
     name = spec.get("priorityClassName")
     priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
     if name and name not in _SYSTEM_PRIORITIES:
-        if not store.exists(PRIORITY_CLASSES, None, name):
+        if not store.objects.exists(PRIORITY_CLASSES, None, name):
             raise build_forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
-        found = store.get_shared(PRIORITY_CLASSES, None, name)
+        found = store.objects.get_shared(PRIORITY_CLASSES, None, name)
         priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
     rule = "must not be provided in pod spec; priority admission controller computed"
     if spec.get("priority", priority) != priority:
@@ -356,7 +356,7 @@ _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
 
 def _require_account(store: Store, namespace: str | None, pod: JsonObject) -> None:
     account = pod["spec"]["serviceAccountName"]
-    if not store.exists(SERVICE_ACCOUNTS, namespace, account):
+    if not store.objects.exists(SERVICE_ACCOUNTS, namespace, account):
         why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
         raise build_forbidden(PODS, get_text(pod, ("metadata", "name")), why)
 
@@ -367,7 +367,7 @@ def _allocate_address(store: Store, service: JsonObject) -> None:
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
     if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
-        taken = {get_text(item, ("spec", "clusterIP")) for item in store.list_shared(SERVICES, None)}
+        taken = {get_text(item, ("spec", "clusterIP")) for item in store.objects.list_shared(SERVICES, None)}
         spec["clusterIP"] = allocate_address(taken)
     if spec.get("clusterIP"):
         spec["clusterIPs"] = [spec["clusterIP"]]

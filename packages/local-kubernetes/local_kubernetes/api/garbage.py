@@ -8,79 +8,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+from local_kubernetes.api.owners import list_owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from local_kubernetes.api.documents import JsonObject
-
-Place = tuple[Kind, str, str]
-"""The place of an object: its kind, its namespace (empty if it has none), its name."""
+    from local_kubernetes.api.objects import Objects
+    from local_kubernetes.api.owners import Place
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
 CONTAINERS = frozenset({NAMESPACES.key, CUSTOM_RESOURCE_DEFINITIONS.key})
 """The kinds whose objects are marked as deleted first, and removed when their contents are deleted."""
 
 
-class OwnerIndex:
-    """The existing objects, and the owners that each names, by UID."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
-        self._owners: dict[str, frozenset[str]] = {}
-        self._dependents: dict[str, set[str]] = {}
-
-    def record(self, place: Place, document: JsonObject) -> None:
-        """Record the current version of an object."""
-        uid = document["metadata"]["uid"]
-        owners = frozenset(str(owner["uid"]) for owner in _get_owners(document))
-        for gone in self._owners.get(uid, frozenset()) - owners:
-            self._drop(gone, uid)
-        for owner in owners:
-            self._dependents.setdefault(owner, set()).add(uid)
-        self._places[uid] = place
-        self._owners[uid] = owners
-
-    def forget(self, document: JsonObject) -> None:
-        """Record that an object was deleted."""
-        uid = document["metadata"]["uid"]
-        for owner in self._owners.pop(uid, frozenset()):
-            self._drop(owner, uid)
-        self._places.pop(uid, None)
-
-    def find_place(self, uid: str) -> Place | None:
-        """Return the place of the object with this UID; None if it does not exist."""
-        return self._places.get(uid)
-
-    def list_dependents(self, uid: str) -> list[Place]:
-        """Return the places of the objects that name this UID as an owner; the owner may not exist."""
-        places = (self._places[dependent] for dependent in self._dependents.get(uid, ()))
-        return sorted(places, key=lambda place: (place[0].key, place[1], place[2]))
-
-    def _drop(self, owner: str, dependent: str) -> None:
-        dependents = self._dependents.get(owner, set())
-        dependents.discard(dependent)
-        if not dependents:
-            self._dependents.pop(owner, None)
-
-
 class OwnedObjects(Protocol):
     """The objects of a store, as the garbage collector reads and changes them.
 
     Attributes:
-        owners: Index of the objects and their owners.
+        objects: The objects, for reading.
     """
 
-    owners: OwnerIndex
-
-    def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
-        """Return whether an object exists."""
-
-    def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        """Return a copy of an object."""
-
-    def get_shared(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        """Return an object that the caller must not change."""
+    objects: Objects
 
     def update(
         self, kind: Kind, namespace: str | None, name: str, change: Callable[[JsonObject], JsonObject]
@@ -90,27 +39,21 @@ class OwnedObjects(Protocol):
     def delete(self, kind: Kind, namespace: str | None, name: str, *, propagation: str | None = None) -> JsonObject:
         """Delete an object, or mark it as deleted, and return it."""
 
-    def list_in_namespace(self, namespace: str) -> Sequence[Place]:
-        """Return the places of the objects in a namespace."""
 
-    def list_of_kind(self, key: tuple[str, str]) -> Sequence[Place]:
-        """Return the places of the objects of a kind."""
-
-
-def list_contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
+def list_contents(objects: Objects, kind: Kind, document: JsonObject) -> Sequence[Place]:
     """Return the objects that must be deleted first: those in a namespace, or the instances of a definition."""
     if kind.key == NAMESPACES.key:
-        return store.list_in_namespace(document["metadata"]["name"])
+        return objects.list_in_namespace(document["metadata"]["name"])
     if kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         spec = document["spec"]
-        return store.list_of_kind((spec["group"], spec["names"]["plural"]))
+        return objects.list_of_kind((spec["group"], spec["names"]["plural"]))
     return []
 
 
 def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) -> None:
     """Before an object is deleted: release its dependents (Orphan), or make it wait for them (Foreground)."""
     metadata = document["metadata"]
-    dependents = store.owners.list_dependents(metadata["uid"])
+    dependents = store.objects.owners.list_dependents(metadata["uid"])
     if propagation == "Orphan":
         for place in dependents:
             _release(store, place, metadata["uid"])
@@ -123,10 +66,10 @@ def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) 
 def collect_marked(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """While an object waits for its deletion: delete its contents or its dependents."""
     metadata = document["metadata"]
-    for place in list_contents(store, kind, document):
+    for place in list_contents(store.objects, kind, document):
         _delete(store, place)
     if FOREGROUND_FINALIZER in (metadata.get("finalizers") or []):
-        for place in store.owners.list_dependents(metadata["uid"]):
+        for place in store.objects.owners.list_dependents(metadata["uid"]):
             _delete(store, place, "Foreground")
         _finish_foreground(store, metadata["uid"])
     if kind.key in CONTAINERS:
@@ -135,8 +78,8 @@ def collect_marked(store: OwnedObjects, kind: Kind, document: JsonObject) -> Non
 
 def collect_created(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was created: delete it if all of its owners were deleted."""
-    owners = _get_owners(document)
-    if owners and not any(store.owners.find_place(owner["uid"]) for owner in owners):
+    owners = list_owners(document)
+    if owners and not any(store.objects.owners.find_place(owner["uid"]) for owner in owners):
         metadata = document["metadata"]
         _delete(store, (kind, metadata.get("namespace", ""), metadata["name"]))
 
@@ -144,27 +87,27 @@ def collect_created(store: OwnedObjects, kind: Kind, document: JsonObject) -> No
 def collect_removed(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """After an object was deleted: delete its dependents, and the objects that waited for it."""
     uid = document["metadata"]["uid"]
-    for place in store.owners.list_dependents(uid):
-        dependent = store.get(place[0], place[1] or None, place[2])
-        if any(store.owners.find_place(owner["uid"]) for owner in _get_owners(dependent)):
+    for place in store.objects.owners.list_dependents(uid):
+        dependent = store.objects.get(place[0], place[1] or None, place[2])
+        if any(store.objects.owners.find_place(owner["uid"]) for owner in list_owners(dependent)):
             _release(store, place, uid)
         else:
             _delete(store, place)
-    for owner in _get_owners(document):
+    for owner in list_owners(document):
         _finish_foreground(store, owner["uid"])
     _finish_container(store, kind, document)
 
 
 def _delete(store: OwnedObjects, place: Place, propagation: str | None = None) -> None:
     kind, namespace, name = place
-    if store.exists(kind, namespace or None, name):
+    if store.objects.exists(kind, namespace or None, name):
         store.delete(kind, namespace or None, name, propagation=propagation)
 
 
 def _release(store: OwnedObjects, place: Place, owner: str) -> None:
     def remove_owner(document: JsonObject) -> JsonObject:
         document["metadata"]["ownerReferences"] = [
-            reference for reference in _get_owners(document) if reference["uid"] != owner
+            reference for reference in list_owners(document) if reference["uid"] != owner
         ]
         return document
 
@@ -173,13 +116,13 @@ def _release(store: OwnedObjects, place: Place, owner: str) -> None:
 
 def _finish_foreground(store: OwnedObjects, uid: str) -> None:
     """Delete an owner that waited for its dependents, once none is left that blocks it."""
-    place = store.owners.find_place(uid)
+    place = store.objects.owners.find_place(uid)
     if place is None:
         return
     kind, namespace, name = place
-    metadata = store.get(kind, namespace or None, name)["metadata"]
+    metadata = store.objects.get(kind, namespace or None, name)["metadata"]
     waits = "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or [])
-    if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.owners.list_dependents(uid)):
+    if not waits or any(_is_blocking(store, dependent, uid) for dependent in store.objects.owners.list_dependents(uid)):
         return
 
     def remove_finalizer(document: JsonObject) -> JsonObject:
@@ -190,9 +133,9 @@ def _finish_foreground(store: OwnedObjects, uid: str) -> None:
 
 
 def _is_blocking(store: OwnedObjects, place: Place, owner: str) -> bool:
-    dependent = store.get(place[0], place[1] or None, place[2])
+    dependent = store.objects.get(place[0], place[1] or None, place[2])
     return any(
-        reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _get_owners(dependent)
+        reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in list_owners(dependent)
     )
 
 
@@ -207,11 +150,7 @@ def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> 
 
 
 def _finish(store: OwnedObjects, container: Kind, name: str) -> None:
-    if store.exists(container, None, name):
-        held = store.get_shared(container, None, name)
-        if "deletionTimestamp" in held["metadata"] and not list_contents(store, container, held):
+    if store.objects.exists(container, None, name):
+        held = store.objects.get_shared(container, None, name)
+        if "deletionTimestamp" in held["metadata"] and not list_contents(store.objects, container, held):
             store.delete(container, None, name)
-
-
-def _get_owners(document: JsonObject) -> list[JsonObject]:
-    return document["metadata"].get("ownerReferences") or []

@@ -151,7 +151,7 @@ class ResourceHandlers:
             watch.close()
 
     async def _get(self, request: ResourceRequest) -> web.StreamResponse:
-        event = self._store.get_event(request.served.kind, *request.place)
+        event = self._store.objects.get_event(request.served.kind, *request.place)
         if request.presenter.plain_json:
             return build_encoded_response(event.encode(request.served.api_version))
         return request.build_answer(event.current)
@@ -166,7 +166,7 @@ class ResourceHandlers:
         options = request.parse_write_options()
         body = await read_required_object(request.http)
         subresource = request.path.subresource
-        existed = self._store.exists(request.served.kind, *request.place)
+        existed = self._store.objects.exists(request.served.kind, *request.place)
         replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
         return request.build_answer(replaced, 200 if existed else 201, tuple(options.warnings))
 
@@ -194,12 +194,12 @@ class ResourceHandlers:
             raise build_method_not_allowed()
         selection = parse_list_options(request.http.query, kind)
         options = parse_delete_options(request.http.query, await read_object(request.http))
-        items, version = self._store.list(
+        items, version = self._store.objects.list(
             kind, request.path.namespace, labels=selection.labels, fields=selection.fields
         )
         for item in items:
             place = (item["metadata"].get("namespace"), item["metadata"]["name"])
-            if self._store.exists(kind, *place):  # the deletion of another object may have deleted it
+            if self._store.objects.exists(kind, *place):  # the deletion of another object may have deleted it
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
         body = request.presenter.present_list(items, metadata)
@@ -234,8 +234,8 @@ class ResourceHandlers:
 
         All pages have the version of the first one, so that a watch from that version misses nothing.
         """
-        version = self._store.resource_version
-        items = list(self._store.list_events(served.kind, namespace, options.labels, options.fields))
+        version = self._store.objects.version
+        items = list(self._store.objects.list_events(served.kind, namespace, options.labels, options.fields))
         _check_version(options, version)
         if options.continuation:
             version, after = decode_continuation(options.continuation)

@@ -93,8 +93,8 @@ class KindRegistry:
             return built_in
         if absent is None and group in self._built_in_groups:
             raise build_resource_not_found()
-        if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
-            definition = self._store.get_shared(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
+        if self._store.objects.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
+            definition = self._store.objects.get_shared(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
             found = self._get_versions(definition).get(version)
             if found is not None:
                 return found
@@ -105,7 +105,7 @@ class KindRegistry:
     def __iter__(self) -> Iterator[ServedKind]:
         """Return all kinds in all versions, the preferred version of each kind first."""
         yield from self._built_in.values()
-        for definition in self._store.list_shared(CUSTOM_RESOURCE_DEFINITIONS, None):
+        for definition in self._store.objects.list_shared(CUSTOM_RESOURCE_DEFINITIONS, None):
             yield from self._get_versions(definition).values()
 
     def _get_versions(self, definition: JsonObject) -> dict[str, ServedKind]:

@@ -87,10 +87,10 @@ def replace(
     _check_version(served, body)
     require_name(ensure_metadata(body), place[1])
     kind = served.kind
-    if kind.key in _CREATED_BY_UPDATE and subresource is None and not store.exists(kind, *place):
+    if kind.key in _CREATED_BY_UPDATE and subresource is None and not store.objects.exists(kind, *place):
         return create(store, served, place[0], body, options)
     needs_version = kind.custom or kind.key in _VERSION_REQUIRED
-    if needs_version and store.get_shared(kind, *place) and not get_text(body, ("metadata", "resourceVersion")):
+    if needs_version and store.objects.get_shared(kind, *place) and not get_text(body, ("metadata", "resourceVersion")):
         raise build_version_required(kind, place[1])
     return change_object(store, served, place, lambda _: copy_json(body), options, subresource)
 
@@ -183,7 +183,7 @@ def _apply(
     if metadata.get("managedFields"):
         raise build_bad_request("metadata.managedFields must be nil")
     require_name(metadata, name)
-    if not store.exists(served.kind, namespace, name) and subresource is None:
+    if not store.objects.exists(served.kind, namespace, name) and subresource is None:
         _check_no_object_is_meant(served, metadata, name)
         document = served.accept(copy_json(value))
         admission.admit(served, document)

@@ -42,7 +42,7 @@ class EventRetention:
     def sweep(self) -> None:
         """Remove events that are too old or too many; the age counts from when this object first sees a change."""
         now = self._clock()
-        changes = sorted(self._store.list_events(EVENTS, None), key=lambda change: change.resource_version)
+        changes = sorted(self._store.objects.list_events(EVENTS, None), key=lambda change: change.resource_version)
         self._seen = {item.resource_version: self._seen.get(item.resource_version, now) for item in changes}
         excess = len(changes) - self._most
         for number, change in enumerate(changes):

@@ -88,7 +88,7 @@ class SubresourceHandlers:
 
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
         options = parse_log_options(request.name, request.http.query)
-        pod = self._store.get(PODS, *request.place)
+        pod = self._store.objects.get(PODS, *request.place)
         container = find_container(pod, options)
         if not pod["spec"].get("nodeName"):
             return web.Response(status=204)
@@ -145,7 +145,7 @@ class SubresourceHandlers:
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
         served, options = request.served, request.parse_write_options()
-        current = self._store.get(served.kind, *request.place)
+        current = self._store.objects.get(served.kind, *request.place)
         if request.http.method != "GET":
             if request.http.method == "PUT":
                 wanted = await read_object(request.http)

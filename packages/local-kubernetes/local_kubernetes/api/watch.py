@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from local_kubernetes.api.documents import JsonObject, copy_json
+from local_kubernetes.api.kinds import Kind
 from local_kubernetes.api.status import build_expired
 
 ADDED = "ADDED"
@@ -180,10 +181,42 @@ class Feed:
         self._subscribers[subscription] = namespace
         return subscription
 
-    def close(self) -> None:
-        """Close all subscriptions."""
-        for subscription in list(self._subscribers):
-            subscription.close()
-
     def _forget(self, subscription: Subscription) -> None:
         self._subscribers.pop(subscription, None)
+
+
+class Changes:
+    """The changes of all kinds, each with its own history and subscriptions.
+
+    Args:
+        start: Resource version before the first change; earlier versions have expired.
+        history: Number of changes of each kind that can be replayed.
+        queue: Number of changes that can wait for one subscriber.
+    """
+
+    def __init__(self, start: int, history: int, queue: int) -> None:
+        self._start = start
+        self._history = history
+        self._queue = queue
+        self._feeds: dict[tuple[str, str], Feed] = {}
+
+    def publish(self, kind: Kind, namespace: str, event: Event) -> None:
+        """Record a change of an object in `namespace` (empty for none), and notify the subscribers."""
+        self._ensure_feed(kind).publish(namespace, event)
+
+    def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
+        """Subscribe to the changes of a kind in a namespace (None: all), after the version `since` (None: now).
+
+        Raises:
+            ApiStatusError: 410 if the history does not reach back to `since`.
+        """
+        return self._ensure_feed(kind).subscribe(namespace, since)
+
+    def count_subscribers(self, kind: Kind) -> int:
+        """Return the number of open subscriptions of a kind."""
+        return self._feeds[kind.key].subscribers if kind.key in self._feeds else 0
+
+    def _ensure_feed(self, kind: Kind) -> Feed:
+        if kind.key not in self._feeds:
+            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
+        return self._feeds[kind.key]

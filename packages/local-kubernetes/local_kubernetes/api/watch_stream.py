@@ -81,9 +81,11 @@ class Watch:
         options = self._options
         kind = self._presenter.served.kind
         if options.initial_events or options.resource_version in ("", "0"):
-            subscription = self._store.subscribe(kind, self._namespace, None)
-            return subscription, list(self._store.list_events(kind, self._namespace, options.labels, options.fields))
-        return self._store.subscribe(kind, self._namespace, int(options.resource_version)), []
+            subscription = self._store.changes.subscribe(kind, self._namespace, None)
+            return subscription, list(
+                self._store.objects.list_events(kind, self._namespace, options.labels, options.fields)
+            )
+        return self._store.changes.subscribe(kind, self._namespace, int(options.resource_version)), []
 
     async def _read_changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
         clock = asyncio.get_running_loop().time
@@ -136,7 +138,7 @@ class Watch:
         return shown
 
     def _encode_bookmark(self, *, initial_events_end: bool) -> bytes:
-        version = self._store.resource_version
+        version = self._store.objects.version
         return _encode_frame(
             "BOOKMARK", self._presenter.present_bookmark(version, initial_events_end=initial_events_end)
         )

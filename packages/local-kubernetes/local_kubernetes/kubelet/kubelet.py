@@ -115,14 +115,14 @@ class Kubelet:
 
     async def _follow(self) -> None:
         """Pass all pods, then every change of a pod, to the workers until the watch has lost changes."""
-        pods, version = self._store.list(PODS, None)
+        pods, version = self._store.objects.list(PODS, None)
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid, worker in list(self._workers.items()):
             if uid not in present:
                 worker.stop()
         for pod in pods:
             self._handle_change(pod)
-        subscription = self._store.subscribe(PODS, None, version)
+        subscription = self._store.changes.subscribe(PODS, None, version)
         try:
             async for event in subscription:
                 if event.type == DELETED:

@@ -46,7 +46,7 @@ class EventRecorder:
         known = (str(metadata["uid"]), reason, message)
         try:
             repeated = self._repeated.get(known)
-            if repeated and self._store.exists(EVENTS, namespace, repeated):
+            if repeated and self._store.objects.exists(EVENTS, namespace, repeated):
                 self._increase_count(namespace, repeated)
                 return
             name = f"{metadata['name']}.{time.time_ns():x}"

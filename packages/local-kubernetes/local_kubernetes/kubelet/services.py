@@ -56,9 +56,9 @@ class ServiceAddresses:
 
     def _find_port(self, namespace: str, name: str, number: int) -> int | None:
         """Return the address of a service's port; None if the service or port does not exist."""
-        if not self._store.exists(SERVICES, namespace, name):
+        if not self._store.objects.exists(SERVICES, namespace, name):
             return None
-        spec = self._store.get_shared(SERVICES, namespace, name).get("spec") or {}
+        spec = self._store.objects.get_shared(SERVICES, namespace, name).get("spec") or {}
         entry = next((item for item in spec.get("ports") or () if item.get("port") == number), None)
         if entry is None:
             return None
@@ -75,14 +75,15 @@ class ServiceAddresses:
     def _list_selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
         if not selector:
             return
-        for pod in self._store.list_shared(PODS, namespace):
+        for pod in self._store.objects.list_shared(PODS, namespace):
             if selector.items() <= (pod["metadata"].get("labels") or {}).items():
                 yield pod
 
     def _forget_gone(self) -> None:
         """Keep the ports of existing pods, and of pods that their controller is about to replace."""
         known = {
-            (item["metadata"]["namespace"], item["metadata"]["name"]) for item in self._store.list_shared(PODS, None)
+            (item["metadata"]["namespace"], item["metadata"]["name"])
+            for item in self._store.objects.list_shared(PODS, None)
         }
         if len(self._assigned) > 2 * len(known) + _KEPT:
             self._assigned = {key: port for key, port in self._assigned.items() if key[:2] in known}

@@ -47,10 +47,10 @@ class StatefulSetController:
     async def _follow(self, kind: Kind, places: Callable[[JsonObject], Iterable[Place]]) -> None:
         """Queue every set that may need a reconcile: all at first, then those that changed."""
         while True:
-            items, version = self._store.list(kind, None)
+            items, version = self._store.objects.list(kind, None)
             for item in items:
                 self._queue_set(places(item))
-            subscription = self._store.subscribe(kind, None, version)
+            subscription = self._store.changes.subscribe(kind, None, version)
             try:
                 async for event in subscription:
                     self._queue_set(places(event.object))
@@ -78,15 +78,15 @@ class StatefulSetController:
                 await asyncio.sleep(0)
 
     def _reconcile(self, namespace: str, name: str) -> None:
-        if not self._store.exists(STATEFUL_SETS, namespace, name):
+        if not self._store.objects.exists(STATEFUL_SETS, namespace, name):
             return
-        stateful_set = self._store.get(STATEFUL_SETS, namespace, name)
+        stateful_set = self._store.objects.get(STATEFUL_SETS, namespace, name)
         if "deletionTimestamp" in stateful_set["metadata"]:
             return
-        pods = [pod for pod in self._store.list_shared(PODS, namespace) if belongs_to(stateful_set, pod)]
+        pods = [pod for pod in self._store.objects.list_shared(PODS, namespace) if belongs_to(stateful_set, pod)]
         decision = decide(stateful_set, pods)
         for claim in decision.claims:
-            if not self._store.exists(PERSISTENT_VOLUME_CLAIMS, namespace, claim["metadata"]["name"]):
+            if not self._store.objects.exists(PERSISTENT_VOLUME_CLAIMS, namespace, claim["metadata"]["name"]):
                 self._create(stateful_set, PERSISTENT_VOLUME_CLAIMS, claim)
         for pod in decision.creations:
             self._create(stateful_set, PODS, pod)
@@ -113,7 +113,7 @@ class StatefulSetController:
         self._recorder.record(stateful_set, "SuccessfulDelete", message, component=NAME)
 
     def _write_status(self, namespace: str, name: str, status: JsonObject) -> None:
-        if self._store.exists(STATEFUL_SETS, namespace, name):
+        if self._store.objects.exists(STATEFUL_SETS, namespace, name):
             self._store.update(
                 STATEFUL_SETS, namespace, name, lambda item: item | {"status": status}, subresource="status"
             )

@@ -54,7 +54,7 @@ def write(path: Path, *entries: JournalEntry) -> None:
 def store_on(path: Path) -> Store:
     """A store with the namespace `default` and a journal."""
     store = Store(journal=Journal(path))
-    if not store.exists(NAMESPACES, None, "default"):
+    if not store.objects.exists(NAMESPACES, None, "default"):
         served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
         create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
     return store
@@ -97,7 +97,7 @@ def test_journal_over_the_size_limit_is_rewritten(path: Path) -> None:
     for number in range(200):
         store.update(CONFIG_MAPS, "default", "a", partial(set_value, str(number)))
     assert path.stat().st_size < 5000
-    assert store_on(path).get(CONFIG_MAPS, "default", "a")["data"] == {"k": "199"}
+    assert store_on(path).objects.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "199"}
 
 
 def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -121,10 +121,10 @@ def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pyte
             store.create(CONFIG_MAPS, "default", build_config_map("b"))
     assert refused.value.code == 500
     assert path.stat().st_size == size
-    assert store.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
-    assert not store.exists(CONFIG_MAPS, "default", "b")
+    assert store.objects.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
+    assert not store.objects.exists(CONFIG_MAPS, "default", "b")
     store.create(CONFIG_MAPS, "default", build_config_map("b"))
-    assert store_on(path).exists(CONFIG_MAPS, "default", "b")
+    assert store_on(path).objects.exists(CONFIG_MAPS, "default", "b")
 
 
 def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
@@ -140,20 +140,20 @@ def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
 
     second = store_on(path)
     found = KindRegistry(second).find("example.com", "v1", "things")
-    assert second.get(found.kind, "default", "a") == first.get(things.kind, "default", "a")
-    assert second.get(CONFIG_MAPS, "default", "a") == first.get(CONFIG_MAPS, "default", "a")
-    assert not second.exists(CONFIG_MAPS, "default", "b")
+    assert second.objects.get(found.kind, "default", "a") == first.objects.get(things.kind, "default", "a")
+    assert second.objects.get(CONFIG_MAPS, "default", "a") == first.objects.get(CONFIG_MAPS, "default", "a")
+    assert not second.objects.exists(CONFIG_MAPS, "default", "b")
     second.delete(found.kind, "default", "a")
-    assert not second.exists(CONFIG_MAPS, "default", "a"), "dependents are known again"
+    assert not second.objects.exists(CONFIG_MAPS, "default", "a"), "dependents are known again"
 
 
 def test_restored_store_continues_versions_and_expires_older_ones(path: Path) -> None:
     first = store_on(path)
     version = first.create(CONFIG_MAPS, "default", build_config_map("a"))["metadata"]["resourceVersion"]
     second = Store(journal=Journal(path), first_version=1)
-    assert second.resource_version >= int(version)
+    assert second.objects.version >= int(version)
     with pytest.raises(ApiStatusError, match="too old resource version"):
-        second.subscribe(CONFIG_MAPS, None, int(version) - 1)
+        second.changes.subscribe(CONFIG_MAPS, None, int(version) - 1)
     later = second.create(CONFIG_MAPS, "default", build_config_map("b"))["metadata"]["resourceVersion"]
     assert int(later) > int(version)
 
@@ -164,7 +164,7 @@ def test_too_large_object_is_rejected() -> None:
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
     with pytest.raises(ApiStatusError, match="request is too large"):
         store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "x" * MAX_OBJECT_BYTES}))
-    assert not store.exists(CONFIG_MAPS, "default", "a")
+    assert not store.objects.exists(CONFIG_MAPS, "default", "a")
 
 
 async def test_concurrent_syncs_share_one_disk_sync(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -331,8 +331,8 @@ def test_objects_without_a_definition_stay_in_the_journal(path: Path, caplog: py
     journal.close()
 
     third = store_on(path)
-    assert third.exists(KindRegistry(third).find("example.com", "v1", "things").kind, "default", "a")
-    assert third.exists(NAMESPACES, None, "default")
+    assert third.objects.exists(KindRegistry(third).find("example.com", "v1", "things").kind, "default", "a")
+    assert third.objects.exists(NAMESPACES, None, "default")
     third.create(CONFIG_MAPS, "default", build_config_map("a"))
 
 

@@ -16,7 +16,7 @@ LIMIT = 20_000
 
 def store_with(room: Room, journal: Journal | None = None) -> Store:
     store = Store(room=room, journal=journal)
-    if not store.exists(NAMESPACES, None, "default"):
+    if not store.objects.exists(NAMESPACES, None, "default"):
         store.create(NAMESPACES, None, {"metadata": {"name": "default"}})
     return store
 

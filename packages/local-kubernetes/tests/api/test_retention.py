@@ -31,7 +31,7 @@ def record(store: Store, *names: str) -> None:
 
 
 def list_left(store: Store) -> list[str]:
-    return [event["metadata"]["name"] for event in store.list(EVENTS, None)[0]]
+    return [event["metadata"]["name"] for event in store.objects.list(EVENTS, None)[0]]
 
 
 def test_event_is_removed_an_hour_after_its_last_change(store: Store) -> None:

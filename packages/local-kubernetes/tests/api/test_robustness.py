@@ -122,7 +122,7 @@ def test_arbitrary_documents_never_cause_an_internal_error(place: tuple[str, str
     with suppress(ApiStatusError):
         create(store, served, namespace, mutate(base, draw), WriteOptions())
     unowned = {key: value for key, value in METADATA.items() if key != "ownerReferences"}
-    if not store.exists(served.kind, namespace, name):
+    if not store.objects.exists(served.kind, namespace, name):
         create(store, served, namespace, base | {"metadata": unowned | {"name": name}}, WriteOptions())
     media_type = draw.draw(st.sampled_from([MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH, JSON_PATCH]))
     change = mutate(base, draw)
@@ -132,12 +132,12 @@ def test_arbitrary_documents_never_cause_an_internal_error(place: tuple[str, str
         with suppress(ApiStatusError):
             patch(store, served, (namespace, name), content, WriteOptions(force=True), subresource)
     _show(store, served, namespace)
-    if served is definitions and store.exists(served.kind, None, name):
+    if served is definitions and store.objects.exists(served.kind, None, name):
         _use_definition(store, kinds)
 
 
 def _show(store: Store, served: Any, namespace: str | None) -> None:
-    items, _ = store.list(served.kind, namespace)
+    items, _ = store.objects.list(served.kind, namespace)
     for form in ("object", "metadata", "table"):
         Presenter(served, Presentation(form)).present_list(items, {"resourceVersion": "1"})
     for item in items:

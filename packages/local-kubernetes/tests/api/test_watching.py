@@ -133,7 +133,7 @@ async def test_a_watch_can_stream_a_list(api: Api) -> None:
 
 async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
     served = KindRegistry(store).find("", "v1", CONFIG_MAP_KIND.plural)
-    options = ListOptions(watch=True, bookmarks=True, resource_version=str(store.resource_version))
+    options = ListOptions(watch=True, bookmarks=True, resource_version=str(store.objects.version))
     watch = Watch(store, Presenter(served, Presentation()), None, options, bookmark_seconds=0.01)
     async with asyncio.timeout(DEADLINE), aclosing(watch.read_batches()) as batches:
         for _ in range(2):
@@ -175,7 +175,7 @@ async def test_websocket_watch_ends_at_its_timeout(api: Api) -> None:
 
 
 async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
-    subscription = store.subscribe(CONFIG_MAP_KIND, None, None)
+    subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
     await api.created(CONFIG_MAPS, build_config_map("a"))
     for number in range(60):
         await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": str(number)}})
@@ -185,15 +185,15 @@ async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
 
 
 async def test_a_subscription_ends_when_it_is_closed(store: Store, api: Api) -> None:
-    subscription = store.subscribe(CONFIG_MAP_KIND, None, None)
+    subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
     await api.created(CONFIG_MAPS, build_config_map("a"))
-    store.close()
+    subscription.close()
     async with asyncio.timeout(DEADLINE):
         assert [event.type async for event in subscription] == ["ADDED"]
 
 
 async def test_changes_of_a_received_event_do_not_affect_the_store(store: Store, api: Api) -> None:
-    subscription = store.subscribe(CONFIG_MAP_KIND, None, None)
+    subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
     await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     event = await anext(subscription)
     event.object["data"]["x"] = "2"
@@ -204,9 +204,9 @@ async def test_closed_watches_leave_no_subscription(store: Store, api: Api) -> N
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
         await api.created(CONFIG_MAPS, build_config_map("a"))
         await read_changes(events, 1)
-        assert store.count_subscribers(CONFIG_MAP_KIND) == 1
+        assert store.changes.count_subscribers(CONFIG_MAP_KIND) == 1
     async with asyncio.timeout(DEADLINE):
-        while store.count_subscribers(CONFIG_MAP_KIND):
+        while store.changes.count_subscribers(CONFIG_MAP_KIND):
             await api.get("/healthz")
 
 

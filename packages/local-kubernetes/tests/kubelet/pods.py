@@ -75,7 +75,7 @@ class RunningNode:
         self.store.create(SECRETS, "default", {"metadata": {"name": name}, "data": data})
 
     def get(self, name: str = "it") -> Json:
-        return self.store.get(PODS, "default", name)
+        return self.store.objects.get(PODS, "default", name)
 
     def status(self, name: str = "it") -> Json:
         return self.get(name).get("status") or {}
@@ -89,10 +89,10 @@ class RunningNode:
         return found
 
     def exists(self, name: str = "it") -> bool:
-        return self.store.exists(PODS, "default", name)
+        return self.store.objects.exists(PODS, "default", name)
 
     def events(self) -> list[str]:
-        return [item["reason"] for item in self.store.list(EVENTS, "default")[0]]
+        return [item["reason"] for item in self.store.objects.list(EVENTS, "default")[0]]
 
     def condition(self, kind: str, name: str = "it") -> Json:
         found = [item for item in self.status(name).get("conditions") or () if item["type"] == kind]

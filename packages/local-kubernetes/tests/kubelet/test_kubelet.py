@@ -283,9 +283,9 @@ async def test_deleted_event_is_recreated_when_it_recurs(node: RunningNode) -> N
     node.create(build_pod(build_shell("sleep 600")))
     document = node.get()
     recorder.record(document, "Seen", "somebody looked")
-    for event in node.store.list(EVENTS, "default")[0]:
+    for event in node.store.objects.list(EVENTS, "default")[0]:
         node.store.delete(EVENTS, "default", event["metadata"]["name"])
     for _ in range(2):
         recorder.record(document, "Seen", "somebody looked")
-    counts = [event["count"] for event in node.store.list(EVENTS, "default")[0] if event["reason"] == "Seen"]
+    counts = [event["count"] for event in node.store.objects.list(EVENTS, "default")[0] if event["reason"] == "Seen"]
     assert counts == [2]

@@ -10,7 +10,7 @@ from kubelet.pods import RunningNode, build_container, build_pod, build_shell, w
 
 
 async def test_deleted_pod_can_terminate_gracefully(node: RunningNode) -> None:
-    seen = node.store.subscribe(PODS, "default", None)
+    seen = node.store.changes.subscribe(PODS, "default", None)
     node.create(build_pod(build_shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
     await node.wait_for_output("up")
 
