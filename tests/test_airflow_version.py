@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.airflow_version import check_version, parse
 MODULES = [
     "decorators.spark_application",
     "exceptions",
-    "hooks.spark",
+    "hooks.spark_application",
     "links.spark_application",
     "operators.spark_application",
     "operators.spark_cluster",
@@ -17,6 +17,8 @@ MODULES = [
     "sensors.spark_application",
     "sensors.spark_cluster",
     "triggers.spark_application",
+    "triggers.spark_application_event",
+    "triggers.spark_cluster",
 ]
 
 

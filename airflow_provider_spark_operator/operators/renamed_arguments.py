@@ -4,7 +4,7 @@ DAG files import this module.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 # Arguments with the same meaning under another name. They are accepted with a warning.
@@ -52,8 +52,11 @@ ADVICE: Final[Mapping[str, str]] = {
 }
 
 
-def take_renamed_arguments(arguments: dict[str, Any], given: Iterable[str]) -> dict[str, Any]:
+def take_renamed_arguments(arguments: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
     """Remove the arguments of other operators from `arguments`, and return them under the names of this operator.
+
+    Airflow applies `default_args` only to the parameters of a constructor. The aliases in them are applied here, unless
+    the task sets the parameter. Arguments without an equivalent are ignored there: they belong to other operators.
 
     Args:
         arguments: The arguments of a task that the operator has no parameter for. It is changed.
@@ -66,7 +69,9 @@ def take_renamed_arguments(arguments: dict[str, Any], given: Iterable[str]) -> d
     twice = [f"{old} and {new}: set only {new}" for old, new in ALIASES.items() if old in arguments and new in given]
     if found or twice:
         raise TypeError(f"SparkApplicationOperator does not accept these arguments: {'; '.join([*found, *twice])}")
-    renamed = {name: arguments.pop(alias) for alias, name in ALIASES.items() if alias in arguments}
+    defaults = arguments.get("default_args") or {}
+    renamed = {name: defaults[alias] for alias, name in ALIASES.items() if alias in defaults and name not in given}
+    renamed |= {name: arguments.pop(alias) for alias, name in ALIASES.items() if alias in arguments}
     if renamed:
         names = ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items() if name in renamed)
         # The caller is the constructor of the operator. Airflow wraps the constructor that the DAG file calls.

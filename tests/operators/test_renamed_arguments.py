@@ -70,3 +70,38 @@ def test_decorator_accepts_aliases_except_those_of_the_program() -> None:
             spark_application_task(job, image="spark:4.3.0", num_executors=2)()
         with pytest.raises(ValueError, match=r"application_args: not supported by @task\.spark_application"):
             spark_application_task(job, image="spark:4.3.0", application_args=["a"])()
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_alias_in_default_args_sets_the_parameter_and_warns(alias: str, name: str) -> None:
+    with (
+        DAG("defaults", schedule=None, default_args={alias: VALUES[alias]}),
+        pytest.warns(UserWarning, match=f"in SparkApplicationOperator: {alias} is {name}"),
+    ):
+        task = SparkApplicationOperator(task_id="run", jars="local:///a.jar", image="spark:4.3.0", application={})
+    assert getattr(task, name) == VALUES[alias]
+
+
+def test_task_overrides_an_alias_in_default_args() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with DAG("overridden", schedule=None, default_args={"num_executors": 3}):
+            task = SparkApplicationOperator(task_id="run", application={}, executor_instances=5)
+    assert task.executor_instances == 5
+
+
+def test_alias_of_a_task_overrides_its_alias_in_default_args() -> None:
+    with (
+        DAG("twice", schedule=None, default_args={"num_executors": 3}),
+        pytest.warns(UserWarning, match="num_executors is executor_instances"),
+    ):
+        task = SparkApplicationOperator(task_id="run", application={}, num_executors=7)
+    assert task.executor_instances == 7
+
+
+def test_alias_in_default_args_reaches_mapped_tasks() -> None:
+    with DAG("mapped", schedule=None, default_args={"num_executors": 3}):
+        mapped = SparkApplicationOperator.partial(task_id="run", application={}).expand(arguments=[["a"]])
+    with pytest.warns(UserWarning, match="num_executors is executor_instances"):
+        task = mapped.unmap({"arguments": ["a"]})
+    assert task.executor_instances == 3
