@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS
+from airflow_provider_spark_operator.core.json_object import is_integer
 from airflow_provider_spark_operator.core.kubernetes_names import (
     KEY_RULE,
     LABEL_RULE,
@@ -44,6 +45,7 @@ _Parts: TypeAlias = Mapping[str, Any]
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_TOLERATION_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
 _TOLERATION_KEYS: Final = ("key", "operator", "value", "effect", "tolerationSeconds")
 _TEMPLATE_KEYS: Final = ("apiVersion", "kind", "metadata", "spec")
 # `find_unsupported` of a dialect reports its own reserved labels.
@@ -104,9 +106,13 @@ def _check_tolerations(name: str, value: object) -> list[Problem]:
         if unknown:
             keys = ", ".join(_TOLERATION_KEYS)
             found.append(Problem(path, f"unknown key {', '.join(unknown)}: the keys are {keys}"))
-        effect = entry.get("effect")
-        if effect and not is_pending(effect) and effect not in _EFFECTS:
-            found.append(Problem(f"{path}.effect", f"must be one of {', '.join(_EFFECTS)}, not {effect!r}"))
+        for key, choices in (("operator", _TOLERATION_OPERATORS), ("effect", _EFFECTS)):
+            word = entry.get(key)
+            if word and not is_pending(word) and word not in choices:
+                found.append(Problem(f"{path}.{key}", f"must be one of {', '.join(choices)}, not {word!r}"))
+        seconds = entry.get("tolerationSeconds")
+        if seconds is not None and not is_pending(seconds) and not is_integer(seconds):
+            found.append(Problem(f"{path}.tolerationSeconds", f"must be an integer, not {seconds!r}"))
     return found
 
 

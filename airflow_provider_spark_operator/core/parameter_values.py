@@ -29,6 +29,12 @@ RESTART_POLICIES: Final = ("Never", "OnFailure", "OnInfrastructureFailure", "Alw
 _ENVIRONMENT_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
 _QUANTITY = re.compile(r"[1-9][0-9]*(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)\Z")
 _COUNT = re.compile(r"(0|[1-9][0-9]{0,8})\Z")
+# The API server ignores an unknown source, and the volume then becomes an emptyDir.
+_VOLUME_SOURCES: Final = (
+    "awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir ephemeral fc flexVolume "
+    "flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi nfs persistentVolumeClaim photonPersistentDisk "
+    "portworxVolume projected quobyte rbd scaleIO secret storageos vsphereVolume"
+)
 # Spark mounts a Secret as the volume `<name>-volume`, whose name has at most 63 characters and no dots.
 _LONGEST_MOUNTED_SECRET: Final = 56
 
@@ -97,9 +103,10 @@ def _check_keys(value: object) -> str | None:
 
 
 def _check_source(value: object) -> str | None:
-    if isinstance(value, Mapping) and len(value) == 1:
-        return None
-    return "must be an object with one volume source, such as {'emptyDir': {}}"
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return "must be an object with one volume source, such as {'emptyDir': {}}"
+    unknown = [name for name in value if name not in _VOLUME_SOURCES.split() and not is_pending(name)]
+    return f"{unknown[0]!r} is not a volume source of Kubernetes" if unknown else None
 
 
 def _check_secret(value: Mapping[str, object]) -> str | None:

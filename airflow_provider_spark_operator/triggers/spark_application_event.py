@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")
+_OPTIONAL: Final = ("namespace", "kubernetes_conn_id")
 
 
 class InvalidTrigger(TypeError, ValueError):
@@ -57,8 +58,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         self.namespace = namespace
         self.label_selector = label_selector
         self.name_pattern = name_pattern
-        # Airflow recognizes equal triggers by their arguments, so that the order must not matter.
-        self.outcomes = sorted({outcomes} if isinstance(outcomes, str) else set(outcomes))
+        self.outcomes = _sort_outcomes(outcomes)
         self.kubernetes_conn_id = kubernetes_conn_id
         self.api_version = api_version
         self._check()
@@ -105,6 +105,11 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         return {name: value for name, (value, default) in given.items() if value != default}
 
     def _check(self) -> None:
+        # A wrong type would end the trigger when it runs. Airflow would start it again without a pause.
+        for name in ("namespace", "label_selector", "name_pattern", "kubernetes_conn_id", "api_version"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
+                raise InvalidTrigger(f"{name} must be text, not of type {type(value).__name__}")
         if self.namespace is not None and not is_namespace(self.namespace):
             raise InvalidTrigger(f"invalid namespace {self.namespace!r}: {NAMESPACE_RULE}")
         if not self.outcomes or not set(self.outcomes) <= set(OUTCOMES):
@@ -115,3 +120,23 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
             parse_label_selector(self.label_selector, "label_selector")
         except InvalidResource as error:
             raise InvalidTrigger(str(error)) from None
+        if self.api_version != DEFAULT_API_VERSION:
+            # The dialects take about 15 ms to load.
+            from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
+
+            problem = find_api_version_problem(self.api_version)
+            if problem:
+                raise InvalidTrigger(str(problem))
+
+
+def _sort_outcomes(outcomes: object) -> list[str]:
+    """Return the outcomes in one order: Airflow recognizes equal triggers by their arguments.
+
+    Raises:
+        InvalidTrigger: The outcomes are not a list of text.
+    """
+    if isinstance(outcomes, str):
+        return [outcomes]
+    if not isinstance(outcomes, Iterable):
+        raise InvalidTrigger(f"outcomes must be a list of text, not of type {type(outcomes).__name__}")
+    return sorted({str(outcome) for outcome in outcomes})

@@ -104,4 +104,5 @@ def test_alias_in_default_args_reaches_mapped_tasks() -> None:
         mapped = SparkApplicationOperator.partial(task_id="run", application={}).expand(arguments=[["a"]])
     with pytest.warns(UserWarning, match="num_executors is executor_instances"):
         task = mapped.unmap({"arguments": ["a"]})
+    assert isinstance(task, SparkApplicationOperator)
     assert task.executor_instances == 3

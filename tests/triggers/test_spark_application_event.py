@@ -139,7 +139,16 @@ def test_trigger_survives_the_serialization_of_assets() -> None:
         ({"outcomes": []}, "invalid outcomes"),
         ({"label_selector": "team=="}, None),
         ({"label_selector": "=team"}, "label_selector: invalid label selector"),
+        ({"label_selector": {"team": "a"}}, "label_selector must be text, not of type dict"),
         ({"name_pattern": ""}, "invalid name_pattern"),
+        ({"name_pattern": None}, "name_pattern must be text, not of type NoneType"),
+        ({"namespace": 3}, "namespace must be text, not of type int"),
+        ({"kubernetes_conn_id": 3}, "kubernetes_conn_id must be text, not of type int"),
+        ({"outcomes": 3}, "outcomes must be a list of text, not of type int"),
+        ({"outcomes": [3, "failed"]}, "invalid outcomes"),
+        ({"api_version": None}, "api_version must be text, not of type NoneType"),
+        ({"api_version": "spark.apache.org"}, "api_version: must be one of spark.apache.org/v1, "),
+        ({"api_version": "sparkoperator.k8s.io/v1beta2"}, None),
     ],
 )
 def test_invalid_argument_is_rejected_at_parse(arguments: dict[str, Any], message: str | None) -> None:

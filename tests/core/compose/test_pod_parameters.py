@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.parameter_types import convert_to_plai
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
 from airflow_provider_spark_operator.parameters import (
     ConfigMap,
     DynamicAllocation,
@@ -281,7 +282,13 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"volumes": [Volume("v", "/v", size="1", storage_class="f")]}, r"volumes\[0\]\.size: must be a size"),
     ({"volumes": [Volume("v.w", "/v", claim="c")]}, r"volumes\[0\]\.name: must be at most 63"),
     ({"volumes": [Volume("v", "/v", source={})]}, r"volumes\[0\]\.source: must be an object with one volume"),
+    (
+        {"volumes": [Volume("v", "/v", source={"persistentVolumClaim": {"claimName": "c"}})]},
+        r"volumes\[0\]\.source: 'persistentVolumClaim' is not a volume source of Kubernetes",
+    ),
     ({"tolerations": SPOT}, r"tolerations: must be a list of objects"),
+    ({"tolerations": [{"operator": "Exist"}]}, r"tolerations\[0\]\.operator: must be one of Equal, Exists"),
+    ({"tolerations": [{"tolerationSeconds": "soon"}]}, r"tolerations\[0\]\.tolerationSeconds: must be an integer"),
     ({"tolerations": [{"keys": "a"}]}, r"tolerations\[0\]: unknown key keys"),
     ({"tolerations": [{"effect": "Never"}]}, r"tolerations\[0\]\.effect: must be one of NoSchedule"),
     ({"priority_class": "High Priority"}, r"priority_class: must be the name of a PriorityClass"),
@@ -317,6 +324,11 @@ def test_invalid_parameter_is_reported_with_its_path(parameters: dict[str, Any],
     for given in (parameters, plain):
         with pytest.raises(InvalidResource, match=message):
             apply_parameters(new_application(), Parameters(**given))
+
+
+def test_volume_accepts_each_source_of_kubernetes() -> None:
+    for source in KUBERNETES_FIELDS["core.v1.Volume"].keys() - {"name"}:
+        apply_parameters(new_application(), Parameters(volumes=[Volume("v", "/v", source={source: {}})]))
 
 
 TEMPLATED: list[dict[str, Any]] = [
