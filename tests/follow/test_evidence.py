@@ -121,7 +121,7 @@ async def test_missing_permissions_do_not_hide_the_failure(api: ScriptedApi) -> 
 async def test_cancellation_is_described(api: ScriptedApi) -> None:
     api.script(answer_page(), answer_page(), verb="list")
     sentence, _ = await gather(api, *RUNNING, "ResourceReleased")
-    assert sentence.startswith("SparkApplication jobs/pi failed: The application was cancelled")
+    assert sentence.startswith("SparkApplication jobs/pi failed: The application ended without a result")
 
 
 def build_ended_status(second: int, exit_code: int = 3, began: int = 5) -> dict[str, Any]:
