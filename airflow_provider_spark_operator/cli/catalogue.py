@@ -104,7 +104,7 @@ VERBS = (
     Verb("validate", "validate manifests in files, without a cluster", Section.DOCUMENTS),
     Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),
-    Verb("local run", "run one application on its own cluster", Section.LOCAL),
+    Verb("local run", "run a script or a manifest on its own cluster", Section.LOCAL),
     Verb("local status", "show whether a cluster runs, and its applications", Section.LOCAL),
     Verb("local down", "stop a cluster", Section.LOCAL),
     Verb("local reset", "delete the state of a stopped cluster", Section.LOCAL),

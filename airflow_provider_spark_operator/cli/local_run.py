@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.local_application import compose_local_application
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.log_records import configure_logs
 from airflow_provider_spark_operator.cli.options import (
@@ -18,10 +19,14 @@ from airflow_provider_spark_operator.cli.options import (
     LogFormatOption,
     require_namespace,
     require_positive,
+    require_text,
 )
+from airflow_provider_spark_operator.cli.parameter_options import add_parameter_options, read_parameter_values
+from airflow_provider_spark_operator.cli.run_logs import keep_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.cli.verdicts import report_conclusion
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narrator import Narration
@@ -37,77 +42,115 @@ from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cl
 from local_kubernetes.home import LocalClusterError, create_temporary_home
 from local_kubernetes.kubelet.images import ImageRule
 
-EXAMPLES = """
-# Run an application, and keep the output of its driver
-spark-operator local run pi.yaml > pi.log
+_PARAMETERS = (
+    *("py_files", "packages", "conf"),
+    *("driver_memory", "executor_memory", "executor_cores", "executor_instances"),
+)
 
-# Stop after ten minutes with exit code 4
+EXAMPLES = """
+# Run a script with one executor, and keep the output of its driver
+spark-operator local run report.py 2026-01-31 > report.log
+
+# Pass options to the script, and set memory and a Spark property
+spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
+
+# Run a manifest, and stop after ten minutes with exit code 4
 spark-operator local run pi.yaml --timeout 600
 """
 
 
+@dataclass(frozen=True)
+class _Options:
+    namespace: str | None
+    limit: float | None
+    images: Sequence[ImageRule]
+    logs: str | None
+
+
+@add_parameter_options(before="namespace", names=_PARAMETERS)
 def run(
-    application: Annotated[
-        str, typer.Argument(metavar="APP.yaml", help="file with one SparkApplication; - reads standard input")
-    ],
-    namespace: Annotated[
+    file: Annotated[
         str,
+        typer.Argument(
+            metavar="FILE",
+            callback=require_text,
+            help="Python script (.py), or a file with the manifest of one SparkApplication; - reads a manifest from "
+            "standard input",
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGUMENT…", help="arguments of the script; write -- before those that begin with -"),
+    ] = None,
+    namespace: Annotated[
+        str | None,
         typer.Option(
             "-n",
             "--namespace",
             metavar="NAMESPACE",
             callback=require_namespace,
-            help="namespace of the application",
+            help="namespace of a script, or of a manifest that sets none (default: default)",
         ),
-    ] = "default",
+    ] = None,
+    logs: Annotated[
+        str | None,
+        typer.Option(
+            "--logs",
+            metavar="DIR",
+            callback=require_text,
+            help="new or empty folder for the logs of driver and executors (default: a new folder in "
+            "~/.local/state/spark-operator/runs)",
+        ),
+    ] = None,
     timeout: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", callback=require_positive, help="stop after this time (default: no limit)"),
     ] = None,
     image: ImageRules = None,
     log_format: LogFormatOption = LogFormat.TEXT,
+    **parameters: Any,
 ) -> ExitCode:
-    """Run one application on its own cluster, and stop the cluster when the application ends.
+    """Run a script or a manifest on its own cluster, and stop the cluster when the application ends.
 
-    The driver's log goes to stdout, and the states of the application go to stderr. The exit code tells how the
-    application ended.
+    The driver's log goes to stdout. The states of the application, the address of the Spark UI and the folder with all
+    logs go to stderr. The exit code tells how the application ended. SIGTERM, SIGINT and SIGHUP end the application and
+    its cluster.
+
+    A script runs with the installed Spark, in the current folder, with one executor by default.
     """
-    document, warnings = read_application_file(application)
-    for warning in warnings:
-        print_note(warning)
-    images = parse_image_rules(image)
+    document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
+    options = _Options(namespace, timeout, parse_image_rules(image), logs)
     configure_logs(log_format, logging.WARNING)
-    return run_until_signal(lambda: _run(document, namespace, timeout, images), after_sigterm=ExitCode.INTERRUPTED)
+    return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
 
 
-async def _run(
-    document: Mapping[str, Any], namespace: str, limit: float | None, images: Sequence[ImageRule]
-) -> ExitCode:
+async def _run(document: JsonObject, options: _Options) -> ExitCode:
+    name = str((document.get("metadata") or {}).get("name") or "application")
     try:
-        with create_temporary_home() as home:
+        with create_temporary_home() as home, keep_logs(options.logs, name, home):
             print_note("starting a local cluster")
-            async with run_cluster(home, images=images) as cluster:
-                return await cluster.run_with_controller(_follow_through(cluster, document, namespace, limit))
+            async with run_cluster(home, images=options.images) as cluster:
+                return await cluster.run_with_controller(_follow_through(cluster, document, options))
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
 
 
-async def _follow_through(
-    cluster: RunningCluster, document: Mapping[str, Any], namespace: str, limit: float | None
-) -> ExitCode:
-    await _ensure_namespace(cluster.client, namespace)
+async def _follow_through(cluster: RunningCluster, document: JsonObject, options: _Options) -> ExitCode:
+    namespace = options.namespace or (document.get("metadata") or {}).get("namespace")
+    if namespace:
+        await _ensure_namespace(cluster.client, namespace)
     submission = await submit(cluster.client, _retain_driver(document), namespace)
     print_note(f"{submission.reference} submitted")
     hub = WatchHub(cluster.client)
     try:
-        async with asyncio.timeout(limit):
+        async with asyncio.timeout(options.limit):
             conclusion = await _wait(hub, submission.reference)
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
         return report_conclusion(conclusion)
     except TimeoutError:
-        print_error(f"{submission.reference} did not end within {limit:g} s")
+        print_error(f"{submission.reference} did not end within {options.limit:g} s")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
         print_error(str(error))
@@ -116,7 +159,7 @@ async def _follow_through(
         await hub.close()
 
 
-def _retain_driver(document: Mapping[str, Any]) -> dict[str, Any]:
+def _retain_driver(document: JsonObject) -> JsonObject:
     """Return the application with a driver that is retained after its end, unless the application sets a policy.
 
     Without this policy, a driver that fails at once is deleted before its log is read.
@@ -128,7 +171,7 @@ def _retain_driver(document: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _wait(hub: WatchHub, reference: ApplicationReference) -> Conclusion | str:
     """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
-    terminal = Terminal()
+    terminal = Terminal(shows_ui=True)
     narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
     end = asyncio.create_task(wait_for_end(hub, reference, narration))
     either: set[asyncio.Future[Any]] = {end, terminal.obstacle}

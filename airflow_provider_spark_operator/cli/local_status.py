@@ -24,6 +24,7 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
+from local_kubernetes.kubeconfig import LOOPBACK
 
 # The driver writes the address of its UI within the first lines of its log.
 _LOG_BYTES = 256 * 1024
@@ -94,7 +95,7 @@ async def _read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str |
     try:
         async with aclosing(client.logs(summary.namespace, summary.driver, limit_bytes=_LOG_BYTES)) as lines:
             async for line in lines:
-                if url := find_ui_url(line):
+                if url := find_ui_url(line, LOOPBACK):
                     return url
     except KubeError:  # the driver has not started yet, or was just deleted
         return None

@@ -1,7 +1,7 @@
 """The parameters of the Airflow operator as options of the command line, declared in one table."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -140,13 +140,16 @@ OPTIONS: Final = (
 _REPEATED: Final = frozenset({Form.LIST, Form.MAP, Form.GROUPS})
 
 
-def add_parameter_options(before: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def add_parameter_options(
+    before: str, names: Collection[str] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate the function `run` of a verb: replace its last parameter, `**parameters`, by the options of the table.
 
     typer derives the command line from the signature.
 
     Args:
         before: The parameter of `run` that follows the options in the help.
+        names: The parameters to add. If None, all.
     """
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,7 +160,8 @@ def add_parameter_options(before: str) -> Callable[[Callable[..., Any]], Callabl
             if each.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         position = list(signature.parameters).index(before)
-        parameters = [*own[:position], *map(_build_parameter, OPTIONS), *own[position:]]
+        options = [_build_parameter(option) for option in OPTIONS if names is None or option.name in names]
+        parameters = [*own[:position], *options, *own[position:]]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return run
 

@@ -11,11 +11,13 @@ from airflow_provider_spark_operator.cli.streams import OutputError
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.pods import ContainerStatus
+from airflow_provider_spark_operator.core.spark_ui import find_ui_url
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
 # A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
 _RESTARTED = "CrashLoopBackOff"
+_LOOPBACK = "127.0.0.1"
 
 
 class Terminal:
@@ -25,14 +27,16 @@ class Terminal:
         is_shared: Whether the cluster exists without the command, so that somebody may fix a pod that cannot be
             started. Such a pod is then shown.
         shows_log: Whether to print the driver's log.
+        shows_ui: Whether to print the address of the Spark UI, because the driver is a process of this machine.
 
     Attributes:
         obstacle: The sentence about the first pod that cannot be started, unless the cluster is shared.
     """
 
-    def __init__(self, *, is_shared: bool = False, shows_log: bool = True) -> None:
+    def __init__(self, *, is_shared: bool = False, shows_log: bool = True, shows_ui: bool = False) -> None:
         self._is_shared = is_shared
         self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._shows_ui = shows_ui
         self._shows_log = shows_log  # becomes False when a write fails
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
@@ -65,6 +69,8 @@ class Terminal:
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
         """Print the line to stdout, until a write fails."""
+        if self._shows_ui and (url := find_ui_url(line, _LOOPBACK)):
+            print_note(f"Spark UI: {url}")
         if not self._shows_log:
             return
         try:

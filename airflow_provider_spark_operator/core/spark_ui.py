@@ -1,12 +1,17 @@
-"""Find the address of the Spark UI in the log of a driver."""
+"""Find the Spark UI in the log of a driver."""
 
 import re
 
-# Spark writes this line when the UI is ready. Its port is the chosen one, also if the configured port is 0.
-_BOUND = re.compile(r"Bound SparkUI to \S+ and started at (https?://[A-Za-z0-9.\-_:\[\]]+)")
+# Spark writes this line when the UI listens, with the chosen port, also if the configured port is 0.
+_STARTED = re.compile(r"Successfully started service 'SparkUI' on port ([0-9]{1,5})\b")
 
 
-def find_ui_url(line: str) -> str | None:
-    """Return the URL of the Spark UI that a line of a driver's log contains; None if it contains none."""
-    found = _BOUND.search(line)
-    return found[1] if found else None
+def find_ui_url(line: str, host: str) -> str | None:
+    """Return the URL of the Spark UI if a line of a driver's log reports the start of the UI, else None.
+
+    Args:
+        line: The line.
+        host: The host of the driver.
+    """
+    found = _STARTED.search(line)
+    return f"http://{host}:{found[1]}" if found else None

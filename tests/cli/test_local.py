@@ -9,6 +9,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.run_logs import keep_logs
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, run_command, start_command, wait_for_exit
@@ -105,21 +106,75 @@ def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
     assert list_folder(tmp_path) == []
 
 
+def read_logs(folder: Path) -> dict[str, str]:
+    """Return the content of each file in a folder of logs, which only its owner can read."""
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
 async def test_run_prints_the_driver_log_and_the_states(tmp_path: Path) -> None:
     path = write(tmp_path, "echo Pi is roughly 3.14")
     exit_code, out, err = await run_command("local", "run", path, home=tmp_path)
     assert (exit_code, out) == (ExitCode.SUCCESS, "Pi is roughly 3.14\n")
     for state in ("DriverRequested", "Succeeded", "TerminatedWithoutReleaseResources"):
         assert f" {state}: " in err
-    assert err.splitlines()[-1] == "spark-operator: SparkApplication default/pi: The application succeeded."
-    assert list_folder(tmp_path) == ["app.yaml"]
+    verdict, logs = err.splitlines()[-2:]
+    assert verdict == "spark-operator: SparkApplication default/pi: The application succeeded."
+    folder = Path(logs.removeprefix("spark-operator: the logs of the driver and the executors are in "))
+    assert folder.parent == tmp_path / ".local" / "state" / "spark-operator" / "runs"
+    assert read_logs(folder) == {"pi-0-driver.log": "Pi is roughly 3.14\n"}
+    assert list_folder(tmp_path) == [".local", "app.yaml"]
+
+
+async def test_run_keeps_the_logs_in_the_chosen_folder(tmp_path: Path) -> None:
+    path, logs = write(tmp_path, "printf 'no line end'; exit 3"), tmp_path / "new" / "logs"
+    words = ("local", "run", path, "--logs", str(logs))
+    exit_code, _, err = await run_command(*words, home=tmp_path)
+    assert exit_code == ExitCode.APPLICATION_FAILED
+    assert err.splitlines()[-1] == f"spark-operator: the logs of the driver and the executors are in {logs}"
+    assert read_logs(logs) == {"pi-0-driver.log": "no line end"}
+    assert list_folder(tmp_path) == ["app.yaml", "new"]
+    exit_code, out, err = await run_command(*words, home=tmp_path)
+    assert (exit_code, out) == (ExitCode.INVALID, "")
+    assert err == f"spark-operator: error: --logs: {logs} is not empty. Choose another folder\n"
+
+
+async def test_run_prints_the_address_of_the_spark_ui(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo \"Successfully started service 'SparkUI' on port 41234.\"")
+    exit_code, _, err = await run_command("local", "run", path, home=tmp_path)
+    assert exit_code == ExitCode.SUCCESS
+    assert "spark-operator: Spark UI: http://127.0.0.1:41234" in err.splitlines()
+
+
+async def test_namespace_of_the_manifest_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "app.yaml"
+    document = build("true")
+    document["metadata"]["namespace"] = "jobs"
+    path.write_text(yaml.safe_dump(document))
+    exit_code, _, err = await run_command("local", "run", str(path), home=tmp_path)
+    assert exit_code == ExitCode.SUCCESS
+    assert "spark-operator: SparkApplication jobs/pi submitted" in err.splitlines()
+
+
+def test_only_the_newest_logs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    home = tmp_path / "home"
+    log = home / "logs" / "jobs_pi-0-driver_4711" / "main" / "0.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("2026-01-31T00:00:00.000000000Z stdout F a line\n")
+    for number in range(25):
+        with keep_logs(None, f"pi-{number}", home):
+            pass
+    folders = list_folder(tmp_path / "state" / "spark-operator" / "runs")
+    assert [name.partition("-")[2] for name in folders] == [f"pi-{number}" for number in range(5, 25)]
 
 
 async def test_failed_application_exits_with_1_and_prints_the_cause(tmp_path: Path) -> None:
     path = write(tmp_path, "echo on purpose; exit 3")
     exit_code, out, err = await run_command("local", "run", path, "-n", "jobs", home=tmp_path)
     assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "on purpose\n")
-    sentence, *lines = err.splitlines()[-3:]
+    sentence, *lines = err.splitlines()[-4:-1]
     assert sentence.startswith("spark-operator: error: SparkApplication jobs/pi failed in state Failed: ")
     assert sentence.endswith("exit code 3 (Error)")
     assert lines == [f"spark-operator: error: {line}" for line in ("Last lines of the driver's log:", "  on purpose")]
@@ -129,7 +184,7 @@ async def test_application_over_its_timeout_exits_with_4(tmp_path: Path) -> None
     path = write(tmp_path, "sleep 600")
     exit_code, _, err = await run_command("local", "run", path, "--timeout", "0.5", home=tmp_path)
     assert exit_code == ExitCode.TIMED_OUT
-    assert err.splitlines()[-1].endswith("SparkApplication default/pi did not end within 0.5 s")
+    assert "SparkApplication default/pi did not end within 0.5 s" in err
 
 
 async def test_driver_with_unknown_image_exits_with_5_at_once(tmp_path: Path) -> None:
@@ -162,7 +217,7 @@ async def test_interrupted_run_leaves_no_process_and_no_file(tmp_path: Path, num
     assert exit_code == ExitCode.INTERRUPTED
     with pytest.raises(ProcessLookupError):
         os.kill(driver, 0)
-    assert list_folder(tmp_path) == ["app.yaml"]
+    assert list_folder(tmp_path) == [".local", "app.yaml"]
 
 
 async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
@@ -171,4 +226,4 @@ async def test_killed_run_leaves_no_process_and_no_file(tmp_path: Path) -> None:
         driver = int(await read_line(process, ""))
         process.kill()
         await process.wait()
-        await wait_until(lambda: list_folder(tmp_path) == ["app.yaml"] and not is_alive(driver))
+        await wait_until(lambda: list_folder(tmp_path) == [".local", "app.yaml"] and not is_alive(driver))

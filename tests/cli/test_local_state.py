@@ -16,13 +16,13 @@ from tests.cli.test_local import build
 
 from kubelet.pods import wait_until_async
 
-BOUND = "INFO SparkUI: Bound SparkUI to 127.0.0.1:0, and started at http://127.0.0.1:41234"
+STARTED = "INFO Utils: Successfully started service 'SparkUI' on port 41234."
 
 
 async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> None:
     home = tmp_path / "home"
     words = ("--home", str(home))
-    application = build(f"echo '{BOUND}'; exec sleep 600")
+    application = build(f'echo "{STARTED}"; exec sleep 600')
     async with start_command("local", "up", *words, "--keep", home=tmp_path) as cluster:
         await read_line(cluster, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:

@@ -17,6 +17,7 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024
 _BATCH_BYTES = 64 * 1024
 _BLOCK_BYTES = 64 * 1024
+_OLDER = ".1"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ContainerLog:
         self, path: Path, *, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], datetime] = utc_now
     ) -> None:
         self.path = path
-        self.older = path.with_name(path.name + ".1")
+        self.older = path.with_name(path.name + _OLDER)
         self._max_file_bytes = max_file_bytes
         self._clock = clock
         self._pending = {"stdout": b"", "stderr": b""}
@@ -162,6 +163,19 @@ class ContainerLog:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def read_plain_text(path: Path) -> Iterator[bytes]:
+    """Yield the text of a log that no cluster writes any more, the older part first.
+
+    Raises:
+        OSError: A file could not be read.
+    """
+    reader = _RecordReader(LogQuery())
+    for part in (path.with_name(path.name + _OLDER), path):
+        if part.exists():
+            with part.open("rb") as file:
+                yield from reader.drain(file)
 
 
 def log_time(moment: datetime) -> str:
