@@ -96,6 +96,7 @@ VERBS = (
     Verb("wait", "wait until an application ends or reaches a state", Section.APPLICATIONS),
     Verb("logs", "print the logs of the driver or the executors", Section.APPLICATIONS),
     Verb("submit", "submit an application from a manifest or a program", Section.APPLICATIONS),
+    Verb("forward", "show the Spark UI of an application on a local port", Section.APPLICATIONS),
     Verb("delete", "delete applications", Section.APPLICATIONS),
     Verb("suspend", "suspend applications", Section.APPLICATIONS),
     Verb("resume", "resume suspended applications", Section.APPLICATIONS),

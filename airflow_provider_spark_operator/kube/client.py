@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
+
+import aiohttp
 
 from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call
@@ -25,6 +27,7 @@ WATCH_SLACK_SECONDS = 30
 LONGEST_EVENT = 16 * 1024 * 1024
 LONGEST_LOG_LINE = 64 * 1024
 _LOG_SECONDS = 60.0
+_PORT_PROTOCOL = "v4.channel.k8s.io"
 # The version of the server is no resource; messages call it "version".
 _VERSION = ResourceType("", "", "version", "Version")
 # If a kubelet cannot read a log, it has already answered with status 200. Its error message then replaces the log.
@@ -285,6 +288,18 @@ class KubeClient:
             return await self._transport.request(Call("get", "GET", resource, None, address=address))
         except NotFound:
             return {}
+
+    def open_port(
+        self, namespace: str, pod: str, port: int
+    ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """Open a websocket to a port of a pod. `kube.port_forward` describes its messages.
+
+        Raises:
+            NotFound: The pod does not exist.
+            KubeError: The API rejected the request or could not be reached.
+        """
+        call = Call("get", "GET", PODS, namespace, pod, "portforward", {"ports": str(port)})
+        return self._transport.open_websocket(call, _PORT_PROTOCOL)
 
     async def watch(
         self,

@@ -21,7 +21,9 @@ from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestGate
 from airflow_provider_spark_operator.kube.errors import (
+    Forbidden,
     KubeError,
+    NotFound,
     ServerError,
     TooManyRequests,
     Unauthorized,
@@ -38,6 +40,10 @@ _HEADERS = {
     "User-Agent": f"airflow-provider-spark-operator/{__version__}",
 }
 _READING_VERBS = frozenset({"get", "list"})
+_SWITCHING_PROTOCOLS = 101
+_FORBIDDEN = 403
+# How long to wait until the server confirms that a websocket is closed.
+_CLOSE_SECONDS = 1.0
 _ERROR_BODY_LIMIT = 64 * 1024
 _ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
 # The names of the error for an answer without TLS in different OpenSSL versions.
@@ -152,6 +158,62 @@ class Transport:
                     yield response
                 finally:
                     _drop(response)
+
+    @asynccontextmanager
+    async def open_websocket(self, call: Call, protocol: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a websocket, and close it at the end of the context.
+
+        Args:
+            call: The request.
+            protocol: The subprotocol.
+
+        Raises:
+            KubeError: As for `stream`. A websocket that is lost later ends like one that the server closes.
+        """
+        link = self.links.current
+        async with link.hold():
+            socket = await self._connect_websocket(link, call, protocol)
+            try:
+                yield socket
+            finally:
+                await socket.close()
+
+    async def _connect_websocket(self, link: Link, call: Call, protocol: str) -> aiohttp.ClientWebSocketResponse:
+        if self._gate is not None:
+            await self._gate(call)
+        began = time.monotonic()
+        with _translate_errors(call, link, REQUEST_SECONDS):
+            try:
+                async with asyncio.timeout(REQUEST_SECONDS):
+                    socket = await link.session.ws_connect(
+                        URL(link.server + call.path),
+                        params=call.parameters,
+                        protocols=(protocol,),
+                        headers={**_HEADERS, **await link.credentials.get_headers()},
+                        proxy=link.proxy,
+                        server_hostname=link.tls_server_name,
+                        timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                    )
+            except aiohttp.WSServerHandshakeError as error:
+                self._report(call, error.status, began)
+                status = error.status
+            else:
+                self._report(call, _SWITCHING_PROTOCOLS, began)
+                return socket
+        raise await self._find_refusal(call, status)
+
+    async def _find_refusal(self, call: Call, status: int) -> KubeError:
+        """Return the error for a refused websocket. Its answer has no body, so the request is sent without upgrade."""
+        try:
+            await self._request_once(call)
+        except KubeError as error:
+            if error.status == status or isinstance(error, Forbidden | NotFound | Unauthorized):
+                return error
+        if status == _FORBIDDEN:  # Kubernetes 1.35 and later require a second permission
+            advice = f'grant the verb "create" on {call.rbac_resource} in namespace {call.namespace}'
+            return call.build_error(status, {"message": f"a websocket is not permitted; {advice}"})
+        message = f"{self.server} opened no websocket: HTTP status {status}"
+        return call.build_error(502, {"reason": "NoWebsocket", "message": message})
 
     async def _send_on_working_link(
         self, call: Call, total_seconds: float | None, links: AsyncExitStack

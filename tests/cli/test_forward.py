@@ -1,0 +1,124 @@
+import asyncio
+import re
+import signal
+import socket
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cli.pods_with_ports import serve_ports
+from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
+from tests.cluster import Cluster, run_on, stay_submitted
+
+
+async def fetch(address: str, status: int = 200) -> str:
+    """Read a page until it has a status."""
+    async with asyncio.timeout(DEADLINE), aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(address) as response:
+                text = await response.text()
+                if response.status == status:
+                    return text
+            await asyncio.sleep(0.05)
+
+
+def find_address(line: str) -> str:
+    found = re.search(r"http://127\.0\.0\.1:\d+", line)
+    assert found, line
+    return found[0]
+
+
+async def test_spark_ui_of_the_driver_is_served(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        line = await read_line(process, "Forwarding ")
+        assert line.endswith("to the Spark UI of SparkApplication jobs/pi")
+        assert await fetch(find_address(line)) == "pi-0-driver:4040"
+        process.send_signal(signal.SIGINT)
+        code, _, err = await wait_for_exit(process)
+    assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
+
+
+async def test_address_explains_that_the_driver_does_not_run_yet(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        address = find_address(await read_line(process, "Forwarding "))
+        assert await fetch(address, 503) == "the driver of SparkApplication jobs/pi does not run now\n"
+        scripted_cluster.play(run_on)
+        assert await fetch(address) == "pi-0-driver:4040"
+
+
+async def test_error_of_the_node_is_shown_and_printed_once(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch, lambda *_: False)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        address = find_address(await read_line(process, "Forwarding "))
+        for _ in range(2):
+            assert await fetch(address, 503) == "connection refused\n"
+        process.send_signal(signal.SIGINT)
+        _, _, err = await wait_for_exit(process)
+    assert err.count("error: connection refused") == 1
+
+
+async def end(application: Application) -> None:
+    """Let the running driver succeed."""
+    application.succeed()
+
+
+async def test_end_of_the_application_ends_the_command(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        await read_line(process, "Forwarding ")
+        scripted_cluster.play(end)
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.SUCCESS
+    assert "SparkApplication jobs/pi has ended, and the Spark UI with it" in err
+
+
+async def test_deletion_of_the_application_ends_the_command(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        await read_line(process, "Forwarding ")
+        scripted_cluster.delete("pi")
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    assert "SparkApplication jobs/pi was deleted" in err
+
+
+def test_ended_application_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_end()
+    assert main(["forward", "pi"]) == ExitCode.INVALID
+    assert "SparkApplication jobs/pi has ended" in capsys.readouterr().err
+
+
+def test_port_in_use_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["forward", "pi", "--port", str(port)]) == ExitCode.INVALID
+    assert f"--port {port}: could not listen on the port" in capsys.readouterr().err
