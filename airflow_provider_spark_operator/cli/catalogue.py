@@ -84,7 +84,10 @@ class Group:
     section: Section
 
 
-GROUPS = (Group("local", "run a Kubernetes cluster and the Spark controller on this machine", Section.LOCAL),)
+GROUPS = (
+    Group("cluster", "manage SparkClusters, on which several applications run", Section.CLUSTERS),
+    Group("local", "run a Kubernetes cluster and the Spark controller on this machine", Section.LOCAL),
+)
 
 VERBS = (
     Verb("list", "list applications", Section.APPLICATIONS),
@@ -102,6 +105,12 @@ VERBS = (
     Verb("resume", "resume suspended applications", Section.APPLICATIONS),
     Verb("restart", "delete an application and submit it again", Section.APPLICATIONS),
     Verb("cleanup", "delete applications that ended long ago", Section.APPLICATIONS),
+    Verb("cluster create", "create a SparkCluster", Section.CLUSTERS),
+    Verb("cluster list", "list SparkClusters", Section.CLUSTERS),
+    Verb("cluster status", "show the state of a SparkCluster", Section.CLUSTERS),
+    Verb("cluster scale", "change the number of workers of a SparkCluster", Section.CLUSTERS),
+    Verb("cluster forward", "show the web interface of a master on a local port", Section.CLUSTERS),
+    Verb("cluster delete", "delete SparkClusters", Section.CLUSTERS),
     Verb("validate", "validate manifests in files, without a cluster", Section.DOCUMENTS),
     Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),

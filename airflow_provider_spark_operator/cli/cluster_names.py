@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
 Options: TypeAlias = dict[str, Any]
 
@@ -33,6 +33,11 @@ def list_namespaces(options: Options) -> list[str]:
 def list_applications(options: Options) -> list[str]:
     """Return the names of the applications in the namespace of the options."""
     return _ask(options, lambda client: _list(client, SPARK_APPLICATIONS, client.default_namespace))
+
+
+def list_clusters(options: Options) -> list[str]:
+    """Return the names of the SparkClusters in the namespace of the options."""
+    return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
 
 
 def list_states() -> list[str]:

@@ -35,6 +35,15 @@ def complete_applications(ctx: Context) -> list[str]:
     return []
 
 
+def complete_clusters(ctx: Context) -> list[str]:
+    """Return the SparkClusters in the namespace of the command line, or of the context."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_clusters  # noqa: PLC0415
+
+        return list_clusters(ctx.params)
+    return []
+
+
 def complete_states() -> list[str]:
     """Return the states of applications."""
     with suppress(Exception):

@@ -70,7 +70,7 @@ async def _delete(client: KubeClient, names: Sequence[str], selector: str | None
     async def delete(reference: ApplicationReference, _: JsonObject) -> str:
         await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
         if limit is not None:
-            await _wait(client, reference, limit)
+            await wait_for_deletion(client, reference, limit)
         return "deleted"
 
     if selector is None:
@@ -81,7 +81,13 @@ async def _delete(client: KubeClient, names: Sequence[str], selector: str | None
     return await act_on_applications(found, delete)
 
 
-async def _wait(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> None:
+async def wait_for_deletion(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> None:
+    """Wait until a resource no longer exists.
+
+    Raises:
+        CommandError: It still exists after the limit.
+        KubeError: The API rejected the request or could not be reached.
+    """
     try:
         with suppress(NotFound):
             await wait_until_deleted(client, reference, limit.total_seconds())

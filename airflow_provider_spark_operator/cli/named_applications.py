@@ -14,12 +14,14 @@ from airflow_provider_spark_operator.follow.find import find_application, list_s
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # Requests that run at the same time.
 _CONCURRENT = 8
 
 Found: TypeAlias = tuple[ApplicationReference, JsonObject]
+Find: TypeAlias = Callable[[KubeClient, str], Awaitable[tuple[JsonObject, ResourceType]]]
 Act: TypeAlias = Callable[[ApplicationReference, JsonObject], Awaitable[str]]
 
 
@@ -65,22 +67,23 @@ async def list_applications(client: KubeClient, namespace: str | None, selector:
     ]
 
 
-async def act_on_names(client: KubeClient, names: Sequence[str], act: Act) -> ExitCode:
-    """Find applications by their names in the namespace of the client, and call a function for each.
+async def act_on_names(client: KubeClient, names: Sequence[str], act: Act, find: Find = find_application) -> ExitCode:
+    """Find resources by their names in the namespace of the client, and call a function for each.
 
     A failure is reported, and the others continue.
 
     Args:
         client: The client of the cluster.
         names: The names.
-        act: Called with each application. Returns what was done, for example `deleted`.
+        act: Called with each resource. Returns what was done, for example `deleted`.
+        find: Reads a resource by its name. By default, the resources are applications.
 
     Returns:
         The exit code of the first failure; success if there is none.
     """
 
     async def find_and_act(name: str) -> str:
-        resource, kind = await find_application(client, name)
+        resource, kind = await find(client, name)
         return await _act_and_describe(act, ApplicationReference.of(resource, kind), resource)
 
     return await _gather_results([partial(find_and_act, name) for name in names])

@@ -9,7 +9,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.completers import complete_applications, complete_contexts, complete_namespaces
+from airflow_provider_spark_operator.cli.completers import (
+    complete_applications,
+    complete_clusters,
+    complete_contexts,
+    complete_namespaces,
+)
 from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
@@ -131,6 +136,17 @@ ApplicationName: TypeAlias = Annotated[
         callback=require_object_name,
         autocompletion=complete_applications,
         help="name of the application",
+    ),
+]
+
+
+ClusterName: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        callback=require_object_name,
+        autocompletion=complete_clusters,
+        help="name of the SparkCluster",
     ),
 ]
 

@@ -5,7 +5,7 @@ The status of the resource only reports that its objects were created. Readiness
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -92,9 +92,14 @@ async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster
     """
     selector = f"{LABEL_CLUSTER_NAME}={reference.name}"
     found = await hub.client.list(PODS, reference.namespace, label_selector=selector)
+    return count_ready(cluster, found.items)
+
+
+def count_ready(cluster: Mapping[str, Any], found: Iterable[JsonObject]) -> Readiness:
+    """Count the ready pods of a SparkCluster among the pods with its label."""
     # Pods of a deleted SparkCluster with the same name may still exist.
     since = get_text(cluster["metadata"].get("creationTimestamp"))
-    pods = [pod for pod in found.items if get_text(pod["metadata"].get("creationTimestamp")) >= since]
+    pods = [pod for pod in found if get_text(pod["metadata"].get("creationTimestamp")) >= since]
     pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     ready = [(pod["metadata"].get("labels") or {}).get(LABEL_ROLE) for pod in pods if is_ready(pod)]
     blocked = [

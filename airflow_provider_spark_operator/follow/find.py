@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.versions import KindNotServed, choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
@@ -26,6 +26,18 @@ async def list_served_kinds(client: KubeClient) -> list[ResourceType]:
     if others or not served:
         raise (others or failures)[0]
     return served
+
+
+async def find_cluster(client: KubeClient, name: str) -> tuple[JsonObject, ResourceType]:
+    """Read the SparkCluster with a name in the namespace of the client, and return it with its kind.
+
+    Raises:
+        NotFound: There is no SparkCluster with this name.
+        KindNotServed: The cluster serves no SparkClusters.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    kind = await choose_served_version(client, SPARK_CLUSTERS)
+    return await client.get(kind, name, client.default_namespace), kind
 
 
 async def find_application(

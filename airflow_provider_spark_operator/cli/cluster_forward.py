@@ -1,0 +1,64 @@
+"""`spark-operator cluster forward`: the web interface of the master of a SparkCluster on a local port."""
+
+from typing import Any
+
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.cluster_columns import read_state
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.forwarding import Interface, forward
+from airflow_provider_spark_operator.cli.local_port import LocalPort, PodPort, Unavailable, get_port
+from airflow_provider_spark_operator.cli.options import ClusterName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.core.names import MASTER_WEB_PORT, build_master_pod_name
+from airflow_provider_spark_operator.follow.find import find_cluster
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
+
+EXAMPLES = """
+# Show the web interface of the master at http://127.0.0.1:8080
+spark-operator cluster forward analytics
+"""
+
+_PORT_NAME = "web"
+
+
+def run(
+    name: ClusterName,
+    port: LocalPort = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Show the web interface of the master of a SparkCluster on a local port, until the SparkCluster is deleted.
+
+    The address is printed. Only programs of this machine can connect. The links to workers and applications lead into
+    the network of the Kubernetes cluster, and do not work.
+
+    The API needs the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _forward(client, name, port))
+
+
+async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
+    cluster, kind = await find_cluster(client, name)
+    reference = ApplicationReference.of(cluster, kind)
+    master = build_master_pod_name(name)
+
+    async def find() -> PodPort:
+        try:
+            pod = await client.get(PODS, master, reference.namespace)
+        except NotFound:
+            raise Unavailable(f"the master of {reference} does not run now") from None
+        if (pod.get("status") or {}).get("phase") != "Running":
+            raise Unavailable(f"the master of {reference} does not run now")
+        return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
+
+    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state)
+    return await forward(client, interface, port)
+
+
+def _is_over(_: dict[str, Any]) -> bool:
+    return False  # until the SparkCluster is deleted

@@ -1,0 +1,51 @@
+"""`spark-operator cluster status`: the state of a SparkCluster and the URL of its master."""
+
+from datetime import UTC, datetime
+
+from airflow_provider_spark_operator.cli.ages import format_age
+from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.cluster_columns import read_message, read_state, read_view
+from airflow_provider_spark_operator.cli.errors import print_error
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options import ClusterName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.output import clean_cell
+from airflow_provider_spark_operator.core.names import build_master_url
+from airflow_provider_spark_operator.follow.find import find_cluster
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# The state of a SparkCluster in the current namespace
+spark-operator cluster status analytics
+"""
+
+
+def run(
+    name: ClusterName, context: Context = None, kubeconfig: Kubeconfig = None, namespace: Namespace = None
+) -> ExitCode:
+    """Show the state of a SparkCluster, its ready pods and the URL of its master.
+
+    A pod that cannot start is shown with the cause. The exit code is 0 if the SparkCluster exists, whatever its state.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _show(client, name))
+
+
+async def _show(client: KubeClient, name: str) -> ExitCode:
+    cluster, _ = await find_cluster(client, name)
+    place = cluster["metadata"]["namespace"]
+    view, refusal = await read_view(client, place, name)
+    ready = view.read_readiness(cluster)
+    parts = [read_state(cluster)]
+    if ready is not None:
+        parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
+    parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), datetime.now(UTC))}")
+    print(clean_cell(f"{name}: {', '.join(parts)}"))
+    print(build_master_url(f"{place}/{name}"))
+    for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
+        if line:
+            print(clean_cell(line))
+    if refusal:
+        print_error(refusal)
+        return ExitCode.API_FAILED
+    return ExitCode.SUCCESS
