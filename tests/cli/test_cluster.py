@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-import local_kubernetes.api.kinds
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -56,6 +55,16 @@ def create_stateful_set(cluster: Cluster, replicas: int) -> None:
             await client.create(STATEFUL_SETS, document, NAMESPACE)
 
     asyncio.run(create())
+
+
+def read_replicas(cluster: Cluster) -> object:
+    """Return the number of workers in their StatefulSet."""
+
+    async def read() -> object:
+        async with await open_client(ClusterAccess(kubeconfig_document=cluster.kubeconfig)) as client:
+            return (await client.get(STATEFUL_SETS, "analytics-worker", NAMESPACE))["spec"]["replicas"]
+
+    return asyncio.run(read())
 
 
 def test_create_waits_until_the_workers_are_ready(
@@ -135,9 +144,7 @@ def test_scale_changes_the_stateful_set_of_the_workers(
     capsys.readouterr()
     assert main(["cluster", "scale", "analytics", "5"]) == ExitCode.SUCCESS
     assert capsys.readouterr().out == f"{NAME} scaled to 5 workers\n"
-    kind = local_kubernetes.api.kinds.STATEFUL_SETS
-    changed = scripted_cluster.do(lambda: scripted_cluster.store.get(kind, NAMESPACE, "analytics-worker"))
-    assert changed["spec"]["replicas"] == 5
+    assert read_replicas(scripted_cluster) == 5
     assert main(["cluster", "list"]) == ExitCode.SUCCESS
     assert capsys.readouterr().out.splitlines()[1].split()[3] == "2/5"
 
