@@ -9,7 +9,7 @@ class ExitCode(IntEnum):
     SUCCESS = 0
     APPLICATION_FAILED = 1
     CHECK_FAILED = 1
-    """`reconcile --check` found resources that other controllers manage."""
+    """`reconcile --check` found resources that other controllers manage, or `diff` found a difference."""
     INVALID = 2
     """The input or the usage is invalid."""
     API_FAILED = 3
@@ -22,7 +22,9 @@ class ExitCode(IntEnum):
 
 MEANINGS = {
     ExitCode.SUCCESS: "success",
-    ExitCode.APPLICATION_FAILED: "the application failed, or reconcile --check found resources of another controller",
+    ExitCode.APPLICATION_FAILED: (
+        "the application failed, reconcile --check found resources of another controller, or diff found a difference"
+    ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: "the Kubernetes API is unreachable, rejects the request, or does not permit it",
     ExitCode.TIMED_OUT: "timed out",

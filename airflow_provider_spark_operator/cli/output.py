@@ -177,6 +177,13 @@ def _print_yaml(value: JsonObject, *, is_document: bool) -> None:
     )
 
 
+def format_yaml(value: JsonObject) -> str:
+    """Return an object as YAML with sorted keys, so that two texts can be compared."""
+    unshared = json.loads(json.dumps(value))
+    text: str = yaml.dump(unshared, Dumper=_Dumper, sort_keys=True, allow_unicode=is_unicode(sys.stdout))
+    return text
+
+
 def clean_cell(cell: str) -> str:
     """Return a cell as one line, `-` if it is empty. A terminal would execute the control characters of a message."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(cell.split())) or _MISSING
