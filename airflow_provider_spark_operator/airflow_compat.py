@@ -55,6 +55,7 @@ __all__ = [
     "conf",
     "deserialize",
     "import_string",
+    "is_unmapped",
     "load_dag_bag",
     "read_asset_stores",
     "serialize",
@@ -130,6 +131,16 @@ REPORTS_LATER_TRIES = VERSION >= (3, 2)
 def build_retry_arguments(policy: RetryPolicy | None) -> dict[str, Any]:
     """Return the arguments of an operator for its retry policy; none if Airflow does not ask policies."""
     return {"retry_policy": policy} if HAS_RETRY_POLICIES else {}
+
+
+def is_unmapped(operator: object) -> bool:
+    """Return whether Airflow created the operator for one element of a mapped task.
+
+    Args:
+        operator: The operator, from the constructor of its class on.
+    """
+    # Airflow has no public attribute for this.
+    return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 
 def warn_too_old(argument: str, effect: str) -> None:

@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralTimeout,
     build_retry_arguments,
     conf,
+    is_unmapped,
     warn_too_old,
 )
 from airflow_provider_spark_operator.core.arguments import (
@@ -376,7 +377,7 @@ class SparkApplicationOperator(BaseOperator):
             warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
             start_from_trigger, self.deferrable = False, True
         self.start_from_trigger = start_from_trigger
-        if start_from_trigger:
+        if start_from_trigger and not is_unmapped(self):  # elements of a mapped task start on a worker
             from airflow_provider_spark_operator.operators.start import build_start_arguments
 
             self.start_trigger_args = build_start_arguments(self, self._collect_parameters())

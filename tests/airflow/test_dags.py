@@ -83,7 +83,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 
 with DAG("mapped", schedule=None) as dag:
     SparkApplicationOperator.partial(
-        task_id="report", py_file="local:///opt/job.py", spark_version="4.3.0", kubernetes_conn_id="spark",
+        task_id="report", py_file=__file__, spark_version="4.3.0", kubernetes_conn_id="spark",
         start_from_trigger=True,
     ).expand(arguments=[["one"], ["two"]])
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
 from airflow_provider_spark_operator.exceptions import (
@@ -338,6 +339,17 @@ def test_switch_that_is_not_boolean_is_rejected_at_parse_time(name: str, value: 
     switch: dict[str, Any] = {name: value}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
         operator(**switch)
+
+
+@pytest.mark.needs_airflow("3.3")
+def test_element_of_mapped_task_that_starts_from_trigger_may_ship_local_files() -> None:
+    with DAG("mapped", schedule=None):
+        mapped = SparkApplicationOperator.partial(
+            task_id="run", py_file="a.py", image="spark:4.3.0", start_from_trigger=True
+        ).expand(arguments=[["a"]])
+    task = mapped.unmap({"arguments": ["a"]})
+    assert isinstance(task, SparkApplicationOperator)
+    assert (task.start_from_trigger, task.start_trigger_args) == (True, None)
 
 
 def test_task_resumes_although_application_file_is_missing(cluster: Cluster, tmp_path: Path) -> None:
