@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import tempfile
 from collections.abc import Coroutine
 from unittest import mock
 
@@ -70,6 +71,8 @@ def test_arbitrary_arguments_end_with_an_exit_code_and_no_traceback(verb: list[s
     arguments = [word for word in (*verb, *words) if word != "-"]  # standard input
     out, err = io.StringIO(), io.StringIO()
     with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),  # otherwise `local reset` could delete the local cluster of a developer
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         mock.patch.object(signals, "asyncio", mock.Mock(run=succeed)),
