@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli import kubectl_completion, main
 from airflow_provider_spark_operator.cli.completers import complete_states
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -55,6 +55,22 @@ def test_names_of_the_cluster_are_completed(
 
 def test_states_are_those_of_all_dialects() -> None:
     assert {*ApplicationState, "COMPLETED"} <= set(complete_states())
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["local", "im"], ["images\tlist the images that the cluster can run", ":4"]),
+        (["validate", "pi"], [":0"]),
+    ],
+    ids=["verbs", "files"],
+)
+def test_kubectl_gets_candidates_and_a_directive(
+    words: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-spark", *words])
+    assert kubectl_completion.main() == ExitCode.SUCCESS
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_script_of_bash_completes_in_bash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,9 +51,11 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == dict.fromkeys(
-        ("kubectl-spark", "spark-operator"), "airflow_provider_spark_operator.cli:main"
-    )
+    assert project["project"]["scripts"] == {
+        "kubectl-spark": "airflow_provider_spark_operator.cli:main",
+        "kubectl_complete-spark": "airflow_provider_spark_operator.cli.kubectl_completion:main",
+        "spark-operator": "airflow_provider_spark_operator.cli:main",
+    }
 
 
 @pytest.mark.parametrize(
