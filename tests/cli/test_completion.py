@@ -24,9 +24,9 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["re"], ["render", "reconcile"]),
+        (["ren"], ["render"]),
         (["compl"], ["completion"]),
-        (["local", ""], ["up", "run", "images", "prepare"]),
+        (["local", ""], ["up", "run", "status", "down", "reset", "images", "prepare"]),
         (["reconcile", "--le"], ["--leader-elect", "--lease"]),
         (["reconcile", "--log-format", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
