@@ -45,6 +45,21 @@ def check_booleans(**arguments: object) -> None:
             raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
+def check_connection_id(kubernetes_conn_id: object) -> None:
+    """Reject an id that no connection can have. None, templates and results of other tasks pass.
+
+    Args:
+        kubernetes_conn_id: Id of the connection.
+
+    Raises:
+        ValueError: The id is empty, or not a string.
+    """
+    # The result of another task is an object of Airflow, which this module cannot import.
+    is_known = isinstance(kubernetes_conn_id, (str, int, float, list, tuple, dict))
+    if is_known and not (isinstance(kubernetes_conn_id, str) and kubernetes_conn_id.strip()):
+        raise ValueError(f"kubernetes_conn_id must be the id of a connection or None, not {kubernetes_conn_id!r}")
+
+
 def check_existing_name(name: object, namespace: object) -> None:
     """Reject a name or namespace that no resource can have. Templates and results of other tasks pass.
 

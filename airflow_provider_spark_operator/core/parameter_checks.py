@@ -147,6 +147,12 @@ def _check_folder(name: str, value: object) -> list[Problem]:
     return [Problem(name, f"must be the URL of a folder, such as s3a://logs/spark-events, not {value!r}")]
 
 
+def _check_service_account(name: str, value: object) -> list[Problem]:
+    if isinstance(value, str) and is_object_name(value):
+        return []
+    return [Problem(name, f"must be the name of a ServiceAccount, not {value!r}")]
+
+
 def _check_priority_class(name: str, value: object) -> list[Problem]:
     if isinstance(value, str) and is_object_name(value.strip()):
         return []
@@ -196,6 +202,7 @@ def _check_list(is_valid: Callable[[str], bool], rule: str) -> Check:
 
 # The check of each parameter. It gets the name of the parameter and its value, which is known.
 CHECKS: Final[Mapping[str, Check]] = {
+    "service_account": _check_service_account,
     "labels": _check_labels,
     "annotations": _check_annotations,
     "env_vars": _check_environment,

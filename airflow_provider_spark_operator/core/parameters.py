@@ -38,7 +38,7 @@ MEMORY_KEYS: Final = (
 _NUMBERS = (("driver_cores", 1), ("executor_cores", 1), ("executor_instances", 0))
 _MEMORIES = ("driver_memory", "executor_memory")
 _LISTS = ("jars", "py_files", "files", "arguments")
-_TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
+_TEXTS = ("image", "main_class", "py_file", "spark_version")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """Build the URL of a link from its configuration, and store the URLs while the task runs."""
 
 import logging
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Protocol, TypeGuard
+from functools import lru_cache
+from typing import Final, Protocol, TypeGuard
+from urllib.parse import quote
 
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
@@ -13,6 +16,9 @@ from airflow_provider_spark_operator.links.target import Linked, LinkTarget
 from airflow_provider_spark_operator.provider import SECTION
 
 logger = logging.getLogger(__name__)
+
+# Other text in braces belongs to the query language of a log store.
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
 class TargetLink(Protocol):
@@ -71,16 +77,35 @@ def push_links(
 def build_url(option: str, target: LinkTarget) -> str:
     """Return the URL of an option of `[spark_operator]` with its placeholders replaced; empty if a value is unknown.
 
+    A URL with an unknown placeholder is rejected with a message in the log: a link must not fail the task.
+
     Args:
         option: The name of the option.
         target: The source of the values.
     """
     template = conf.get(SECTION, option, fallback="") or ""
-    for field, value in _list_values(target).items():
+    values = _list_values(target)
+    if unknown := tuple(name for name in _PLACEHOLDER.findall(template) if name not in values):
+        _report_unknown(option, unknown, tuple(values))
+        return ""
+    for field, value in values.items():
         if not value and f"{{{field}}}" in template:
             return ""  # not known yet: Kubeflow's operator reports Spark's id only when the driver runs
         template = template.replace(f"{{{field}}}", value)
     return template
+
+
+@lru_cache(maxsize=16)  # each URL is built several times per task
+def _report_unknown(option: str, unknown: tuple[str, ...], known: tuple[str, ...]) -> None:
+    *others, last = (f"{{{name}}}" for name in known)
+    logger.error(
+        "[%s] %s: unknown placeholder %s: there is no link. Use %s or %s",
+        SECTION,
+        option,
+        ", ".join(f"{{{name}}}" for name in unknown),
+        ", ".join(others),
+        last,
+    )
 
 
 def _read_stored_url(link: TargetLink, ti_key: TaskInstanceKey) -> str:
@@ -112,9 +137,9 @@ def _list_values(target: LinkTarget) -> dict[str, str]:
         "namespace": target.namespace,
         "name": target.name,
         "uid": target.uid,
-        "application_id": target.application_id,
+        "application_id": quote(target.application_id, safe=""),
         "driver_pod": target.driver_pod,
-        "conn_id": target.conn_id,
+        "conn_id": quote(target.conn_id, safe=""),
         "start": _format_iso(target.start) if target.start else "",
         "start_ms": _format_millis(target.start) if target.start else "",
         "end": _format_iso(target.end) if target.end else "now",

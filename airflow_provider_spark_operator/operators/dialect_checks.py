@@ -38,7 +38,7 @@ def check_dialect(api_version: str | None, application: Any, parameters: Paramet
 
 
 def map_restarts(
-    restarts: str, application: Any, restart_policy: Any, api_version: str | None, arguments: Mapping[str, Any]
+    restarts: object, application: Any, restart_policy: Any, api_version: str | None, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of a task whose retries replace the restarts of the application.
 

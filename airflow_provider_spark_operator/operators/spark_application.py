@@ -25,6 +25,7 @@ from airflow_provider_spark_operator.core.arguments import (
     RESTARTS_BY_CLUSTER,
     IfExists,
     check_booleans,
+    check_connection_id,
 )
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.compose.retention import (
@@ -283,7 +284,7 @@ class SparkApplicationOperator(BaseOperator):
             from airflow_provider_spark_operator.operators.dialect_checks import map_restarts
 
             kwargs = {**kwargs, "retry_policy": retry_policy}
-            kwargs = map_restarts(str(restarts), application, restart_policy, api_version, kwargs)
+            kwargs = map_restarts(restarts, application, restart_policy, api_version, kwargs)
             retry_policy = kwargs.pop("retry_policy")
         own = {
             "arguments": arguments,
@@ -303,6 +304,7 @@ class SparkApplicationOperator(BaseOperator):
             openlineage_inject_transport_info=openlineage_inject_transport_info,
             start_from_trigger=start_from_trigger,
         )
+        check_connection_id(kubernetes_conn_id)
         self.restarts = restarts
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info

@@ -16,7 +16,12 @@ from airflow_provider_spark_operator.airflow_compat import (
     build_retry_arguments,
     conf,
 )
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, IfExists, check_booleans
+from airflow_provider_spark_operator.core.arguments import (
+    DEFAULT_CONNECTION_ID,
+    IfExists,
+    check_booleans,
+    check_connection_id,
+)
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -113,6 +118,7 @@ class SparkClusterOperator(BaseOperator):
         self.if_exists = if_exists
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)
+        check_connection_id(kubernetes_conn_id)
         self.source_error: AirflowFailException | None = None
         self.link_target: LinkTarget | None = None
         self.resumed = False
@@ -228,6 +234,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.gone_timeout = gone_timeout
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)
+        check_connection_id(self.kubernetes_conn_id)
 
     def execute(self, context: Context) -> None:
         """Delete the cluster, and wait until it no longer exists; see the class."""

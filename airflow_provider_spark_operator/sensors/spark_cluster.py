@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.airflow_compat import conf
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
+    check_connection_id,
     check_existing_name,
     check_sensor_mode,
 )
@@ -59,6 +60,7 @@ class SparkClusterSensor(BaseSensorOperator):
         check_booleans(deferrable=deferrable)
         check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
         check_existing_name(name, namespace)
+        check_connection_id(kubernetes_conn_id)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

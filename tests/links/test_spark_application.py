@@ -39,7 +39,7 @@ INGRESS = {
 def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{namespace}/{name}/{uid}")
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__HISTORY_SERVER_URL", "https://history.example.com/{application_id}/")
-    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x}")
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x=1}")
 
 
 def read_links(task: BaseOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
@@ -60,7 +60,7 @@ def test_links_exist_while_application_runs(cluster: Cluster, configured: None) 
     assert read_links(task, task_instance) == (
         f"https://ui.example.com/jobs/pi/{uid}",
         "https://history.example.com/pi-0/",
-        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+        "https://logs.example.com/?pod=pi-0-driver&q={x=1}",
     )
 
 
@@ -72,7 +72,7 @@ def test_links_exist_after_task_resumed_elsewhere(cluster: Cluster, configured: 
     resumed.resume_execution("execute_complete", {"event": event}, build_context(task_instance))
     assert read_links(resumed, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
-        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+        "https://logs.example.com/?pod=pi-0-driver&q={x=1}",
     )
 
 
@@ -84,7 +84,7 @@ def test_timed_out_task_keeps_its_links(cluster: Cluster, configured: None, defe
         run(task, task_instance)
     assert read_links(task, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
-        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+        "https://logs.example.com/?pod=pi-0-driver&q={x=1}",
     )
 
 
@@ -93,7 +93,7 @@ def test_task_on_worker_stores_links_after_submission(cluster: Cluster, configur
     task_instance = TaskInstance()
     run(operator(False), task_instance)
     assert task_instance.xcoms["_link_SparkHistoryServerLink"] == "https://history.example.com/pi-0/"
-    assert task_instance.xcoms["_link_DriverLogLink"] == "https://logs.example.com/?pod=pi-0-driver&q={x}"
+    assert task_instance.xcoms["_link_DriverLogLink"] == "https://logs.example.com/?pod=pi-0-driver&q={x=1}"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_log_link_has_the_driver_pod_name_of_the_controller(
     application = SparkApplication.model_validate(cluster.application())
     naming = build_attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
     assert naming.pod_name == pod
-    assert read_links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
+    assert read_links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x=1}}"
 
 
 def test_application_without_driver_has_no_log_link(cluster: Cluster, configured: None) -> None:
@@ -139,7 +139,7 @@ def test_unknown_value_makes_no_link(configured: None) -> None:
     assert read_links(task, TaskInstance()) == (
         "https://ui.example.com/jobs/pi/u1",
         "",
-        "https://logs.example.com/?pod=pi-driver&q={x}",
+        "https://logs.example.com/?pod=pi-driver&q={x=1}",
     )
 
 
@@ -157,6 +157,26 @@ def test_link_has_the_connection_and_the_time_range(monkeypatch: pytest.MonkeyPa
     )
     task.link_target = replace(task.link_target, conn_id="")
     assert read_links(task, TaskInstance())[2] == ""
+
+
+def test_unknown_placeholder_makes_no_link_and_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/{connid}/{name}")
+    task = operator()
+    task.link_target = LinkTarget("jobs", "pi", "u1", "pi-0", "pi-driver", conn_id="spark")
+    assert [read_links(task, TaskInstance())[2] for _ in range(2)] == ["", ""]
+    assert [record.getMessage() for record in caplog.records] == [
+        "[spark_operator] driver_log_url: unknown placeholder {connid}: there is no link. Use {namespace}, {name}, "
+        "{uid}, {application_id}, {driver_pod}, {conn_id}, {start}, {start_ms}, {end} or {end_ms}"
+    ]
+
+
+def test_connection_id_in_a_link_is_percent_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/{conn_id}/{name}")
+    task = operator()
+    task.link_target = LinkTarget("jobs", "pi", "u1", "pi-0", "pi-driver", conn_id="team/a b#{start}")
+    assert read_links(task, TaskInstance())[2] == "https://logs.example.com/team%2Fa%20b%23%7Bstart%7D/pi"
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
@@ -186,7 +206,7 @@ def test_sensor_has_the_links_of_its_application(
     assert read_links(sensor, task_instance) == (
         f"https://ui.example.com/jobs/pi/{cluster.application()['metadata']['uid']}",
         "https://history.example.com/pi-0/",
-        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+        "https://logs.example.com/?pod=pi-0-driver&q={x=1}",
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from airflow.sdk import DAG, Context, task
+from airflow.sdk import DAG, BaseOperator, Context, XComArg, task
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
@@ -14,6 +14,9 @@ from airflow_provider_spark_operator.core.compose.document import new_applicatio
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from tests.task import TaskInstance, build_context
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -210,11 +213,64 @@ def test_example_parses_without_a_cluster() -> None:
             {"py_file": "local:///a.py", "image": "a:4.3.0", "upload_to": "bucket/jobs"},
             "upload_to: must be the URL",
         ),
+        (
+            {"application": {}, "service_account": "A b"},
+            "service_account: must be the name of a ServiceAccount, not 'A b'",
+        ),
+        ({"application": {}, "service_account": ""}, "service_account: must be the name of a ServiceAccount, not ''"),
+        ({"application": {}, "service_account": 3}, "service_account: must be the name of a ServiceAccount, not 3"),
     ],
 )
 def test_invalid_parameters_are_rejected_at_parse_time(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkApplicationOperator(task_id="a", **parameters)
+
+
+TASKS: tuple[tuple[type[BaseOperator], dict[str, Any]], ...] = (
+    (SparkApplicationOperator, {"application": DOCUMENT}),
+    (SparkClusterOperator, {"cluster": {}}),
+    (DeleteSparkClusterOperator, {"name": "shared"}),
+    (SparkApplicationSensor, {"name": "pi"}),
+    (SparkClusterSensor, {"name": "shared"}),
+)
+
+
+@pytest.mark.parametrize(("kind", "parameters"), TASKS)
+@pytest.mark.parametrize("given", [3, True, " "])
+def test_invalid_connection_id_is_rejected_at_parse_time(
+    kind: type[BaseOperator], parameters: dict[str, Any], given: object
+) -> None:
+    message = f"kubernetes_conn_id must be the id of a connection or None, not {given!r}"
+    with pytest.raises(ValueError, match=message):
+        kind(task_id="a", kubernetes_conn_id=given, **parameters)
+
+
+@pytest.mark.parametrize(("kind", "parameters"), [one for one in TASKS if one[0] is not DeleteSparkClusterOperator])
+def test_empty_connection_id_is_rejected_at_parse_time(kind: type[BaseOperator], parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="kubernetes_conn_id must be the id of a connection or None, not ''"):
+        kind(task_id="a", kubernetes_conn_id="", **parameters)
+
+
+@pytest.mark.parametrize(("kind", "parameters"), TASKS)
+@pytest.mark.parametrize("given", ["{{ params.cluster }}", "spark", None])
+def test_template_of_a_connection_id_is_accepted(
+    kind: type[BaseOperator], parameters: dict[str, Any], given: str | None
+) -> None:
+    assert vars(kind(task_id="a", kubernetes_conn_id=given, **parameters))["kubernetes_conn_id"] == given
+
+
+@pytest.mark.parametrize(("kind", "parameters"), TASKS)
+def test_connection_id_can_be_the_output_of_another_task(kind: type[BaseOperator], parameters: dict[str, Any]) -> None:
+    with DAG("connections", schedule=None):
+        chosen = XComArg(BaseOperator(task_id="choose"))
+        operator = kind(task_id="a", kubernetes_conn_id=chosen, **parameters)
+    assert operator.upstream_task_ids == {"choose"}
+
+
+@pytest.mark.parametrize("given", ["{{ params.account }}", "spark", "team.spark-jobs"])
+def test_service_account_is_accepted_at_parse_time(given: str) -> None:
+    task = SparkApplicationOperator(task_id="a", application=DOCUMENT, service_account=given)
+    assert task.service_account == given
 
 
 def test_templates_are_checked_after_rendering() -> None:

@@ -54,6 +54,20 @@ def test_argument_without_equivalent_is_rejected_with_advice(name: str) -> None:
         SparkApplicationOperator(task_id="run", application={}, **given)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("volume_mounts", r"use volumes: volumes=\[Volume\("),
+        ("retain", "use keep_driver, or keep_failed_driver"),
+        ("history_server", "use event_log_dir"),
+    ],
+)
+def test_advice_names_the_parameter(name: str, advice: str) -> None:
+    given: dict[str, Any] = {name: "x"}
+    with pytest.raises(TypeError, match=f"{name}: {advice}"):
+        SparkApplicationOperator(task_id="run", application={}, **given)
+
+
 def test_no_alias_hides_a_parameter() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

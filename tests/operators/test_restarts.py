@@ -73,10 +73,11 @@ def test_mapped_retries_override_default_args() -> None:
     ("restarts", "policy", "message"),
     [
         ("both", "OnFailure", "restarts: must be 'cluster', 'airflow' or None, not 'both'"),
+        (3, "OnFailure", "restarts: must be 'cluster', 'airflow' or None, not 3"),
         ("airflow", "Always", "restartPolicy Always is not supported"),
     ],
 )
-def test_unsupported_restarts_are_rejected_at_parse_time(restarts: str, policy: str, message: str) -> None:
+def test_unsupported_restarts_are_rejected_at_parse_time(restarts: str | int, policy: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         operator(application=build_document(restartPolicy=policy), restarts=restarts)
 
