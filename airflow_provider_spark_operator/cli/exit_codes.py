@@ -23,12 +23,18 @@ class ExitCode(IntEnum):
 MEANINGS = {
     ExitCode.SUCCESS: "success",
     ExitCode.APPLICATION_FAILED: (
-        "the application failed, reconcile --check found resources of another controller, or diff found a difference"
+        "the application failed, or did not reach the state of wait --for; "
+        "or reconcile --check found resources of another controller; or diff found a difference"
     ),
     ExitCode.INVALID: "invalid input or usage",
-    ExitCode.API_FAILED: "the Kubernetes API is unreachable, rejects the request, or does not permit it",
+    ExitCode.API_FAILED: (
+        "the Kubernetes API is unreachable, rejects the request, or does not permit it; or the object does not exist"
+    ),
     ExitCode.TIMED_OUT: "timed out",
-    ExitCode.INFRASTRUCTURE_FAILED: "infrastructure or scheduling failure, or the output could not be written",
+    ExitCode.INFRASTRUCTURE_FAILED: (
+        "infrastructure or scheduling failure, a failed check of doctor, an internal error, "
+        "or the output could not be written"
+    ),
     ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGTERM, SIGHUP); reconcile and local up end with 0 after SIGTERM",
 }
 """The meaning of each code, for `spark-operator help exit-codes`."""

@@ -66,8 +66,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="also manage applications and clusters that another controller managed last. Needed with --keep, "
-            "after `reconcile` without --leader-elect was used on this cluster",
+            help="also manage applications and clusters that another controller managed last. Use it if you kept the "
+            "cluster with --keep, and another `reconcile` without --leader-elect managed its resources",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

@@ -92,7 +92,12 @@ def run(
     previous: Annotated[bool, typer.Option("--previous", help="the log of the attempt before the latest one")] = False,
     attempt: Annotated[
         int | None,
-        typer.Option("--attempt", metavar="N", min=1, help="the log of this attempt, from 1 (default: the latest)"),
+        typer.Option(
+            "--attempt",
+            metavar="N",
+            min=1,
+            help="the log of this attempt, from 1, which Events call attempt 0 (default: the latest)",
+        ),
     ] = None,
     since: Annotated[
         str | None,
@@ -100,7 +105,7 @@ def run(
             "--since",
             metavar="DURATION",
             callback=check_duration,
-            help="only lines of this time until now, for example 10m (default: all lines)",
+            help="only lines that are newer than this, for example 10m (default: all lines)",
         ),
     ] = None,
     tail: Annotated[

@@ -23,7 +23,7 @@ EXAMPLES = """
 spark-operator reconcile
 
 # Watch two namespaces, and serve probes and metrics
-spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8080 --metrics-port 8081
+spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
 # List the resources that another controller still manages
 spark-operator reconcile --all-namespaces --check

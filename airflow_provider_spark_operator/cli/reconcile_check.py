@@ -3,10 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import (
     NAMESPACES,
     SPARK_APPLICATIONS,
@@ -72,6 +73,11 @@ async def _list_owned(client: KubeClient, kind: ResourceType, namespace: str | N
         listed = await client.list(kind, namespace)
     except NotFound:
         return []  # the definition of a kind and the namespace may be missing
+    except Forbidden:
+        if kind is not SPARK_CLUSTERS:
+            raise
+        print_note(f"{kind.plural} are left out: the permission to list them is missing")
+        return []
     found = []
     for item in listed.items:
         manager = _SETTLED if is_settled(item) else find_last_manager(item, _FINALIZERS[kind], own) or _NONE

@@ -59,7 +59,9 @@ def run(
     attempt: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, help="number of the attempt, from 0 (default: the attempt in the status, or 0)"
+            metavar="N",
+            min=0,
+            help="number of the attempt as in Events, from 0 (default: the attempt in the status, or 0)",
         ),
     ] = None,
     config: Annotated[

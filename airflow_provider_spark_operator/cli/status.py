@@ -26,8 +26,8 @@ def run(
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code is 0 if the application exists, whatever its state. `spark-operator wait` has an exit code for each
-    outcome.
+    The exit code is 0 if the application exists, whatever its state, and 3 if its pods may not be listed.
+    `spark-operator wait` has an exit code for each outcome.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _show(client, name))

@@ -169,7 +169,7 @@ def run(
             "--keep-failed-driver",
             metavar="DURATION",
             callback=check_duration,
-            help="keep the driver pod for this time after a failure; 0 leaves the manifest unchanged",
+            help="keep the driver pod for this time after a failure; 0: the manifest decides",
             rich_help_panel=LIFECYCLE_PANEL,
         ),
     ] = f"{KEEP_FAILED_DRIVER.total_seconds() / 60:.0f}m",

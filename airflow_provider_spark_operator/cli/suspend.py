@@ -22,7 +22,8 @@ def run(
     """Suspend applications: the operator deletes the driver and starts no other.
 
     `resume` starts the next attempt, from the beginning of the program. An application that has ended cannot be
-    suspended. Releases of an operator that do not know suspension are refused.
+    suspended. The command fails, and changes nothing, if the CustomResourceDefinition in the cluster has no
+    `spec.suspend`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))

@@ -84,7 +84,7 @@ def run(
     """Show the executors of applications, and the cores and memory that their pods request and use.
 
     The usage comes from the metrics API (metrics.k8s.io). Where it is not served or not permitted, only the requests
-    are shown. Labels of -l are those of the pods.
+    are shown. -l selects by the labels of the pods.
     """
     if name is not None and all_namespaces:
         raise CommandError("NAME and --all-namespaces exclude each other. Use -n NAMESPACE", ExitCode.INVALID)

@@ -23,7 +23,7 @@ def parse_manifest(source: object, api_version: str | None) -> JsonObject:
     """Return the rendered document of an application as a new object, with its kind.
 
     Args:
-        source: An object, a model, YAML or JSON text, or None for a document without any field.
+        source: A dict, a Pydantic model, YAML or JSON text, or None for a document without any field.
         api_version: The apiVersion of a document that names none. If None, and without a document, the apiVersion is
             `spark.apache.org/v1`.
 
@@ -39,7 +39,7 @@ def read_document(source: object, api_version: str | None, *, name: str | None, 
     """Return the manifest of an application as a new object, without its parameters.
 
     Args:
-        source: An object, a model, YAML or JSON text, or None for a manifest without any field.
+        source: A dict, a Pydantic model, YAML or JSON text, or None for a manifest without any field.
         api_version: The apiVersion of a manifest that has none. A manifest must not have another apiVersion.
         name: The name. If None, the name in the manifest is used.
         namespace: The namespace. If None, the namespace in the manifest is used.

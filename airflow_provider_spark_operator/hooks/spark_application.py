@@ -105,7 +105,7 @@ class SparkApplicationHook(BaseHook):
         the earlier try, unless that application has failed. Without `task_instance`, no task owns the application.
 
         Args:
-            manifest: The resource: an object (dict), a model, YAML or JSON text, or the path of a file. Templates are
+            manifest: The resource: a dict, a Pydantic model, YAML or JSON text, or the path of a file. Templates are
                 not rendered. The other parameters override the resource. Leave it out if they describe the whole
                 application.
             name: Overrides `metadata.name`. With `task_instance`, the default is a name from the DAG id, the task id

@@ -32,7 +32,7 @@ def convert_application(application: Any, noun: str = "application") -> Any:
     if application is None or isinstance(application, (Mapping, XComArg)):
         return application
     raise TypeError(
-        f"{noun} must be an object (dict), a model, YAML text or the path of a file, not {type(application).__name__}"
+        f"{noun} must be a dict, a Pydantic model, YAML text or the path of a file, not {type(application).__name__}"
     )
 
 

@@ -76,7 +76,7 @@ class SparkApplicationOperator(BaseOperator):
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
     Args:
-        application: The manifest: an object (dict), a model, YAML or JSON text, or the path of a file. A path is
+        application: The manifest: a dict, a Pydantic model, YAML or JSON text, or the path of a file. A path is
             absolute or relative to the folder of the DAG. Templates are rendered, even in a file. The other parameters
             override the manifest. Leave it out if the other parameters describe the application completely.
         py_file: Path or URL of the Python script to run, for example "jobs/report.py".

@@ -53,7 +53,7 @@ class SparkClusterOperator(BaseOperator):
     XComs of the task are the name of the cluster (the return value), `namespace`, `uid` and `master_url`.
 
     Args:
-        cluster: The manifest: an object (dict), a model, YAML or JSON text, or the path of a file.
+        cluster: The manifest: a dict, a Pydantic model, YAML or JSON text, or the path of a file.
                 A path is absolute or relative to the folder of the DAG. Templates are rendered, even in a file.
         name: Name of the cluster, of at most 45 characters. Overrides `metadata.name`. If neither is set, the name is
             derived from the DAG id, the task id and the run id.
