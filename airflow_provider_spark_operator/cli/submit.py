@@ -128,7 +128,7 @@ def run(
             "--upload-to",
             metavar="URL",
             callback=require_text,
-            help="upload local files that a config map cannot hold to this folder, for example s3://bucket/jobs",
+            help="upload local files that a ConfigMap cannot hold to this folder, for example s3://bucket/jobs",
             rich_help_panel=PROGRAM_PANEL,
         ),
     ] = None,
@@ -181,7 +181,7 @@ def run(
     """Submit an application from a manifest, or from a program and options.
 
     The options are the parameters of SparkApplicationOperator of Airflow, and override the manifest. Local files of a
-    program become a config map of the application; files that are large or binary are uploaded to --upload-to. The
+    program become a ConfigMap of the application; files that are large or binary are uploaded to --upload-to. The
     application continues if the command is interrupted.
     """
     if timeout is not None and not (wait or follow):

@@ -58,9 +58,7 @@ def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.Capture
 @pytest.mark.usefixtures("folder", "scripted_cluster")
 def test_warning_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submit", "pi.yaml", "--ttl", "1s"]) == ExitCode.SUCCESS
-    assert (
-        "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it finishes" in capsys.readouterr().err
-    )
+    assert "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it ends" in capsys.readouterr().err
 
 
 def test_manifest_is_read_from_standard_input(scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +94,7 @@ def test_script_and_its_files_become_a_config_map(
 ) -> None:
     words = ["submit", "Daily report.py", "--image", "spark:4.3.0", "--py-files", "lib.py", "--", "--day", "1"]
     assert main(words) == ExitCode.INVALID
-    assert "cannot be stored in a config map" in capsys.readouterr().err
+    assert "cannot be stored in a ConfigMap" in capsys.readouterr().err
     words[1] = "job.py"
     assert main(words) == ExitCode.SUCCESS
     spec = read_spec(scripted_cluster)

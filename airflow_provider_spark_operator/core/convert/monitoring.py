@@ -16,7 +16,7 @@ _FIELD: Final = "spec.monitoring"
 
 
 def write_monitoring(draft: Draft) -> None:
-    """Write the properties and config maps of the metrics. The templates must have been written."""
+    """Write the properties and ConfigMaps of the metrics. The templates must have been written."""
     monitoring: dict[str, Any] = draft.source.get("monitoring", {})
     prometheus: dict[str, Any] = monitoring.get("prometheus", {})
     if not prometheus:
@@ -27,7 +27,7 @@ def write_monitoring(draft: Draft) -> None:
         draft.refuse(f"{_FIELD}.prometheus.jmxExporterJar", "is required: Kubeflow's API server refuses the document")
         return
     if not draft.name:
-        draft.refuse("metadata.name", "is required: the config map of spec.monitoring contains it in its name")
+        draft.refuse("metadata.name", "is required: the ConfigMap of spec.monitoring contains it in its name")
         return
     if not draft.namespace:
         draft.notes.append('spark.metrics.namespace contains the namespace "default": change it for another namespace.')
@@ -43,7 +43,7 @@ def write_monitoring(draft: Draft) -> None:
 
 
 def _build_files(monitoring: dict[str, Any], prometheus: dict[str, Any]) -> dict[str, str]:
-    """Return the files of the config map; empty if the image contains all files."""
+    """Return the files of the ConfigMap; empty if the image contains all files."""
     files = {}
     if not monitoring.get("metricsPropertiesFile"):
         files[_METRICS_FILE] = monitoring.get("metricsProperties", METRICS_PROPERTIES)
@@ -69,7 +69,7 @@ def _expose(draft: Draft, role: str, prometheus: dict[str, Any], *, has_files: b
 
 
 def _mount(draft: Draft, role: str, port: JsonObject) -> None:
-    """Add the config map and the port to the template of the role."""
+    """Add the ConfigMap and the port to the template of the role."""
     name = CONTAINERS[role]
     holder: JsonObject = draft.spec.setdefault(f"{role}Spec", {"podTemplateSpec": {"spec": {}}})
     draft.conf[f"spark.kubernetes.{role}.podTemplateContainerName"] = name

@@ -1,4 +1,4 @@
-"""The config map that carries configuration into the driver."""
+"""The ConfigMap that carries configuration into the driver."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _EXCLUDED = re.compile(r".*\.(gz|zip|jar|tar|template)|spark.*(conf|properties)"
 
 
 def mount_configuration(submission: BuildContext, properties: Mapping[str, str]) -> Changes:
-    """Create the config map from the final properties and the accepted configuration files, and mount it.
+    """Create the ConfigMap from the final properties and the accepted configuration files, and mount it.
 
     Raises:
         DriverBuildError: The configured size limit is larger than a ConfigMap can be.
