@@ -36,7 +36,7 @@ def run(
     The address is printed. Only programs of this machine can connect. The links to workers and applications lead into
     the network of the Kubernetes cluster, and do not work.
 
-    The API needs the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+    You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _forward(client, name, port))

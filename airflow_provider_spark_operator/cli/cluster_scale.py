@@ -39,7 +39,7 @@ def run(
     removed worker stops with its executors, and Spark repeats their tasks. A SparkCluster that scales automatically,
     with fewer minWorkers than maxWorkers, is refused.
 
-    The API needs the permission to patch statefulsets/scale.
+    You need the permission to patch statefulsets/scale.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _scale(client, name, workers))

@@ -31,9 +31,6 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 EXAMPLES = """
 # Compare a manifest with the application of its name in the cluster
 spark-operator diff pi.yaml
-
-# Submit only if something changed
-spark-operator diff pi.yaml || spark-operator restart pi
 """
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -55,7 +52,7 @@ def run(
 
     The manifest, as `submit` would send it, is compared with the spec, the labels and the annotations of the
     application of its name. Fields that have their default value are left out. The exit code is 0 without a
-    difference, and 1 with a difference, as that of `kubectl diff`. Nothing is changed.
+    difference, and 1 with a difference, like that of `kubectl diff`. Nothing is changed.
     """
     if PurePosixPath(file).suffix in (".py", ".jar"):
         raise CommandError(f"{file}: must be a manifest: each submission of a program has a new name", ExitCode.INVALID)

@@ -35,6 +35,8 @@ MEANINGS = {
         "infrastructure or scheduling failure, a failed check of doctor, an internal error, "
         "or the output could not be written"
     ),
-    ExitCode.INTERRUPTED: "interrupted (SIGINT, SIGTERM, SIGHUP); reconcile and local up end with 0 after SIGTERM",
+    ExitCode.INTERRUPTED: (
+        "interrupted (SIGINT, SIGTERM, SIGHUP); reconcile and local up end with 0 after SIGTERM, forward after Ctrl+C"
+    ),
 }
 """The meaning of each code, for `spark-operator help exit-codes`."""

@@ -41,7 +41,7 @@ def run(
     The address is printed. Only programs of this machine can connect. After a restart of the application, the address
     shows the new driver. While no driver runs, it shows why, and the browser tries again.
 
-    The API needs the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+    You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _forward(client, name, port))

@@ -98,7 +98,7 @@ def run(
     ] = None,
     younger_than: Annotated[
         str | None,
-        typer.Option("--younger-than", metavar="AGE", callback=_check_age, help="only younger ones, as in 90m"),
+        typer.Option("--younger-than", metavar="AGE", callback=_check_age, help="only younger ones, for example 90m"),
     ] = None,
     selector: Selector = None,
     watch: Annotated[bool, typer.Option("-w", "--watch", help="print changed applications until interrupted")] = False,

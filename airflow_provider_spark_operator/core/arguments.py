@@ -26,7 +26,10 @@ class IfExists(StrEnum):
     """The action of a task if another of its runs has submitted an application with the requested name."""
 
     REPLACE_ENDED = "replace_ended"
-    """Delete the application if it has ended, and its task has recorded the result or no longer can; else fail."""
+    """Delete the application if it has ended, and its task has recorded the result or can no longer do so.
+
+    Otherwise fail.
+    """
     FAIL = "fail"
     """Fail."""
 

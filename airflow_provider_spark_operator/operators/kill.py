@@ -84,7 +84,6 @@ class Engagement:
 
         Args:
             goal: The goal of the resource, before its name.
-
             noun: What the resource is called if it cannot be read.
             reporter: What did not report the goal, with its verb.
         """

@@ -118,7 +118,7 @@ class SparkApplicationOperator(BaseOperator):
         repositories: URLs of Maven repositories, in addition to Maven Central.
         driver_template: Pod template of the driver: an object with `metadata` and `spec`, YAML text, or the path of a
             YAML file. It is merged into the template of the manifest.
-        executor_template: Pod template of the executors, as `driver_template`.
+        executor_template: Pod template of the executors, in the same form as `driver_template`.
         dynamic_allocation: True or a `DynamicAllocation` with limits to let Spark choose the number of executors. False
             to disable that.
         event_log_dir: URL of the folder in which Spark writes event logs for a history server, for example
@@ -153,7 +153,7 @@ class SparkApplicationOperator(BaseOperator):
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
             manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
         keep_driver: How long the cluster keeps the driver pod after any end, a success included, in seconds or as a
-            timedelta. As `keep_failed_driver`, it does not override the fields of the manifest.
+            timedelta. Like `keep_failed_driver`, it does not override the fields of the manifest.
         restarts: Who restarts a failed application. None (the default): the operator in the cluster, but only in the
             first try of the task. The task's `retries` run it without restarts. "cluster": the operator, in each try.
             Restarts and retries then multiply. "airflow": only the task's retries. Restarts by the operator are

@@ -42,7 +42,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         delete_on_kill: If a user stops the sensor, or its `timeout` expires, delete the application, but only if a task
-            of the same DAG run submitted it. By default, only the task that submitted the application deletes it.
+            of the same DAG run submitted it. By default, the sensor deletes nothing, and only the task that
+            submitted the application deletes it.
         **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait, deferred or not. Unlike
             `SparkApplicationOperator`, a deferred sensor ignores `execution_timeout`. `poke_interval` is the time
             between two reads while the application does not exist; an existing application is watched.

@@ -95,7 +95,7 @@ class SparkApplicationTrigger(BaseTrigger):
             await self._lifecycle.kill(self._watch.delete_if_killed, str(self._watch.reference))
 
     async def cleanup(self) -> None:
-        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        """Call `on_kill` if a user may have stopped the task. Airflow 3.3 and newer call it themselves."""
         await self._lifecycle.clean_up(self.on_kill)
 
     @cached_property
@@ -181,7 +181,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
         await self._lifecycle.kill(self.delete_if_killed, f"SparkApplication {self.name}")
 
     async def cleanup(self) -> None:
-        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        """Call `on_kill` if a user may have stopped the task. Airflow 3.3 and newer call it themselves."""
         await self._lifecycle.clean_up(self.on_kill)
 
     async def delete_if_killed(self) -> None:

@@ -93,7 +93,7 @@ class SparkClusterTrigger(BaseTrigger):
             await self._lifecycle.kill(self._watch.delete_if_killed, self._watch.subject)
 
     async def cleanup(self) -> None:
-        """Call `on_kill` if a user may have stopped the task, before Airflow 3.3, which calls it itself."""
+        """Call `on_kill` if a user may have stopped the task. Airflow 3.3 and newer call it themselves."""
         await self._lifecycle.clean_up(self.on_kill)
 
     @cached_property

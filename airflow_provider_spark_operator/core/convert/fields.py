@@ -292,7 +292,8 @@ _SCHEDULE: Final = (
         BOOLEAN,
         "is_paused_upon_creation",
         CHANGED,
-        "it applies when the DAG is added. After that, pause and unpause the DAG in Airflow",
+        "it takes effect only when the DAG is first added. To suspend or resume it later, pause or unpause the DAG in "
+        "Airflow",
     ),
     Field("spec.concurrencyPolicy", TEXT, "max_active_runs"),
     *(

@@ -91,7 +91,9 @@ def _write_variables(draft: Draft, role: str, container: JsonObject) -> None:
     if replaced:
         draft.change(path, f"Spark replaces {', '.join(replaced)}: the value of the pod template has no effect")
     elif any(_uses_spark_variable(variable.get("value")) for variable in pod.get("env", ())):
-        draft.change(path, "Spark adds its variables last: a reference to one of them, such as $(SPARK_USER), is text")
+        draft.change(
+            path, "Spark adds its variables last: a reference to one of them, such as $(SPARK_USER), is not expanded"
+        )
 
 
 def _uses_spark_variable(value: object) -> bool:

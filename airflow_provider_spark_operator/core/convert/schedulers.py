@@ -50,7 +50,7 @@ def _write_volcano(draft: Draft, options: dict[str, Any]) -> None:
     draft.conf["spark.kubernetes.scheduler.volcano.podGroupTemplateJson"] = json.dumps({"spec": group}, sort_keys=True)
     reason = (
         "Spark's feature step creates the PodGroup. It contains no resources unless "
-        f"{_OPTIONS}.resources is set: Kubeflow's operator computes them from the pods"
+        f"{_OPTIONS}.resources is set, whereas Kubeflow's operator computes them from the pods"
     )
     draft.change("spec.batchScheduler", reason)
     for field in options:

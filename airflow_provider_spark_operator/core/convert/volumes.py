@@ -62,7 +62,10 @@ def _write_local(draft: Draft, role: str, mount: Mapping[str, Any], volume: Mapp
         return
     kind = next((kind for kind in _TYPES if kind in volume), None)
     if kind is None:
-        reason = f"{name} must be an emptyDir, hostPath, nfs or persistentVolumeClaim: Spark mounts no other scratch"
+        reason = (
+            f"{name} must be an emptyDir, hostPath, nfs or persistentVolumeClaim: "
+            "Spark mounts no other kind of scratch volume"
+        )
         draft.refuse("spec.volumes", reason)
         return
     spark_type, options = _TYPES[kind]
