@@ -33,7 +33,7 @@ def run(
 ) -> ExitCode:
     """Show the web interface of the master of a SparkCluster on a local port, until the SparkCluster is deleted.
 
-    The address is printed. Only programs of this machine can connect. The links to workers and applications lead into
+    The address is printed. Only programs on this machine can connect. The links to workers and applications lead into
     the network of the Kubernetes cluster, and do not work.
 
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.

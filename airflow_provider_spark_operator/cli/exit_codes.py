@@ -32,7 +32,7 @@ MEANINGS = {
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
-        "infrastructure or scheduling failure, a failed check of doctor, an internal error, "
+        "infrastructure or scheduling failure, a deleted application, a failed check of doctor, an internal error, "
         "or the output could not be written"
     ),
     ExitCode.INTERRUPTED: (

@@ -56,7 +56,7 @@ def run(
     """Explain a kind or a field: its type, description, default, allowed values and fields.
 
     The command does not contact a cluster. The fields are those of `spark-operator crds`. For fields of Kubeflow's
-    operator, the description is the corresponding field of spark.apache.org/v1.
+    operator, the description names the corresponding field of spark.apache.org/v1.
     """
     kind, path = _split(field)
     if kubeflow and kind != "SparkApplication":

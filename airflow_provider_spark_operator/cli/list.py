@@ -44,7 +44,7 @@ spark-operator list
 # Applications that failed because of the infrastructure in the last day, in all namespaces
 spark-operator list -A --failure infrastructure --younger-than 1d
 
-# Follow the applications of a team that run
+# Follow the running applications of a team
 spark-operator list -l team=a --state running --watch
 """
 

@@ -25,7 +25,8 @@ LocalPort: TypeAlias = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="local port; 0 for a free one (default: the usual port of the web interface, or a free one if it is used)",
+        help="local port; 0 for a free one (default: the usual port of the web interface, or a free one if another "
+        "program uses it)",
     ),
 ]
 

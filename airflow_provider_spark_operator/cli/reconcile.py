@@ -25,7 +25,7 @@ spark-operator reconcile
 # Watch two namespaces, and serve probes and metrics
 spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
-# List the resources that another controller still manages
+# List the resources that another controller managed last
 spark-operator reconcile --all-namespaces --check
 """
 
@@ -123,7 +123,7 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources that other controllers manage, then exit; the exit code is 1 if there are any",
+            help="list the resources that other controllers managed last, then exit: with 1 if there are any",
             rich_help_panel=_ELECTION,
         ),
     ] = False,

@@ -74,9 +74,10 @@ def run(
 ) -> ExitCode:
     """Delete an application, and submit the same application again under its name.
 
-    The new application has the spec, the labels and the annotations of the old one. It is submitted when the old
-    application and its driver pod no longer exist; the cluster deletes whatever the old one owns. An application that
-    another resource owns, and one that a task of Airflow may still wait for, are refused.
+    The new application has the spec, the labels and the annotations of the old one, except those of an Airflow task.
+    It is submitted when the old application and its driver pod no longer exist. The cluster deletes whatever the old
+    application owns. An application that another resource owns, and one that a task of Airflow may still wait for,
+    are refused.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

@@ -94,7 +94,7 @@ def run(
             "--name",
             metavar="NAME",
             callback=require_object_name,
-            help="name of the application (default: that of the manifest, or a new name after the program)",
+            help="name of the application (default: the name in the manifest, or one based on that of the program)",
         ),
     ] = None,
     assignments: Annotated[
@@ -118,7 +118,8 @@ def run(
             "--api-version",
             metavar="VERSION",
             callback=_check_api_version,
-            help="apiVersion of a program, for example sparkoperator.k8s.io/v1beta2 (default: spark.apache.org/v1)",
+            help="apiVersion of the application that is created from a program, for example "
+            "sparkoperator.k8s.io/v1beta2 (default: spark.apache.org/v1)",
             rich_help_panel=PROGRAM_PANEL,
         ),
     ] = None,
@@ -138,7 +139,7 @@ def run(
             "--download-from",
             metavar="URL",
             callback=require_text,
-            help="the folder of --upload-to as the driver reads it (default: the same, with s3a for s3)",
+            help="URL at which the driver reads the folder of --upload-to (default: the same URL, but s3a:// for s3://)",
             rich_help_panel=PROGRAM_PANEL,
         ),
     ] = None,

@@ -49,7 +49,9 @@ class Field:
     reason: str = ""
 
 
-_LINEAR: Final = "the delay is constant: Kubeflow's operator multiplies it by the number of attempts"
+_LINEAR: Final = (
+    "the operator in the cluster always waits the same time, but Kubeflow's operator multiplies it by the attempts"
+)
 _COUNTS: Final = "the operator counts consecutive failures, and Kubeflow's operator all failures"
 _INGRESS: Final = "driverServiceIngressList"
 _NO_EFFECT: Final = "Kubeflow's operator does not read it"

@@ -30,7 +30,10 @@ def write_program(draft: Draft) -> None:
     main = source["mainApplicationFile"]
     kind = detect_kind(main)
     if source["type"] not in _TYPES[kind]:
-        reason = f"spark-submit runs {main} as a {kind.name.title()} program because of its name, and so does Spark now"
+        reason = (
+            f"spark-submit decides by the file name, and runs {main} as a {kind.name.title()} program; "
+            "the converted application does the same"
+        )
         draft.change("spec.type", reason)
     _write_dependencies(draft, kind)
     if kind is ApplicationKind.JAVA:
@@ -43,7 +46,9 @@ def write_program(draft: Draft) -> None:
         else:
             spec["sparkRFiles"] = main
         if "mainClass" in source:
-            draft.change("spec.mainClass", f"spark-submit does not use it for a script: it is {spec['mainClass']}")
+            draft.change(
+                "spec.mainClass", f"spark-submit ignores mainClass for a script; it becomes {spec['mainClass']}"
+            )
     if source.get("arguments"):
         spec["driverArgs"] = source["arguments"]
     if source.get("proxyUser"):
