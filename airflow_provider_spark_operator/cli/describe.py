@@ -52,8 +52,8 @@ def run(
 ) -> ExitCode:
     """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
 
-    For a failure, it shows the cause that the log of the driver names, and the last lines of the log. What is not
-    permitted is left out, and the missing permission is named.
+    For a failure, it shows the cause that the log of the driver names, and the last lines of the log. The
+    command leaves out sections for which a permission is missing, and names the permission.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _describe(client, name))

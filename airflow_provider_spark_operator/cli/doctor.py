@@ -57,12 +57,12 @@ def run(
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 
-    The checks are: the connection, the kinds and their versions, the controllers, each permission of the client, the
-    service account of drivers and its permissions, the ResourceQuotas of the namespace, and DNS. A check that the
-    client may not run is skipped and names the missing permission. Nothing is changed.
+    The command checks the connection, the kinds and their versions, the controllers, and each permission of the
+    client. It also checks the service account of drivers and its permissions, the ResourceQuotas of the namespace, and
+    DNS. A check that the client may not run is skipped and names the missing permission. Nothing is changed.
 
-    The exit code is 0 if no check failed, 3 if the connection or a permission of the client is missing, and 5 if
-    another check failed.
+    The exit code is 0 if no check failed. It is 3 if the connection failed or a permission of the client is missing,
+    and 5 if another check failed.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _diagnose(client, service_account, output))

@@ -44,7 +44,7 @@ async def _stop(home: Path, limit: float) -> ExitCode:
     state = _read(home)
     try:
         async with asyncio.timeout(limit):
-            while state.is_running and state.process is None:  # it has just started
+            while state.is_running and state.process is None:  # the process id is not written yet
                 await asyncio.sleep(_POLL_SECONDS)
                 state = _read(home)
             if state.process is None:

@@ -97,7 +97,7 @@ async def _read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str |
             async for line in lines:
                 if url := find_ui_url(line, LOOPBACK):
                     return url
-    except KubeError:  # the driver has not started yet, or was just deleted
+    except KubeError:  # the driver has not started yet, or was deleted
         return None
     return None
 

@@ -24,7 +24,7 @@ class Terminal:
     """The sink that writes to a terminal.
 
     Args:
-        is_shared: Whether the cluster exists without the command, so that somebody may fix a pod that cannot be
+        is_shared: Whether the cluster exists without the command, so that a user can fix a pod that cannot be
             started. Such a pod is then shown.
         shows_log: Whether to print the driver's log.
         shows_ui: Whether to print the address of the Spark UI, because the driver is a process of this machine.

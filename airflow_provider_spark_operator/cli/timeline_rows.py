@@ -16,7 +16,7 @@ MOST_EXECUTORS: Final = 20
 
 
 class Tone(StrEnum):
-    """What the colour of a bar says."""
+    """The meaning of the color of a bar."""
 
     WAITING = "waiting"
     STARTING = "starting"

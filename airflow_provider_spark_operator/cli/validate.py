@@ -58,7 +58,7 @@ class Finding:
 
 @dataclass
 class _Report:
-    """What was found in all files.
+    """The result of checking all files.
 
     Attributes:
         findings: The problems, in the order of the files.

@@ -57,8 +57,8 @@ def run(
     """Wait until an application ends, or reaches a state.
 
     The states of the application and what it waits for go to stderr. The exit code is 0 if the application succeeded
-    or reached the state, 1 if it failed or ended without reaching the state, 5 if the cluster could not run it or if
-    it was deleted, and 4 after the timeout.
+    or reached the state. It is 1 if the application failed or ended without reaching the state. It is 5 if the
+    cluster could not run the application or if it was deleted, and 4 after the timeout.
     """
     limit = parse_duration(timeout) if timeout is not None else None
     wait = Wait(states or (), limit)

@@ -292,7 +292,7 @@ class KubeClient:
     def open_port(
         self, namespace: str, pod: str, port: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
-        """Open a websocket to a port of a pod. `kube.port_forward` describes its messages.
+        """Open a WebSocket to a port of a pod. `kube.port_forward` describes its messages.
 
         Raises:
             NotFound: The pod does not exist.

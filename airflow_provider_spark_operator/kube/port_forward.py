@@ -1,7 +1,7 @@
-"""Forward a TCP connection to a port of a pod, over a websocket of the API.
+"""Forward a TCP connection to a port of a pod, over a WebSocket of the API.
 
 The protocol is `v4.channel.k8s.io` of the subresource `pods/portforward`. Each message begins with the number of its
-channel: 0 for data and 1 for errors. The first message of each channel repeats the port. One websocket carries one
+channel: 0 for data and 1 for errors. The first message of each channel repeats the port. One WebSocket carries one
 connection, and cannot close only one direction.
 """
 

@@ -42,7 +42,7 @@ _HEADERS = {
 _READING_VERBS = frozenset({"get", "list"})
 _SWITCHING_PROTOCOLS = 101
 _FORBIDDEN = 403
-# How long to wait until the server confirms that a websocket is closed.
+# How long to wait until the server confirms that a WebSocket is closed.
 _CLOSE_SECONDS = 1.0
 _ERROR_BODY_LIMIT = 64 * 1024
 _ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
@@ -161,14 +161,14 @@ class Transport:
 
     @asynccontextmanager
     async def open_websocket(self, call: Call, protocol: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """Open a websocket, and close it at the end of the context.
+        """Open a WebSocket, and close it at the end of the context.
 
         Args:
             call: The request.
             protocol: The subprotocol.
 
         Raises:
-            KubeError: As for `stream`. A websocket that is lost later ends like one that the server closes.
+            KubeError: As for `stream`. A WebSocket that is lost later ends like one that the server closes.
         """
         link = self.links.current
         async with link.hold():
@@ -203,7 +203,7 @@ class Transport:
         raise await self._find_refusal(call, status)
 
     async def _find_refusal(self, call: Call, status: int) -> KubeError:
-        """Return the error for a refused websocket. Its answer has no body, so the request is sent without upgrade."""
+        """Return the error for a refused WebSocket. Its answer has no body, so the request is sent without upgrade."""
         try:
             await self._request_once(call)
         except KubeError as error:

@@ -31,7 +31,7 @@ _LONGEST_WITHOUT_STATUS = timedelta(minutes=1)
 
 @dataclass
 class _Evidence:
-    """What is known about the controllers of one API group.
+    """The evidence for the controllers of one API group.
 
     Attributes:
         running: Why each controller counts as running, by its name and namespace.

@@ -87,7 +87,7 @@ def count_wanted_executors(resource: Mapping[str, object]) -> int:
     dynamic = uses_dynamic_allocation(conf)
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
-    # Python refuses to parse thousands of digits. No cluster has so many executors.
+    # Python refuses to parse thousands of digits. No cluster has that number of executors.
     return int(value) if value.isdecimal() and len(value) <= _MOST_DIGITS else _DEFAULT_EXECUTORS
 
 

@@ -26,7 +26,7 @@ _POD_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*-exec-[0-9]+")
 
 
 class ExecutorState(StrEnum):
-    """What is known about an executor."""
+    """The known state of an executor."""
 
     PENDING = "Pending"
     RUNNING = "Running"
