@@ -166,7 +166,7 @@ def test_file_path_can_be_the_output_of_another_task(
 def test_wrong_type_is_rejected_at_parse_time(
     application: Any,
 ) -> None:
-    with pytest.raises(TypeError, match="application must be an object"):
+    with pytest.raises(TypeError, match="application must be a dict"):
         SparkApplicationOperator(task_id="a", application=application)
 
 
