@@ -116,6 +116,7 @@ VERBS = (
     Verb("render", "print the resources of an application, without a cluster", Section.DOCUMENTS),
     Verb("diff", "show what submitting a manifest would change", Section.DOCUMENTS),
     Verb("explain", "explain the fields of a resource, without a cluster", Section.DOCUMENTS),
+    Verb("convert", "convert manifests of Kubeflow's operator, without a cluster", Section.DOCUMENTS),
     Verb("local up", "run the cluster in the foreground", Section.LOCAL),
     Verb("local run", "run a script or a manifest on its own cluster", Section.LOCAL),
     Verb("local status", "show whether a cluster runs, and its applications", Section.LOCAL),

@@ -130,10 +130,24 @@ def open_console() -> "Console":
 def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:
     """Print manifests as YAML documents, or as one JSON List. Both stay valid in every locale."""
     if output is DocumentFormat.JSON:
-        _print_json({"apiVersion": "v1", "kind": "List", "items": documents})
+        print(format_documents(documents, output, allow_unicode=is_unicode(sys.stdout)), end="")
         return
     for document in documents:
-        _print_yaml(document, is_document=True)
+        print(format_documents([document], output, allow_unicode=is_unicode(sys.stdout)), end="")
+
+
+def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *, allow_unicode: bool = True) -> str:
+    """Return manifests as YAML documents, or as one JSON List.
+
+    Args:
+        documents: The manifests.
+        output: The format.
+        allow_unicode: Whether characters outside of ASCII are written as they are.
+    """
+    if output is DocumentFormat.JSON:
+        return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
+    texts = [_format_yaml(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
+    return "".join(texts)
 
 
 def _print_value(value: JsonObject, resources: Sequence[JsonObject], output: str) -> None:
@@ -160,21 +174,25 @@ def _name(resource: JsonObject) -> str:
     return f"{kind}.{group}/{resource['metadata']['name']}" if group else f"{kind}/{resource['metadata']['name']}"
 
 
+def _format_json(value: JsonObject, *, allow_unicode: bool) -> str:
+    return f"{json.dumps(value, indent=2, ensure_ascii=not allow_unicode)}\n"
+
+
+def _format_yaml(value: JsonObject, *, is_document: bool, allow_unicode: bool) -> str:
+    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
+    unshared = json.loads(json.dumps(value))
+    text: str = yaml.dump(
+        unshared, Dumper=_Dumper, sort_keys=False, explicit_start=is_document, allow_unicode=allow_unicode
+    )
+    return text
+
+
 def _print_json(value: JsonObject) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=not is_unicode(sys.stdout)))
+    print(_format_json(value, allow_unicode=is_unicode(sys.stdout)), end="")
 
 
 def _print_yaml(value: JsonObject, *, is_document: bool) -> None:
-    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
-    unshared = json.loads(json.dumps(value))
-    yaml.dump(
-        unshared,
-        sys.stdout,
-        Dumper=_Dumper,
-        sort_keys=False,
-        explicit_start=is_document,
-        allow_unicode=is_unicode(sys.stdout),
-    )
+    print(_format_yaml(value, is_document=is_document, allow_unicode=is_unicode(sys.stdout)), end="")
 
 
 def format_yaml(value: JsonObject) -> str:

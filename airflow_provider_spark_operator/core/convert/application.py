@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.core.convert.program import write_program
 from airflow_provider_spark_operator.core.convert.properties import write_properties
 from airflow_provider_spark_operator.core.convert.report import Conversion, FieldReport, Outcome, Status
 from airflow_provider_spark_operator.core.convert.schedulers import write_schedulers
+from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
 from airflow_provider_spark_operator.core.convert.volumes import report_unused_volumes
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -53,6 +54,8 @@ def convert_application(document: Mapping[str, Any]) -> Conversion:
     problems = filter_errors(validate_without_status(document))
     normalized = normalize(document, APPLICATION_FIELDS)
     problems = [*problems, *normalized.problems]
+    if not problems:
+        problems = list(find_shape_problems(normalized.document["spec"]))
     if problems:
         return Conversion(resource, Status.REFUSED, problems=tuple(problems))
     draft, converted = build_application(normalized.document)

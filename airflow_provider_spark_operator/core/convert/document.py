@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.application import convert_application, describe_resource, refuse
 from airflow_provider_spark_operator.core.convert.report import Conversion, Status
+from airflow_provider_spark_operator.core.convert.scheduled import convert_schedule
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.problems import Problem
@@ -50,5 +51,7 @@ def _convert_resource(document: Mapping[str, Any]) -> Conversion:
         return refuse(document, "apiVersion", reason)
     if kind == "SparkApplication":
         return convert_application(document)
+    if kind == "ScheduledSparkApplication":
+        return convert_schedule(document)
     reason = f"must be SparkApplication or ScheduledSparkApplication, not {kind!r}"
     return refuse(document, "kind", reason)

@@ -155,10 +155,16 @@ _APPLICATION: Final = (
     Field("spec.monitoring.prometheus.portName", TEXT, "the name of the port in podTemplateSpec"),
     Field("spec.monitoring.prometheus.configFile", TEXT, "spark.ROLE.extraJavaOptions"),
     Field("spec.monitoring.prometheus.configuration", TEXT, "configMapSpecs"),
-    Field("spec.batchScheduler", TEXT, "spark.kubernetes.scheduler.name"),
-    Field("spec.batchSchedulerOptions.queue", TEXT, ""),
-    Field("spec.batchSchedulerOptions.priorityClassName", TEXT, ""),
-    Field("spec.batchSchedulerOptions.resources", OBJECT, ""),
+    Field(
+        "spec.batchScheduler",
+        TEXT,
+        "spark.kubernetes.scheduler.name",
+        CHANGED,
+        "Kubeflow's operator computes the resources of the group of pods, which Spark does not",
+    ),
+    Field("spec.batchSchedulerOptions.queue", TEXT, "Volcano: the PodGroup. YuniKorn: the label queue of the pods"),
+    Field("spec.batchSchedulerOptions.priorityClassName", TEXT, "Volcano: the PodGroup"),
+    Field("spec.batchSchedulerOptions.resources", OBJECT, "Volcano: the PodGroup"),
     *(
         Field(f"spec.sparkUIOptions.{name}", shape, "", DROPPED, _UI)
         for name, shape in (

@@ -1,0 +1,136 @@
+"""Convert a ScheduledSparkApplication of Kubeflow's operator to a DAG file."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airflow_provider_spark_operator.core.convert.application import build_application, describe_resource, report_fields
+from airflow_provider_spark_operator.core.convert.dag import write_dag
+from airflow_provider_spark_operator.core.convert.draft import Draft
+from airflow_provider_spark_operator.core.convert.fields import SCHEDULE_FIELDS
+from airflow_provider_spark_operator.core.convert.normalize import normalize
+from airflow_provider_spark_operator.core.convert.report import Conversion, Status
+from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
+from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
+from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
+from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+
+_POLICIES: Final = ("Allow", "Forbid", "Replace")
+_NO_PLACE: Final = re.compile(r"^(spec)(?=\.|$)")
+
+
+def convert_schedule(document: Mapping[str, Any]) -> Conversion:
+    """Convert a ScheduledSparkApplication of version v1beta2 to a DAG file.
+
+    Args:
+        document: The document. It stays unchanged.
+    """
+    resource = describe_resource(document)
+    normalized = normalize(document, SCHEDULE_FIELDS)
+    problems = [*normalized.problems, *_find_problems(normalized.document)]
+    if problems:
+        return Conversion(resource, Status.REFUSED, problems=tuple(problems))
+    metadata, spec = normalized.document["metadata"], normalized.document["spec"]
+    application = {
+        "apiVersion": document["apiVersion"],
+        "kind": "SparkApplication",
+        "metadata": metadata,
+        "spec": spec["template"],
+    }
+    problems = [_move(problem) for problem in filter_errors(validate_without_status(application))]
+    problems = problems or list(find_shape_problems(spec["template"], "spec.template"))
+    if problems:
+        return Conversion(resource, Status.REFUSED, problems=tuple(problems))
+    draft, converted = build_application(application)
+    schedule = _read_schedule(draft, spec)
+    found = validate_without_status(converted)
+    problems = [_move(problem) for problem in (*draft.problems, *filter_errors(found))]
+    draft.overrides = {_move_path(path): outcome for path, outcome in draft.overrides.items()}
+    draft.targets = {_move_path(path): target for path, target in draft.targets.items()}
+    max_active_runs = _read_concurrency(draft, spec)
+    fields = report_fields(normalized, draft, SCHEDULE_FIELDS)
+    if problems or schedule is None:
+        return Conversion(resource, Status.REFUSED, fields=fields, problems=tuple(dict.fromkeys(problems)))
+    converted["metadata"].pop("name")
+    suspended = spec.get("suspend")
+    text = write_dag(
+        metadata["name"], converted, schedule, max_active_runs=max_active_runs, is_paused=suspended or None
+    )
+    notes = [*draft.notes, *map(str, filter_warnings(found))]
+    return Conversion(
+        resource,
+        Status.CONVERTED,
+        dag=text,
+        dag_id=metadata["name"],
+        fields=fields,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _find_problems(document: Mapping[str, Any]) -> list[Problem]:
+    metadata, spec = document.get("metadata", {}), document.get("spec", {})
+    problems = []
+    if not metadata.get("name"):
+        problems.append(Problem("metadata.name", "is required: it becomes the ID of the DAG"))
+    elif not is_object_name(metadata["name"]):
+        problems.append(Problem("metadata.name", f"{metadata['name']!r} is not a valid name: {OBJECT_RULE}"))
+    if not spec.get("schedule"):
+        problems.append(Problem("spec.schedule", "is required"))
+    if not isinstance(spec.get("template"), Mapping):
+        problems.append(Problem("spec.template", "is required: the spec of the application"))
+    policy = spec.get("concurrencyPolicy")
+    if policy and policy not in _POLICIES:
+        problems.append(Problem("spec.concurrencyPolicy", f"must be Allow, Forbid or Replace, not {policy!r}"))
+    return problems
+
+
+def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule | None:
+    try:
+        schedule = parse_schedule(spec["schedule"])
+    except InvalidSchedule as error:
+        draft.problems.append(Problem("schedule", str(error)))
+        return None
+    zone = schedule.zone or spec.get("timeZone") or ""
+    if schedule.zone and spec.get("timeZone"):
+        draft.drop("timeZone", f"spec.schedule names the time zone {schedule.zone}")
+    if zone in ("", "Local"):
+        reason = "the time zone is UTC: Kubeflow's operator uses the time zone of its own pod, which usually is UTC"
+        draft.change("schedule" if not spec.get("timeZone") else "timeZone", reason)
+        zone = "UTC"
+    if schedule.seconds is not None:
+        draft.change("schedule", "the interval starts when the DAG is added or unpaused, not with the operator")
+    return Schedule(schedule.cron, schedule.seconds, zone)
+
+
+def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
+    """Return the maximum number of active runs; None for Airflow's default."""
+    path, policy = "spec.concurrencyPolicy", spec.get("concurrencyPolicy")
+    if policy == "Replace":
+        reason = (
+            "is max_active_runs=1: Airflow does not stop the active run when the next one is due. Set dagrun_timeout "
+            "to limit its duration"
+        )
+        draft.change(path, reason)
+    elif policy == "Forbid":
+        reason = "is max_active_runs=1: after a long run, Airflow starts the latest run that was due at once"
+        draft.change(path, reason)
+    elif policy == "Allow":
+        draft.change(path, "is Airflow's default of max_active_runs, 16 unless it is configured")
+    else:
+        draft.notes.append(
+            "spec.concurrencyPolicy is not set, and Kubeflow's operator then stops after the first run. The DAG runs "
+            "on its schedule, as with Allow."
+        )
+    return 1 if policy in ("Forbid", "Replace") else None
+
+
+def _move(problem: Problem) -> Problem:
+    """Return a problem of the application with its path in the ScheduledSparkApplication."""
+    return Problem(_move_path(problem.path), problem.message, problem.severity, problem.admissible)
+
+
+def _move_path(path: str) -> str:
+    if path in ("schedule", "timeZone"):
+        return f"spec.{path}"
+    return _NO_PLACE.sub("spec.template", path)

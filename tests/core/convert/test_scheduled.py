@@ -1,0 +1,116 @@
+"""A ScheduledSparkApplication becomes a DAG file that Airflow parses."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.timetables.trigger import CronTriggerTimetable, DeltaTriggerTimetable
+
+from airflow_provider_spark_operator.core.convert.document import convert_document
+from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome, Status
+from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from tests.core.convert.documents import build_document
+from tests.dag_serialization import DagSerialization
+
+
+def convert(name: str = "nightly", template: JsonObject | None = None, **spec: Any) -> Conversion:
+    document = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "ScheduledSparkApplication",
+        "metadata": {"name": name, "namespace": "jobs"},
+        "spec": {"schedule": "0 5 * * *", "template": build_document(**(template or {}))["spec"], **spec},
+    }
+    (conversion,) = convert_document(document)
+    return conversion
+
+
+def parse(conversion: Conversion) -> DAG:
+    assert conversion.problems == ()
+    assert conversion.dag is not None
+    names: dict[str, Any] = {}
+    exec(compile(conversion.dag, "dag.py", "exec"), names)
+    dag: DAG = names["dag"]
+    return dag
+
+
+def test_file_is_a_dag_that_airflow_serializes() -> None:
+    dag = parse(convert(timeZone="Europe/Berlin", suspend=True, concurrencyPolicy="Forbid"))
+    assert (dag.dag_id, dag.max_active_runs, dag.catchup) == ("nightly", 1, False)
+    assert dag.is_paused_upon_creation is True
+    assert isinstance(dag.timetable, CronTriggerTimetable)
+    assert DagSerialization.to_dict(dag)
+    task: Any = dag.get_task("run")
+    application = task.application
+    assert application["apiVersion"] == "spark.apache.org/v1"
+    assert application["metadata"] == {"namespace": "jobs"}
+
+
+def test_interval_becomes_a_timedelta() -> None:
+    dag = parse(convert(schedule="@every 1h30m"))
+    assert isinstance(dag.timetable, DeltaTriggerTimetable)
+    assert dag.timetable._delta == timedelta(hours=1, minutes=30)
+
+
+def test_text_that_airflow_would_render_is_kept() -> None:
+    task: Any = parse(convert(template={"arguments": ["{{ ds }}", "plain"]})).get_task("run")
+    assert task.render_template(task.application, {"ds": "wrong"})["spec"]["driverArgs"] == ["{{ ds }}", "plain"]
+
+
+@pytest.mark.parametrize(("policy", "runs"), [("Forbid", 1), ("Replace", 1), ("Allow", None), (None, None)])
+def test_concurrency_policy_limits_active_runs(policy: str | None, runs: int | None) -> None:
+    conversion = convert(concurrencyPolicy=policy)
+    assert conversion.dag is not None
+    assert (f"max_active_runs={runs}" in conversion.dag) is (runs is not None)
+    outcomes = [field.outcome for field in conversion.fields if field.path == "spec.concurrencyPolicy"]
+    assert outcomes == ([Outcome.CHANGED] if policy else [])
+    assert any("after the first run" in note for note in conversion.notes) is (policy is None)
+
+
+def test_fields_of_the_template_are_reported_with_their_paths() -> None:
+    conversion = convert(template={"driver": {"memoryLimit": "2g", "wrong": 1}}, successfulRunHistoryLimit=3)
+    dropped = [field.path for field in conversion.fields if field.outcome is Outcome.DROPPED]
+    assert dropped == [
+        "spec.template.driver.memoryLimit",
+        "spec.successfulRunHistoryLimit",
+        "spec.template.driver.wrong",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"schedule": "61 5"}, "spec.schedule"),
+        ({"concurrencyPolicy": "Sometimes"}, "spec.concurrencyPolicy"),
+        ({"name": '"""+x'}, "metadata.name"),
+        ({"name": "../x"}, "metadata.name"),
+        ({"template": {"mode": "client"}}, "spec.template.mode"),
+        ({"template": {"mainApplicationFile": None}}, "spec.template.mainApplicationFile"),
+    ],
+)
+def test_invalid_schedule_or_template_is_refused(arguments: Any, path: str) -> None:
+    conversion = convert(**arguments)
+    assert (conversion.status, conversion.dag) == (Status.REFUSED, None)
+    assert path in [problem.path for problem in conversion.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*/5 * ? * MON-FRI", Schedule("*/5 * * * MON-FRI")),
+        ("5/15 0 1,15 * *", Schedule("5-59/15 0 1,15 * *")),
+        ("CRON_TZ=Asia/Tokyo @daily", Schedule("0 0 * * *", zone="Asia/Tokyo")),
+        ("TZ=UTC 0 0 * * 0", Schedule("0 0 * * 0", zone="UTC")),
+        ("@every 3m", Schedule("", 180.0)),
+        ("@every 100ms", Schedule("", 1.0)),
+    ],
+)
+def test_schedule_is_parsed_as_by_kubeflow(text: str, expected: Schedule) -> None:
+    assert parse_schedule(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "* * * *", "@reboot", "@every 5", "a;b * * * *", "*/0 * * * *", "0 0 0 * * *"])
+def test_invalid_schedule_is_rejected(text: str) -> None:
+    with pytest.raises(InvalidSchedule):
+        parse_schedule(text)
