@@ -292,6 +292,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"tolerations": [{"keys": "a"}]}, r"tolerations\[0\]: unknown key keys"),
     ({"tolerations": [{"effect": "Never"}]}, r"tolerations\[0\]\.effect: must be one of NoSchedule"),
     ({"priority_class": "High Priority"}, r"priority_class: must be the name of a PriorityClass"),
+    ({"service_account": "Spark Jobs"}, r"service_account: must be the name of a ServiceAccount, not 'Spark Jobs'"),
     ({"image_pull_policy": "always"}, r"image_pull_policy: must be one of Always, IfNotPresent, Never, not 'always'"),
     ({"image_pull_secrets": [{"name": "a"}]}, r"image_pull_secrets: \{'name': 'a'\} is not the name of a Secret"),
     ({"packages": ["postgresql"]}, r"packages: 'postgresql' must have the form <group>:<artifact>:<version>"),

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow import (
     count_wanted_executors,
     find_problems,
     read_driver_pod_name,
+    read_history,
     read_progress,
 )
 from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
@@ -326,3 +327,13 @@ def test_failed_submission_is_running_if_driver_exists_already(message: str) -> 
 
 def test_application_without_name_has_no_driver_pod_name() -> None:
     assert read_driver_pod_name({"spec": {}}, None) is None
+
+
+def test_history_of_an_application_that_waits_for_its_next_attempt_has_the_end_of_the_driver() -> None:
+    started = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+    history = read_history(build_document("PENDING_RERUN"), started)
+    assert [(entry.state, entry.time) for entry in history] == [
+        ("SUBMITTED", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("RUNNING", started),
+        ("PENDING_RERUN", datetime(2026, 1, 1, 0, 5, tzinfo=UTC)),
+    ]

@@ -34,7 +34,15 @@ def test_quantity_equals_that_of_the_api_server(number: Decimal, unit: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0"), (512, "512"), (1408 * 2**20, "1.4Gi"), (512 * 2**20, "512Mi"), (100 * 2**30, "100Gi")]
+    ("size", "text"),
+    [
+        (0, "0"),
+        (512, "512"),
+        (1408 * 2**20, "1.4Gi"),
+        (512 * 2**20, "512Mi"),
+        (100 * 2**30, "100Gi"),
+        (3000 * 2**60, "3000Ei"),
+    ],
 )
 def test_bytes_have_the_largest_fitting_unit(size: int, text: str) -> None:
     assert format_bytes(Decimal(size)) == text

@@ -107,6 +107,13 @@ def test_events_describe_executors_whose_pods_were_deleted() -> None:
     assert timeline.counts == ((at(10), 1), (at(11), 2), (at(29), 1), (at(30), 0))
 
 
+def test_event_that_is_no_start_or_end_shows_only_that_the_executor_existed() -> None:
+    events = [build_event("Scheduled", 8, pod="pi-0-exec-1")]
+    timeline = build_timeline(build_application(*STARTED), at(20), all_pods=[], events=events)
+    assert timeline.executors == (ExecutorSpan("pi-0-exec-1", ExecutorState.UNKNOWN),)
+    assert timeline.counts == ()
+
+
 def test_deleted_executors_are_found_by_the_prefix_of_the_configuration_or_of_present_executors() -> None:
     events = [build_event("Started", 9, pod=f"{prefix}-exec-1") for prefix in ("fixed", "drawn-12ab", "other")]
     document = build_application(*STARTED, conf={"spark.kubernetes.executor.podNamePrefix": "fixed"})
