@@ -100,7 +100,9 @@ class SparkRetryPolicy(RetryPolicy):
         if not exception.retry_worthy:
             return RetryDecision.fail(f"a retry would fail in the same way ({exception.reason})")
         if isinstance(exception, SparkApplicationFailed) and roles:
-            return RetryDecision.fail(f"{' and '.join(roles)} ran out of memory, and a retry would have no more memory")
+            return RetryDecision.fail(
+                f"{' and '.join(roles)} ran out of memory, and a retry would have the same memory"
+            )
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:
             return RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:

@@ -122,7 +122,7 @@ def test_executor_at_the_memory_limit_is_not_retried_as_application_failure(cont
     policy.record_limits({"executor": True}, context)
     decision = policy.evaluate(executor_out_of_memory(), 2, 5, context)
     assert decision.action is RetryAction.FAIL
-    assert decision.reason == "executor ran out of memory, and a retry would have no more memory"
+    assert decision.reason == "executor ran out of memory, and a retry would have the same memory"
 
 
 @pytest.mark.needs_airflow("3.3")

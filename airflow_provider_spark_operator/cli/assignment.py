@@ -92,11 +92,11 @@ def _check_step(holder: object, path: tuple[str | int, ...]) -> None:
     """
     step, place = path[-1], format_path(path[:-1])
     if isinstance(step, str) and not isinstance(holder, dict):
-        raise InvalidResource([Problem(place, f"is not an object, so that {step} cannot be set")])
+        raise InvalidResource([Problem(place, f"is not an object, so {step} cannot be set")])
     if isinstance(step, int) and not isinstance(holder, list):
-        raise InvalidResource([Problem(place, f"is not a list, so that [{step}] cannot be set")])
+        raise InvalidResource([Problem(place, f"is not a list, so [{step}] cannot be set")])
     if isinstance(step, int) and isinstance(holder, list) and step > len(holder):
-        raise InvalidResource([Problem(place, f"has {len(holder)} entries, so that [{step}] cannot be set")])
+        raise InvalidResource([Problem(place, f"has {len(holder)} entries, so [{step}] cannot be set")])
 
 
 def format_path(path: tuple[str | int, ...]) -> str:

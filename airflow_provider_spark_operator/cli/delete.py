@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
-# Delete two applications, and wait until their pods have been released
+# Delete two applications, and wait until they no longer exist
 spark-operator delete pi report --wait
 
 # Delete all applications with a label

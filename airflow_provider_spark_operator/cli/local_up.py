@@ -66,8 +66,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="also manage applications and clusters that another controller managed last. Use it if you kept the "
-            "cluster with --keep, and another `reconcile` without --leader-elect managed its resources",
+            help="also manage applications and clusters that another controller managed last. Use it if, in an earlier "
+            "run with --keep, you ran `reconcile` without --leader-elect against this cluster",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

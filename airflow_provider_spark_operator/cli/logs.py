@@ -96,7 +96,7 @@ def run(
             "--attempt",
             metavar="N",
             min=1,
-            help="the log of this attempt, counted from 1; Events count from 0 (default: the latest)",
+            help="the log of this attempt; the first is 1, although Events call it 0 (default: the latest)",
         ),
     ] = None,
     since: Annotated[

@@ -17,7 +17,9 @@ from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.program_name import PROGRAM, get_program_name
 from airflow_provider_spark_operator.cli.usage_errors import add_context, suggest
 
-SUMMARY = "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for spark.apache.org resources."
+SUMMARY = (
+    "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for SparkApplications and SparkClusters."
+)
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 

@@ -46,7 +46,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "post_submit_commands": "use a downstream task",
     "startup_timeout_seconds": "use timeouts=Timeouts(driver_start=...)",
     "delete_on_termination": "use ttl",
-    "retain": "use keep_driver, or keep_failed_driver for failed applications. ttl keeps the application",
+    "retain": "use keep_driver, or keep_failed_driver for failed applications; to keep the application, use ttl",
     "volume_mounts": "use volumes: volumes=[Volume(...)] also sets the path in the pods",
     "history_server": "use event_log_dir",
     "success_run_history_limit": "use ttl",

@@ -52,10 +52,10 @@ def test_value_is_set_in_a_copy(path: tuple[str | int, ...], value: object, expe
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (("a", "b"), "a: is not an object, so that b cannot be set"),
-        (("a", 0), r"a: is not a list, so that \[0\] cannot be set"),
-        (("l", "b", "c"), "l: is not an object, so that b cannot be set"),
-        (("l", 3), r"l: has 1 entries, so that \[3\] cannot be set"),
+        (("a", "b"), "a: is not an object, so b cannot be set"),
+        (("a", 0), r"a: is not a list, so \[0\] cannot be set"),
+        (("l", "b", "c"), "l: is not an object, so b cannot be set"),
+        (("l", 3), r"l: has 1 entries, so \[3\] cannot be set"),
     ],
 )
 def test_path_into_another_value_is_refused(path: tuple[str | int, ...], message: str) -> None:

@@ -179,7 +179,7 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
         (["pi.yaml", "--image", ""], "--image: must not be empty"),
         (["pi.yaml", "--conf", "a"], "--conf: must be KEY=VALUE"),
         (["pi.yaml", "--set", "spec"], "--set: 'spec': must be PATH=VALUE"),
-        (["pi.yaml", "--set", "spec.mainClass.a=1"], "spec.mainClass: is not an object, so that a cannot be set"),
+        (["pi.yaml", "--set", "spec.mainClass.a=1"], "spec.mainClass: is not an object, so a cannot be set"),
         (["pi.yaml", "--set", "spec.mainKlass=A"], "mainKlass"),
         (["pi.yaml", "--volumes", "name=v"], "--volumes[0]: needs path"),
         (["pi.yaml", "--volumes", "v"], "--volumes: must be KEY=VALUE,KEY=VALUE"),

@@ -50,7 +50,8 @@ class Field:
 
 
 _LINEAR: Final = (
-    "the operator in the cluster always waits the same time, but Kubeflow's operator multiplies it by the attempts"
+    "the operator in the cluster always waits the same time; "
+    "Kubeflow's operator multiplies it by the number of attempts"
 )
 _COUNTS: Final = "the operator counts consecutive failures, and Kubeflow's operator all failures"
 _INGRESS: Final = "driverServiceIngressList"

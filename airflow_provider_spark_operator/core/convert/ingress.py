@@ -52,9 +52,8 @@ def _build_ingress(draft: Draft, name: str, service: str, url: str, options: Map
     backend = {"service": {"name": service, "port": {"number": port}}}
     if not url:
         reason = (
-            f"without ingressURLFormat, the entry gets an ingress with the path /driver-{port} and no host, because "
-            "the operator in the cluster always creates an ingress: set the host, or replace the entry by your own "
-            "service"
+            "operators of spark.apache.org create an ingress for every entry. Without ingressURLFormat, it has the "
+            f"path /driver-{port} and no host: set the host, or replace the entry with your own service"
         )
         draft.change("spec.driverIngressOptions[].servicePort", reason)
         return _join_ingress(metadata, "", f"/driver-{port}", backend, options)

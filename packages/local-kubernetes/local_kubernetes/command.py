@@ -92,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN=RUNTIME",
-        help="allow images whose name matches PATTERN, with RUNTIME `process`: their containers run the programs of "
+        help="also run images whose name matches PATTERN. RUNTIME must be `process`: the containers run programs of "
         "this machine. By default, only local/process, alpine, bash, busybox, debian, python and ubuntu can run",
     )
     return root
