@@ -69,6 +69,9 @@ def test_type_that_contradicts_the_file_is_reported() -> None:
         ({"monitoring": {"exposeDriverMetrics": True, "prometheus": {"port": 1}}},
          "spec.monitoring.prometheus.jmxExporterJar"),
         ({"driverIngressOptions": [{"servicePortName": "x"}]}, "spec.driverIngressOptions[].servicePort"),
+        ({"driverIngressOptions": "http"}, "spec.driverIngressOptions"),
+        ({"driverIngressOptions": ["http"]}, "spec.driverIngressOptions[0]"),
+        ({"monitoring": "prometheus"}, "spec.monitoring"),
     ],
 )  # fmt: skip
 def test_document_that_cannot_run_is_refused_with_its_field(spec: JsonObject, path: str) -> None:
