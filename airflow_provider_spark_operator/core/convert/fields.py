@@ -57,7 +57,7 @@ _COUNTS: Final = "the operator counts consecutive failures, and Kubeflow's opera
 _INGRESS: Final = "driverServiceIngressList"
 _NO_EFFECT: Final = "Kubeflow's operator does not read it"
 _UI: Final = (
-    "the operator in the cluster creates no service or ingress for the Spark UI: use the service "
+    "the operator in the cluster creates no service or ingress for the Spark UI. Use the service "
     "<application id>-driver-svc with port 4040, or add an entry to driverServiceIngressList"
 )
 _SERVER_FIELD: Final = "the API server sets it"
@@ -80,7 +80,7 @@ _APPLICATION: Final = (
         TEXT,
         "volumes and mounts of both podTemplateSpec",
         CHANGED,
-        "the files are mounted at /etc/spark/conf, but Spark sets SPARK_CONF_DIR to its own folder: name the files in "
+        "the files are mounted at /etc/spark/conf, but Spark sets SPARK_CONF_DIR to its own folder. Name the files in "
         "properties, for example -Dlog4j2.configurationFile=/etc/spark/conf/log4j2.properties",
     ),
     Field("spec.hadoopConfigMap", TEXT, "volumes, mounts and HADOOP_CONF_DIR of both podTemplateSpec"),
