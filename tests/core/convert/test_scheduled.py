@@ -82,6 +82,8 @@ def test_fields_of_the_template_are_reported_with_their_paths() -> None:
     ("arguments", "path"),
     [
         ({"schedule": "61 5"}, "spec.schedule"),
+        ({"schedule": None}, "spec.schedule"),
+        ({"name": ""}, "metadata.name"),
         ({"concurrencyPolicy": "Sometimes"}, "spec.concurrencyPolicy"),
         ({"name": '"""+x'}, "metadata.name"),
         ({"name": "../x"}, "metadata.name"),
@@ -93,6 +95,27 @@ def test_invalid_schedule_or_template_is_refused(arguments: Any, path: str) -> N
     conversion = convert(**arguments)
     assert (conversion.status, conversion.dag) == (Status.REFUSED, None)
     assert path in [problem.path for problem in conversion.problems]
+
+
+def test_document_without_a_template_is_refused() -> None:
+    document = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "ScheduledSparkApplication",
+        "metadata": {"name": "nightly"},
+        "spec": {"schedule": "@daily"},
+    }
+    (conversion,) = convert_document(document)
+    assert conversion.status is Status.REFUSED
+    assert [problem.path for problem in conversion.problems] == ["spec.template"]
+
+
+def test_time_zone_of_the_schedule_takes_precedence() -> None:
+    conversion = convert(schedule="CRON_TZ=Asia/Tokyo @daily", timeZone="Europe/Berlin")
+    timetable = parse(conversion).timetable
+    assert isinstance(timetable, CronTriggerTimetable)
+    assert "Asia/Tokyo" in str(conversion.dag)
+    assert "Europe/Berlin" not in str(conversion.dag)
+    assert [field.outcome for field in conversion.fields if field.path == "spec.timeZone"] == [Outcome.DROPPED]
 
 
 @pytest.mark.parametrize(
