@@ -8,14 +8,18 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '
 PYTEST_WORKERS ?= 2
 # What `make prose` reads.
 prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags
-# What `make airflow-versions` runs: the provider in one process, then a real scheduler and triggerer. Continuous
-# integration runs the part that differs most between the versions (AIRFLOW_TESTS=part).
+# What `make airflow-versions` runs: the provider and the command line, then a real scheduler and triggerer. Continuous
+# integration runs the part that differs most between the versions (AIRFLOW_TESTS=part). The environments of the older
+# versions have no Spark, which the tests of `local` need.
 AIRFLOW_TESTS ?= all
-version_tests_all := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
-version_tests_part := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/decorators tests/hooks/test_connection.py tests/hooks/test_loop.py tests/links tests/operators/test_kill.py tests/operators/test_spark_application.py tests/sensors tests/testing/test_run_spark_dag.py tests/triggers/test_cleanup.py tests/triggers/test_spark_application.py tests/triggers/test_spark_application_event.py tests/triggers/test_task_instance.py
+version_tests_cli := tests/cli/diagnosis $(filter-out tests/cli/test_local%,$(wildcard tests/cli/test_*.py))
+version_tests_all := $(version_tests_cli) tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
+version_tests_part := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/cli/test_help.py tests/cli/test_installed_program.py tests/cli/test_main.py tests/cli/test_program.py tests/cli/test_submit.py tests/decorators tests/hooks/test_connection.py tests/hooks/test_loop.py tests/links tests/operators/test_kill.py tests/operators/test_spark_application.py tests/sensors tests/testing/test_run_spark_dag.py tests/triggers/test_cleanup.py tests/triggers/test_spark_application.py tests/triggers/test_spark_application_event.py tests/triggers/test_task_instance.py
 version_tests = $(or $(version_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS must be all or part, but is $(AIRFLOW_TESTS)))
 version_real_tests := tests/airflow/test_real_asset_watcher.py tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
-version_pytest := -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+# Older versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
+# its own event loop open if a test calls asyncio.run.
+version_pytest := -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W "ignore:unclosed event loop:ResourceWarning"
 # `make site` draws the diagrams of the documentation with Mermaid.
 mermaid := 11.16.0
 mermaid_sum := ff48c94a0a0458b377a5187ad01407184d2a182e6476c2015b7068ff58355fae
@@ -27,7 +31,7 @@ AIRFLOW_VERSIONS ?= 3.0 3.1 3.2
 old_enough := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 AIRFLOW_PYTHON ?= $(shell for p in python3.12 python3.11 python3; do $$p -c '$(old_enough)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow airflow-versions faults charts contract traces reliability docs site bench clean
+.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -81,7 +85,6 @@ airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KU
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .; \
 	echo "$$pinned" >$@
 
-# Older versions of Airflow raise deprecation warnings about each other's code.
 airflow-versions: $(AIRFLOW_VERSIONS:%=.venv-airflow/%/.installed) ## Run the provider's tests with older versions of Airflow (AIRFLOW_VERSIONS; AIRFLOW_TESTS=part for fewer)
 	@for version in $(AIRFLOW_VERSIONS); do \
 	  python=.venv-airflow/$$version/bin/python; \
@@ -104,6 +107,10 @@ installation: dist ## Install the wheels in dist/ into empty environments, and r
 charts: $(stamp) ## Test the chart with Helm (HELM) on a real API server (KUBEBUILDER_ASSETS) and a real node (as e2e; E2E_CONTROLLER_IMAGE)
 	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts packages/local-kubernetes/tests/contract/test_clients.py tests/e2e/test_chart.py; \
 	else echo "make charts: skipped: set HELM to the program helm"; [ "$${CI:-}" != true ]; fi
+
+kueue: $(stamp) ## Queue applications with a real Kueue (KUEUE_KUBECONFIG: a cluster without nodes on which Kueue runs)
+	@if [ -n "$${KUEUE_KUBECONFIG:-}" ]; then exec $(bin)/python -m pytest tests/reconcile/test_real_kueue.py tests/triggers/test_real_kueue.py; \
+	else echo "make kueue: skipped: set KUEUE_KUBECONFIG to a cluster without nodes on which Kueue runs"; [ "$${CI:-}" != true ]; fi
 
 contract: $(stamp) ## Compare the local API server with a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
 	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest packages/local-kubernetes/tests/contract tests/contract tests/charts; \

@@ -4,9 +4,10 @@ from airflow_provider_spark_operator.core.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
 )
 
-__all__ = ["ConfigMap", "DynamicAllocation", "RestartPolicy", "Secret", "Timeouts", "Volume"]
+__all__ = ["ConfigMap", "DynamicAllocation", "RestartPolicy", "Scheduler", "Secret", "Timeouts", "Volume"]

@@ -38,8 +38,11 @@ _LABELS = {
     ("Initializing", "SchedulingFailure"): "rejected",
     ("Initializing", "Failed"): "unsupported",
     ("Initializing", "ResourceReleased"): "deleted",
-    ("WithDriver", "ScheduledToRestart"): "suspended",
     ("WithDriver", "ResourceReleased"): "deleted",
+    ("WithDriver", "Suspended"): "suspended",
+    ("Suspended", "Submitted"): "resumed",
+    ("Suspended", "Suspended"): "cause changes",
+    ("Suspended", "ResourceReleased"): "deleted",
     ("WithDriver", "Failed"): "failed or lost",
     ("WithDriver", "DriverEvicted"): "evicted",
     ("WithDriver", "Succeeded"): "exit code 0",
@@ -81,7 +84,9 @@ def find_arrows() -> list[Arrow]:
 
 def list_moves(arrow: Arrow) -> Iterator[_Move]:
     """Return the moves that an arrow stands for."""
-    return _pair(_list_members(arrow.source), _list_members(arrow.target))
+    origins, targets = _list_members(arrow.source), _list_members(arrow.target)
+    # A group is no state: an arrow from a group to itself joins different states.
+    return ((origin, target) for origin, target in product(origins, targets) if origin != target or len(origins) == 1)
 
 
 def _list_members(name: str) -> frozenset[ApplicationState]:
@@ -97,10 +102,11 @@ def draw_diagram() -> str:
     lines = ["stateDiagram-v2", "    direction TB", f"    [*] --> {_State.SUBMITTED}"]
     for name in ("Initializing", "WithDriver", "Stopping", "Terminated"):
         lines += [f"    {line}" for line in _draw_set(name)]
+    lines += [f"    {state}" for state in _State if not any(state in members for members in SETS.values())]
     for arrow in find_arrows():
         label = f": {arrow.label}" if arrow.label else ""
         # Mermaid cannot draw an arrow from a set to itself.
-        ends = sorted(list_moves(arrow)) if arrow.source == arrow.target else [(arrow.source, arrow.target)]
+        ends = sorted(list_moves(arrow)) if arrow.source == arrow.target in SETS else [(arrow.source, arrow.target)]
         lines += [f"    {source} --> {target}{label}" for source, target in ends]
     return "\n".join([*lines, f"    {_State.RESOURCE_RELEASED} --> [*]"])
 
@@ -122,28 +128,35 @@ _INTRODUCTION: Final = """\
 After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
 states are those of the Apache operator.
 
-An application starts in `Submitted`. Each new driver is an *attempt*. Unless the application is suspended or deleted,
-an attempt ends in one of the states in the group *Stopping* (see the diagram). Then either another attempt is
-scheduled, or the application ends. An application has ended only when it is in `ResourceReleased` or
-`TerminatedWithoutReleaseResources`; until then, a restart can follow. The last *Stopping* state in the history shows
-how the application ended. `status.outcome` shows the same. Kubeflow's operator has [other
-states](../guides/kubeflow.md#understand-the-states).
+An application starts in `Submitted`. While `spec.suspend` holds a new application, it has no status yet. Each new
+driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the
+group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
+has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
+follow. The last *Stopping* state in the history shows how the application ended. `status.outcome` shows the same.
+Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-states).
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
-  example, if the driver is already ready when the controller first reads it, the application moves from
-  `DriverRequested` to `RunningHealthy` in one write. The history has all states between.
+  example, if the driver and enough executors are already ready when the controller first reads them, the application
+  moves from `DriverRequested` to `RunningHealthy` in one write. The history has all states between.
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
 - **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
-  needs no executors. If none of its executors can start within `executorStartTimeoutMillis`, for example because their
-  image cannot be pulled, the state becomes `ExecutorsStartTimedOut`. Executors that wait for a node do not count.
+  does not wait for executors. But if its driver requests executors, and all of them stay blocked for
+  `executorStartTimeoutMillis`, the state becomes `ExecutorsStartTimedOut`. An executor is blocked, for example, if its
+  image cannot be pulled. An executor that only waits for a node is not blocked.
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
   services, ConfigMaps, network policy and executors shortly afterwards.
-- **Suspension.** An application that is created with `spec.suspend: true` has no status until you set the field to
-  false, as with the Apache operator. An application that has already run is in `ScheduledToRestart` while it is
-  suspended.
+- **Suspension.** If `spec.suspend` is true before a driver is requested, the application keeps its state, and no driver
+  is requested. A new application has no status until you set the field to false. If the application has a driver, it
+  enters `Suspended`, and its pods are deleted. When the field is false and no pod is left, the application is in
+  `Submitted` again, and another attempt starts from the beginning of the program. This attempt does not count as a
+  restart. If the driver ends before `Suspended` is written, its end is recorded as usual. No timeout and no time to
+  live applies in `Suspended`. `suspendReason` is `SpecSuspend`, or `KueueEviction` if Kueue took the quota of the
+  application away.
 - **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. The application is in the state
   `TerminatedWithoutReleaseResources` until the retention time has expired.
+- **Clusters.** A SparkCluster has fewer states. The
+  [guide to clusters](../guides/spark-clusters.md#create-a-cluster-without-airflow) lists them.
 - **Time to live.** The operator in the cluster deletes the application when `ttlAfterStopMillis` have passed since its
   end.
 
@@ -154,15 +167,18 @@ from the table of legal moves in `core/transitions.py`.
 """
 
 _MEANINGS: Final[Mapping[ApplicationState, str]] = {
-    _State.SUBMITTED: "the resource exists; no driver was requested yet",
-    _State.SCHEDULED_TO_RESTART: "another attempt follows, or the application is suspended",
-    _State.DRIVER_REQUESTED: "the driver pod was created; its container is not ready yet",
-    _State.DRIVER_STARTED: "the driver's container is ready",
-    _State.DRIVER_READY: "the driver pod is ready and requests executors",
+    _State.SUBMITTED: "no driver of this attempt was requested yet",
+    _State.SCHEDULED_TO_RESTART: "another attempt follows",
+    _State.DRIVER_REQUESTED: "the driver pod was created; its container with Spark is not ready yet",
+    _State.DRIVER_STARTED: "the container with Spark is ready; another container or a readiness gate of the pod "
+    "may not be",
+    _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
-    _State.RUNNING_HEALTHY: "at the start, at least `initExecutors` executors are ready; later, at least "
-    "`minExecutors`. If the field is 0, the application needs no ready executor",
-    _State.RUNNING_WITH_PARTIAL_CAPACITY: "as `RunningHealthy`, but fewer executors than `maxExecutors` are ready",
+    _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
+    "`minExecutors`. If `initExecutors` is 0, the number never matters; if `minExecutors` is 0, it does not matter "
+    "later",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than "
+    "`maxExecutors`. Not with dynamic allocation, and not where the number does not matter",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",
@@ -173,6 +189,7 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_EVICTED: "the driver pod was evicted from its node",
     _State.RESOURCE_RELEASED: "the application has ended and its driver pod no longer exists",
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: "the application has ended and its driver pod is kept",
+    _State.SUSPENDED: "the application is suspended; its pods are being deleted or no longer exist",
 }
 
 
@@ -205,7 +222,10 @@ def build_page() -> str:
 
 
 def _name_set(state: ApplicationState) -> str:
-    smallest = min((name for name in SETS if state in SETS[name]), key=lambda name: len(SETS[name]))
+    groups = [name for name in SETS if state in SETS[name]]
+    if not groups:
+        return "none"
+    smallest = min(groups, key=lambda name: len(SETS[name]))
     return f"{smallest}, a failure" if state in FAILURE else smallest
 
 

@@ -1,7 +1,7 @@
 """Draw docs/pictures/terminal.svg, the output of `spark-operator local run`: `python docs/draw_terminal.py`.
 
 The command runs real Spark and needs the extra `local`. The picture omits the log lines that the JVM writes before
-Spark applies `spark.log.level`; all other lines are unchanged.
+Spark applies `spark.log.level`, and shortens the home folder to ~; all other lines are unchanged.
 """
 
 import io
@@ -47,7 +47,7 @@ def run() -> str:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command, cwd=folder, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300
         )
-    return done.stdout
+    return done.stdout.replace(str(Path.home()), "~")
 
 
 def render(output: str) -> str:

@@ -44,7 +44,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
         (
             (
                 "parameters",
-                ("Secret", "ConfigMap", "Volume", "DynamicAllocation", "Timeouts", "RestartPolicy"),
+                ("Secret", "ConfigMap", "Volume", "DynamicAllocation", "Timeouts", "RestartPolicy", "Scheduler"),
             ),
         ),
     ),

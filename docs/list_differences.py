@@ -7,7 +7,11 @@ from typing import Any, Final
 import yaml
 
 FOLDER = Path(__file__).parent
-_SECTIONS: Final[Mapping[str, str]] = {"fixed": "Fixed or added", "kept": "Kept"}
+_SECTIONS: Final[Mapping[str, str]] = {
+    "fixed": "Fixed or added",
+    "kept": "Kept",
+    "assumed": "Decided without a source",
+}
 
 
 def read_entries() -> list[dict[str, Any]]:
@@ -30,6 +34,7 @@ def build_page() -> str:
         "",
         "`python docs/list_differences.py` writes this page from `differences.yaml`. The named tests prove each entry.",
         "Other tests replay recorded scenarios of the Apache operator. They accept only the differences in that file.",
+        "The recordings are of August 2026, before the release.",
     ]
     for decision, title in _SECTIONS.items():
         lines += ["", f"## {title}"]

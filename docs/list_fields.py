@@ -21,7 +21,7 @@ versions.
 
 `spark-operator crds` prints the CustomResourceDefinitions, which are generated from the models of the package. They
 accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have the
-`reason` of a state, `status.outcome`, and `spec.suspend`, which the Apache operator has since release 1.1.0. They
+`reason` of a state, `status.outcome` of an application and `status.observedGeneration` of a cluster. They
 reject only numbers of workers with which no operator can run a SparkCluster: a negative
 `initWorkers`, and a negative `minWorkers` that is less than `maxWorkers`.
 
@@ -42,11 +42,11 @@ has ended. The Apache operator does not.
 | Version | These definitions | Used by |
 |---|---|---|
 | `spark.apache.org/v1` | served, stored | current releases of the Apache operator |
-| `spark.apache.org/v1beta1` | served | earlier releases; the current one still serves it |
-| `spark.apache.org/v1alpha1` | served | the first manifests of the Apache operator, which no longer serves it |
+| `spark.apache.org/v1beta1` | served, deprecated | earlier releases; the current one still serves it |
+| `spark.apache.org/v1alpha1` | served, deprecated | the first manifests; the Apache operator no longer serves it |
 
 All versions have one schema. A manifest needs no change to be valid in another version, and an object that was
-created in one version can be read in all.
+created in one version can be read in all. The API server answers requests in a deprecated version with a warning.
 
 **A cluster that serves other versions.** The operator, the sensor and their triggers ask the API which versions it
 serves (`/apis/spark.apache.org/…`). Every user has this permission by default. Without the permission, a manifest is

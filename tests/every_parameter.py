@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.parameters import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -42,8 +43,11 @@ PODS: dict[str, Any] = {
     "event_log_dir": "s3a://logs/spark-events",
     "restart_policy": RestartPolicy("OnFailure", attempts=2, backoff=timedelta(seconds=10)),
     "proxy_user": "alice",
+    "scheduler": Scheduler("yunikorn", queue="root.data"),
 }
 TIMEOUTS: dict[str, Any] = {
     "timeouts": Timeouts(driver_start=timedelta(hours=1), driver_ready=600, executor_start=0, termination=60),
 }
-EVERY: dict[str, Any] = {**PROGRAM, **PODS, **TIMEOUTS}
+# With Kubeflow's operator, Kueue rejects dynamic allocation.
+KUEUE: dict[str, Any] = {"kueue_queue": "team-a", "kueue_priority": "high"}
+EVERY: dict[str, Any] = {**PROGRAM, **PODS, **TIMEOUTS, **KUEUE}

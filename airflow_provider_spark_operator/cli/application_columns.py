@@ -1,44 +1,27 @@
 """The columns of a table of applications."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from airflow_provider_spark_operator.cli.ages import format_duration
+from airflow_provider_spark_operator.cli.columns import Column
 from airflow_provider_spark_operator.cli.styles import style_state
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.verdict import Outcome
 
-
-@dataclass(frozen=True)
-class SummaryColumn:
-    """A column of a table of applications.
-
-    Attributes:
-        title: The title, in capital letters.
-        read: Returns the cell of an application. An empty cell is shown as `-`.
-        width: The width of the column at least. The rows of later pages may be longer than those of the first.
-        is_wide: Whether only `-o wide` shows the column.
-        style: Returns the style of a cell on a terminal.
-    """
-
-    title: str
-    read: Callable[[ApplicationSummary], str]
-    width: int = 0
-    is_wide: bool = False
-    style: Callable[[str], str] | None = None
+# In the messages of `core.application`.
+_COUNT: Final = "(executors ready: "
 
 
-def choose_columns(*, with_namespace: bool, is_wide: bool) -> Sequence[SummaryColumn]:
-    """Return the columns to show.
+def list_columns(*, with_namespace: bool) -> list[Column[ApplicationSummary]]:
+    """Return the columns, among them those of `-o wide`.
 
     Args:
         with_namespace: Whether to show the namespace.
-        is_wide: Whether to show the columns of `-o wide`.
     """
-    shown = [column for column in _COLUMNS if is_wide or not column.is_wide]
-    return [_NAMESPACE, *shown] if with_namespace else shown
+    return [_NAMESPACE, *_COLUMNS] if with_namespace else [*_COLUMNS]
 
 
 def describe_outcome(summary: ApplicationSummary) -> str:
@@ -49,9 +32,32 @@ def describe_outcome(summary: ApplicationSummary) -> str:
     return f"{verdict.outcome} ({verdict.failure_kind})" if verdict.failure_kind else str(verdict.outcome)
 
 
+def _describe_cause(summary: ApplicationSummary) -> str:
+    """Return the outcome, with the reason in place of the kind of failure if the driver was out of memory."""
+    verdict = summary.verdict
+    return f"{verdict.outcome} ({verdict.reason})" if verdict.reason == OUT_OF_MEMORY else describe_outcome(summary)
+
+
+def _measure_end(summary: ApplicationSummary) -> timedelta | None:
+    """Return the time since the end; since the creation if only the end is unknown, like `spark-operator cleanup`."""
+    if summary.phase is not Phase.ENDED or summary.age is None:
+        return None
+    return summary.age - (summary.duration or timedelta())
+
+
 def describe_state(summary: ApplicationSummary) -> str:
-    """Return the state, and whether the application is being deleted."""
-    return f"{summary.state} (deleting)" if summary.is_deleting else summary.state
+    """Return the state, and whether the application is being deleted, held by `spec.suspend`, or queued."""
+    if summary.is_deleting:
+        return f"{summary.state} (deleting)"
+    if not summary.is_held:
+        return summary.state
+    return f"{summary.state} (queued)" if summary.queue and not summary.is_suspended else f"{summary.state} (held)"
+
+
+def describe_message(summary: ApplicationSummary) -> str:
+    """Return the message of the current state; empty if it only counts the executors at the begin of the state."""
+    message = summary.message or ""
+    return "" if summary.phase is Phase.RUNNING and _COUNT in message else message
 
 
 def format_optional(duration: timedelta | None) -> str:
@@ -59,20 +65,22 @@ def format_optional(duration: timedelta | None) -> str:
     return "" if duration is None else format_duration(duration)
 
 
-_NAMESPACE: Final = SummaryColumn("NAMESPACE", lambda summary: summary.namespace, 12)
-_COLUMNS: Final = (
-    SummaryColumn("NAME", lambda summary: summary.name, 20),
-    SummaryColumn("STATE", describe_state, 16, style=style_state),
-    SummaryColumn("OUTCOME", describe_outcome, 9, style=lambda outcome: style_state(outcome.partition(" ")[0])),
-    SummaryColumn("ATTEMPTS", lambda summary: str(summary.attempts)),
-    SummaryColumn("EXECUTORS", lambda summary: str(summary.executors)),
-    SummaryColumn("AGE", lambda summary: format_optional(summary.age), 6),
-    SummaryColumn("DURATION", lambda summary: format_optional(summary.duration), 6),
-    SummaryColumn("TASK", lambda summary: str(summary.task or "")),
-    SummaryColumn("REASON", lambda summary: _read_reason(summary), is_wide=True),
-    SummaryColumn("DRIVER", lambda summary: summary.driver or "", is_wide=True),
-    SummaryColumn("RUN", lambda summary: summary.task.run_id if summary.task else "", is_wide=True),
-    SummaryColumn("API VERSION", lambda summary: summary.api_version, is_wide=True),
+_NAMESPACE: Final[Column[ApplicationSummary]] = Column("NAMESPACE", lambda summary: summary.namespace, 12)
+_COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
+    Column("NAME", lambda summary: summary.name, 20),
+    Column("STATE", describe_state, 16, style=style_state),
+    Column("OUTCOME", _describe_cause, 9, style=lambda outcome: style_state(outcome.partition(" ")[0])),
+    Column("ATTEMPTS", lambda summary: str(summary.attempts)),
+    Column("EXECUTORS", lambda summary: str(summary.executors)),
+    Column("AGE", lambda summary: format_optional(summary.age), 6),
+    Column("DURATION", lambda summary: format_optional(summary.duration), 6),
+    Column("TASK", lambda summary: str(summary.task or "")),
+    Column("ENDED", lambda summary: format_optional(_measure_end(summary)), is_wide=True),
+    Column("REASON", lambda summary: _read_reason(summary), is_wide=True),
+    Column("DRIVER", lambda summary: summary.driver or "", is_wide=True),
+    Column("QUEUE", lambda summary: summary.queue, is_wide=True),
+    Column("RUN", lambda summary: summary.task.run_id if summary.task else "", is_wide=True),
+    Column("API VERSION", lambda summary: summary.api_version, is_wide=True),
 )
 
 

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.named_applications import act_on_applications, list_applications
 from airflow_provider_spark_operator.cli.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
-from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
+from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
@@ -30,7 +30,7 @@ spark-operator cleanup --older-than 7d --dry-run
 spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
 """
 
-_OUTCOMES = {outcome.lower(): outcome for outcome in (Outcome.SUCCEEDED, Outcome.FAILED)}
+_OUTCOMES = (Outcome.SUCCEEDED, Outcome.FAILED)
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,6 @@ class _Criteria:
         )
 
 
-def _check_states(values: list[str] | None) -> list[str]:
-    known = {state.lower() for state in list_known_states()} | set(_OUTCOMES)
-    for value in values or ():
-        if value.lower() not in known:
-            raise typer.BadParameter(f"unknown state {value}: must be succeeded, failed, or a state of an application")
-    return [value.lower() for value in values or ()]
-
-
 def run(
     older_than: Annotated[
         str,
@@ -81,7 +73,8 @@ def run(
         typer.Option(
             "--state",
             metavar="STATE",
-            callback=_check_states,
+            callback=require_states(_OUTCOMES),
+            autocompletion=lambda: list_state_words(_OUTCOMES),
             help="only applications with this outcome, succeeded or failed, or in this state; can be repeated",
         ),
     ] = None,
@@ -96,7 +89,7 @@ def run(
 
     Applications that have not ended are never deleted. The time since the end counts, not the age.
     """
-    criteria = _Criteria(parse_duration(older_than), frozenset(state or ()))
+    criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(
         access, lambda client: _clean_up(client, criteria, selector, all_namespaces=all_namespaces, dry_run=dry_run)

@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.follow.find import list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_CLUSTERS, ResourceType
 
 Options: TypeAlias = dict[str, Any]
 
@@ -31,18 +31,13 @@ def list_namespaces(options: Options) -> list[str]:
 
 
 def list_applications(options: Options) -> list[str]:
-    """Return the names of the applications in the namespace of the options."""
-    return _ask(options, lambda client: _list(client, SPARK_APPLICATIONS, client.default_namespace))
+    """Return the names of the applications of all API groups in the namespace of the options."""
+    return _ask(options, _list_applications)
 
 
 def list_clusters(options: Options) -> list[str]:
     """Return the names of the SparkClusters in the namespace of the options."""
     return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
-
-
-def list_states() -> list[str]:
-    """Return the words of the states of all dialects."""
-    return [str(state) for dialect in DIALECTS for state in dialect.states]
 
 
 def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
@@ -55,6 +50,13 @@ def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[
             return await ask(client)
 
     return asyncio.run(run())
+
+
+async def _list_applications(client: KubeClient) -> list[str]:
+    kinds = await list_served_kinds(client)
+    answers = [_list(client, kind, client.default_namespace) for kind in kinds]
+    found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
+    return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
 
 
 async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:

@@ -17,7 +17,7 @@ spark-operator complete -- local ''
 def run(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD...", help="the words after the name of the program", show_default=False),
+        typer.Argument(metavar="WORD…", help="the words after the name of the program", show_default=False),
     ] = None,
 ) -> ExitCode:
     """Print each word that can replace the last one, and its meaning after a tab."""
@@ -56,4 +56,5 @@ def _complete_parameter(context: Any, before: Sequence[str], incomplete: str) ->
         (item.value, item.help or "")
         for each in (named or arguments[:1])
         for item in each.shell_complete(context, incomplete)
+        if each.nargs != -1 or item.value not in before
     ]

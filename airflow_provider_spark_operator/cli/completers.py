@@ -42,12 +42,3 @@ def complete_clusters(ctx: Context) -> list[str]:
 
         return list_clusters(ctx.params)
     return []
-
-
-def complete_states() -> list[str]:
-    """Return the states of applications."""
-    with suppress(Exception):
-        from airflow_provider_spark_operator.cli.cluster_names import list_states  # noqa: PLC0415
-
-        return list_states()
-    return []

@@ -38,15 +38,20 @@ _spark_operator() {
   done
   if (( ${#found} )); then _describe 'spark-operator' found; else _files; fi
 }
-if [ "$funcstack[1]" = "_spark_operator" ]; then _spark_operator "$@"; else compdef _spark_operator spark-operator; fi
+if [ "$funcstack[1]" = "_spark-operator" ]; then _spark_operator "$@"; else compdef _spark_operator spark-operator; fi
 """
 
 _FISH = """\
 function __spark_operator_complete
     set -l words (commandline -opc) (commandline -ct)
-    spark-operator complete -- $words[2..-1] 2>/dev/null
+    set -l found (spark-operator complete -- $words[2..-1] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c spark-operator -a '(__spark_operator_complete)'
+complete -c spark-operator -f -a '(__spark_operator_complete)'
 """
 
 
@@ -64,8 +69,8 @@ _SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
     """Print the completion script of a shell.
 
-    It completes verbs and options, and the names of contexts, namespaces and applications of the cluster. A cluster
-    that does not answer within two seconds completes nothing.
+    It completes verbs, options and states, and the names of contexts, namespaces and applications of the cluster. A
+    cluster that does not answer within two seconds completes nothing.
     """
     print(_SCRIPTS[shell], end="")
     return ExitCode.SUCCESS

@@ -59,6 +59,7 @@ class ControllerOptions:
     leader_elect: bool
     lease: str | None
     take_over: bool
+    kueue: bool
     check: bool
     webhook: str | None
     webhook_port: int | None
@@ -197,6 +198,8 @@ def _read_settings(options: ControllerOptions) -> ControllerSettings:
         settings = replace(settings, election=_replace_lease(settings.election, options.lease))
     if options.take_over:
         settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
+    if options.kueue:
+        settings = replace(settings, kueue=True)
     return settings
 
 

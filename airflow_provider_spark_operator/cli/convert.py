@@ -53,7 +53,7 @@ class SourceConversion:
 
 def run(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE|DIR|-...", help="manifests or folders with manifests; - for stdin")
+        list[str], typer.Argument(metavar="FILE|DIR|-…", help="manifests or folders with manifests; - for stdin")
     ],
     output: DocumentOutput = DocumentFormat.YAML,
     output_directory: Annotated[
@@ -75,7 +75,7 @@ def run(
     are passed through unchanged. Comments are not kept.
 
     The report on standard error says which fields are changed or dropped, and why. The JSON report also lists the
-    fields that are exact. The exit code is 2 if a document is refused.
+    fields that are converted without a change. The exit code is 2 if a document is refused.
     """
     conversions = list(_convert(list_files(files)))
     _report(conversions, report)

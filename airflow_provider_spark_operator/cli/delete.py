@@ -9,6 +9,7 @@ import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.completers import complete_applications
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.named_applications import (
@@ -37,7 +38,13 @@ spark-operator delete -l team=a,stage=test
 
 def run(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", callback=check_names, help="names of the applications")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME…",
+            callback=check_names,
+            autocompletion=complete_applications,
+            help="names of the applications",
+        ),
     ] = None,
     selector: Selector = None,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,

@@ -6,8 +6,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from airflow_provider_spark_operator.cli.ages import format_duration
-from airflow_provider_spark_operator.cli.application_columns import describe_outcome, describe_state, format_optional
+from airflow_provider_spark_operator.cli.application_columns import (
+    describe_message,
+    describe_outcome,
+    describe_state,
+    format_optional,
+)
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.commands import format_command
 from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.event_rows import TITLES, build_event_row, style_type
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -15,6 +21,7 @@ from airflow_provider_spark_operator.cli.options import ApplicationName, Context
 from airflow_provider_spark_operator.cli.section_printer import SectionPrinter
 from airflow_provider_spark_operator.cli.styles import style_state
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver_log import redact
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import describe_driver_wait
@@ -26,6 +33,7 @@ from airflow_provider_spark_operator.core.report.timeline import Timeline, build
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict
 from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
+from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -44,6 +52,7 @@ class _Report:
     timeline: Timeline
     verdict: Verdict
     evidence: Evidence | None
+    hold: str | None
     now: datetime
 
 
@@ -70,7 +79,9 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     if ending is not None and evidence is not None:
         judged = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted)
         verdict = judged.verdict
-    _print(_Report(snapshot, timeline, verdict, evidence, now))
+    resume = f"run {format_command('resume', snapshot.reference)}"
+    hold = await describe_hold(client, snapshot.reference, snapshot.resource, resume)
+    _print(_Report(snapshot, timeline, verdict, evidence, hold, now))
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
@@ -106,10 +117,11 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Labels", _format_labels(resource)),
         ("Airflow task", _describe_task(summary)),
         ("State", describe_state(summary)),
-        ("Message", summary.message or ""),
+        ("Message", describe_message(summary)),
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
         ("Cause", _find_cause(report.evidence) if report.evidence and is_failed else ""),
+        ("Waiting", report.hold or ""),
         ("Waits for", _describe_wait(report) or ""),
         ("Retry", ("may succeed" if verdict.retry_worthy else "will fail again without a change") if is_failed else ""),
         ("Attempts", str(summary.attempts)),
@@ -118,11 +130,12 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Ended", _format_time(summary.ended, report.now)),
         ("Duration", format_optional(summary.duration)),
         ("Suspended", "yes" if summary.is_suspended else ""),
+        ("Queue", summary.queue),
         ("Application", _describe_program(spec)),
         ("Image", _read_image(report)),
         ("Application id", summary.application_id or ""),
-        ("Driver pod", summary.driver or ""),
-        ("Spark UI", dialect_of(resource.get("apiVersion")).read_ui_url(resource)),
+        ("Driver pod", _find_driver(report)),
+        ("Spark UI", _describe_ui(report)),
     ]
     styles = {"State": style_state(summary.state), "Outcome": style_state(str(verdict.outcome)), "Cause": "red"}
     printer.print_pairs(pairs, styles)
@@ -183,6 +196,24 @@ def _print_rows(printer: SectionPrinter, titles: Sequence[str], rows: Sequence[S
 def _list_drivers(report: _Report) -> list[dict[str, object]]:
     found = select_pods(report.snapshot.resource, report.snapshot.pods or (), ROLE_DRIVER)
     return sorted(map(dict, found), key=lambda pod: get_text(get_object(pod.get("metadata")).get("creationTimestamp")))
+
+
+def _find_driver(report: _Report) -> str:
+    """Return the name of the driver pod of the latest attempt; empty if the pod does not exist."""
+    driver, pods = report.timeline.summary.driver or "", report.snapshot.pods
+    if pods is None or any(get_text(get_object(pod.get("metadata")).get("name")) == driver for pod in pods):
+        return driver
+    return ""
+
+
+def _describe_ui(report: _Report) -> str:
+    """Return the URL of the Spark UI, or the command that shows it; empty if the driver does not run."""
+    resource = report.snapshot.resource
+    if url := dialect_of(resource.get("apiVersion")).read_ui_url(resource):
+        return url
+    return (
+        format_command("forward", report.snapshot.reference) if report.timeline.summary.phase is Phase.RUNNING else ""
+    )
 
 
 def _describe_wait(report: _Report) -> str | None:

@@ -1,24 +1,36 @@
 """`spark-operator diff`: show what submitting a manifest would change."""
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.documents import describe_source
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_records import show_warnings
-from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
+from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.output import format_yaml, open_console
+from airflow_provider_spark_operator.cli.parameter_options import add_parameter_options, read_parameter_values
+from airflow_provider_spark_operator.cli.submission_options import (
+    USUAL_KEEP_FAILED_DRIVER,
+    ApiVersion,
+    Assignments,
+    DownloadFrom,
+    KeepDriver,
+    KeepFailedDriver,
+    NewName,
+    ProgramArguments,
+    SubmittedFile,
+    TimeToLive,
+    UploadTo,
+    build_settings,
+)
 from airflow_provider_spark_operator.cli.submission_source import Request, compose_request
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import GROUP, LABEL_TASK
@@ -29,50 +41,76 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import NotFound
 
 EXAMPLES = """
-# Compare a manifest with the application of its name in the cluster
+# Compare a manifest with the application of the same name in the cluster
 spark-operator diff pi.yaml
+
+# Show what `submit` would change with these options
+spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
 """
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 # Annotations and labels of other clients: kubectl's copy of the manifest, and the stamp of a task of Airflow.
 _FOREIGN = ("kubectl.kubernetes.io/", f"{LABEL_TASK.partition('/')[0]}/")
-_SUBMITTED = TaskSettings(ttl=None, keep_failed_driver=KEEP_FAILED_DRIVER, keep_driver=None)
+# See `core.compose.files.build_config_map_name`.
+_SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILINE)
 
 
+@add_parameter_options(before="ttl")
 def run(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", callback=require_text, help="manifest in YAML or JSON, - for standard input"),
-    ],
+    file: SubmittedFile,
+    arguments: ProgramArguments = None,
+    name: NewName = None,
+    assignments: Assignments = None,
+    api_version: ApiVersion = None,
+    upload_to: UploadTo = None,
+    download_from: DownloadFrom = None,
+    ttl: TimeToLive = None,
+    keep_driver: KeepDriver = None,
+    keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
+    **parameters: Any,
 ) -> ExitCode:
-    """Show what submitting a manifest would change in the cluster, as a unified diff.
+    """Show what submitting a manifest or a program would change in the cluster, as a unified diff.
 
-    The manifest, as `submit` would send it, is compared with the spec, the labels and the annotations of the
-    application of its name. Fields that have their default value are left out. The exit code is 0 without a
-    difference, and 1 with a difference, like that of `kubectl diff`. Nothing is changed.
+    Give the file and the options that you would give to `submit`. The application that `submit` would send is
+    compared with the application of the same name in the cluster: its spec, labels and annotations. Fields that have
+    their default value are left out. The exit code is 0 without a difference, and 1 with a difference, like that of
+    `kubectl diff`. Nothing is changed or uploaded. A program needs --name: without it, each submission has a new name.
     """
-    if PurePosixPath(file).suffix in (".py", ".jar"):
-        raise CommandError(f"{file}: must be a manifest: each submission of a program has a new name", ExitCode.INVALID)
+    if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
+        raise CommandError(
+            f"{file}: add --name with the application to compare with: each submission of a program has a new name",
+            ExitCode.INVALID,
+        )
     show_warnings()
+    values = read_parameter_values(parameters)
     request = Request(
         file=file,
-        name=None,
-        values={},
-        settings=_SUBMITTED,
-        assignments=(),
-        upload_to=None,
-        download_from=None,
-        api_version=None,
+        name=name,
+        values={**values, **({"arguments": arguments} if arguments else {})},
+        settings=build_settings(ttl, keep_driver, keep_failed_driver),
+        assignments=assignments or (),
+        upload_to=upload_to,
+        download_from=download_from,
+        api_version=api_version,
     )
-    document = compose_request(request)
+    document = compose_request(request, write=_upload_nothing)
+    has_options = any((values, arguments, assignments, api_version, ttl, keep_driver))
+    source = describe_source(file)
+    title = f"{source} (with options)" if has_options else source
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _compare(client, document, describe_source(file), namespace))
+    return run_with_client(access, lambda client: _compare(client, document, (source, title), namespace))
 
 
-async def _compare(client: KubeClient, document: JsonObject, source: str, namespace: str | None) -> ExitCode:
+def _upload_nothing(*_: object, **__: object) -> bool:
+    return False
+
+
+async def _compare(client: KubeClient, document: JsonObject, names: tuple[str, str], namespace: str | None) -> ExitCode:
+    """Compare a document with the cluster. The names are those of its file, and of the new side of the difference."""
+    source, title = names
     body = prepare_document(client, document, namespace, None)
     resource = await set_served_version(client, body)
     metadata = body["metadata"]
@@ -84,7 +122,7 @@ async def _compare(client: KubeClient, document: JsonObject, source: str, namesp
     except NotFound:
         print_note(f"{resource.kind} {place}/{name} does not exist: submit creates it")
         before = ""
-    return _print_difference(before, _format(body), f"cluster {place}/{name}", source)
+    return _print_difference(before, _format(body), f"cluster {place}/{name}", title)
 
 
 def _format(resource: Mapping[str, Any]) -> str:
@@ -95,7 +133,12 @@ def _format(resource: Mapping[str, Any]) -> str:
         if own := {key: value for key, value in given.items() if not key.startswith(_FOREIGN)}:
             metadata[part] = own
     shown = {"apiVersion": resource["apiVersion"], "kind": resource["kind"], "metadata": metadata}
-    return format_yaml({**shown, "spec": _drop_defaults(resource)})
+    return _name_files(format_yaml({**shown, "spec": _drop_defaults(resource)}))
+
+
+def _name_files(text: str) -> str:
+    """Replace the names of ConfigMaps with shipped files: each submission has new ones, also of the same files."""
+    return _SHIPPED_FILES.sub(r"\1…", text)
 
 
 def _drop_defaults(resource: Mapping[str, Any]) -> object:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,10 +13,12 @@ import typer
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds
 from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
+from airflow_provider_spark_operator.cli.diagnosis.definitions import check_definitions
 from airflow_provider_spark_operator.cli.diagnosis.dns import check_dns
 from airflow_provider_spark_operator.cli.diagnosis.drivers import check_drivers
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
 from airflow_provider_spark_operator.cli.diagnosis.quotas import check_quotas
+from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
 from airflow_provider_spark_operator.cli.output import print_table
@@ -59,10 +62,11 @@ def run(
 
     The command checks the connection, the kinds and their versions, the controllers, and each permission of the
     client. It also checks the service account of drivers and its permissions, the ResourceQuotas of the namespace, and
-    DNS. A check that the client may not run is skipped and names the missing permission. Nothing is changed.
+    DNS. If the client has no permission to run a check, the check is skipped and names the permission. Nothing is
+    changed.
 
-    The exit code is 0 if no check failed. It is 3 if the connection failed or a permission of the client is missing,
-    and 5 if another check failed.
+    The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
+    permission that applications need is missing. It is 5 if another check failed.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _diagnose(client, service_account, output))
@@ -74,7 +78,9 @@ async def _diagnose(client: KubeClient, account: str, output: ReportFormat) -> E
         _print_json(client, findings)
     else:
         rows = [[one.status, one.check, one.result, one.fix] for one in findings]
+        counts = Counter(one.status for one in findings)
         print_table(["STATUS", "CHECK", "RESULT", "FIX"], rows, {"STATUS": lambda status: _STYLES[Status(status)]})
+        print_note(", ".join(f"{counts[status]} {status}" for status in Status))
     failed = [one for one in findings if one.status is Status.FAILED]
     if not failed:
         return ExitCode.SUCCESS
@@ -88,8 +94,9 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     if access[0].status is Status.FAILED:
         return [access[0]]
     kinds = await _list_kinds(client)
-    optional, controllers, drivers, quotas, dns = await asyncio.gather(
+    optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),
+        check_definitions(client, kinds),
         check_controllers(client, namespace, kinds, datetime.now(UTC)),
         check_drivers(client, namespace, account),
         check_quotas(client, namespace),
@@ -97,7 +104,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     )
     general = [one for one in access if not one.is_access or one is access[0]]
     permissions = [one for one in access[1:] if one.is_access]
-    return [*general, *optional, *controllers, *permissions, *drivers, *quotas, dns]
+    return [*general, *optional, *definitions, *controllers, *permissions, *drivers, *quotas, dns]
 
 
 async def _list_kinds(client: KubeClient) -> list[ResourceType]:

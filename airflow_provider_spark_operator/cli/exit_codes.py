@@ -36,7 +36,8 @@ MEANINGS = {
         "or the output could not be written"
     ),
     ExitCode.INTERRUPTED: (
-        "interrupted (SIGINT, SIGTERM, SIGHUP); reconcile and local up end with 0 after SIGTERM, forward after Ctrl+C"
+        "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "
+        "ends with 0 after Ctrl+C"
     ),
 }
 """The meaning of each code, for `spark-operator help exit-codes`."""

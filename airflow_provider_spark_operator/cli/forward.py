@@ -1,15 +1,19 @@
 """`spark-operator forward`: the Spark UI of an application on a local port."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.driver_ui import read_ui_url
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.forwarding import Interface, forward
+from airflow_provider_spark_operator.cli.local_home import find_running_home
 from airflow_provider_spark_operator.cli.local_port import LocalPort, PodPort, Unavailable, get_port
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.report.summary import summarize
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.pods import has_ended, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -44,10 +48,10 @@ def run(
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _forward(client, name, port))
+    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     if _has_ended(resource):
@@ -61,7 +65,15 @@ async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
         metadata = pod["metadata"]
         return PodPort(metadata["namespace"], metadata["name"], get_port(pod, _UI_PORT_NAME, default))
 
-    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt)
+    async def find_other() -> str:
+        home = find_running_home(kubeconfig)
+        status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"
+        if home is None:
+            return f"In a local cluster, {status} shows the address"
+        url = await read_ui_url(client, summarize(resource, datetime.now(UTC)))
+        return f"In this local cluster, open {url}" if url else f"{status} shows the address when the driver runs"
+
+    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt, find_other)
     return await forward(client, interface, port)
 
 

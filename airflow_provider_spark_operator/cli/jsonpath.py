@@ -17,6 +17,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 Step: TypeAlias = Callable[[Json], Sequence[Json]]
 
 _MOST_RANGES = 20
+_ITEMS = frozenset({".items[*]", "$.items[*]", "items[*]"})
 _EXPRESSION = re.compile(r"""\{((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^{}"'])*)\}""", re.DOTALL)
 _STEP = re.compile(
     r"""
@@ -50,6 +51,7 @@ class _Range:
     """The parts of a template, for each value of a path."""
 
     steps: Sequence[Step]
+    path: str = ""
     parts: "list[str | Sequence[Step] | _Range]" = field(default_factory=list)
 
 
@@ -62,6 +64,12 @@ class Template:
     def render(self, value: Json) -> str:
         """Return the text of the template for a value."""
         return "".join(_render(self.root, value))
+
+    def find_item_template(self) -> "Template | None":
+        """Return the template of one item if all of this template is `{range .items[*]}…{end}`. Otherwise, None."""
+        if len(self.root.parts) == 1 and isinstance(block := self.root.parts[0], _Range) and block.path in _ITEMS:
+            return Template(_Range((), parts=block.parts))
+        return None
 
 
 def parse_template(text: str) -> Template:
@@ -83,7 +91,8 @@ def parse_template(text: str) -> Template:
         elif expression.startswith("range "):
             if len(blocks) > _MOST_RANGES:
                 raise InvalidTemplate(f"more than {_MOST_RANGES} nested ranges")
-            block = _Range(_parse_path(expression.removeprefix("range ").strip()))
+            path = expression.removeprefix("range ").strip()
+            block = _Range(_parse_path(path), path)
             blocks[-1].parts.append(block)
             blocks.append(block)
         elif expression[:1] in ("'", '"'):

@@ -34,8 +34,8 @@ def run(
 ) -> ExitCode:
     """Stop the cluster of a folder, with all its pods, and wait for its end.
 
-    The command sends SIGTERM to the process that runs the cluster. The state in the folder is kept. If no cluster
-    runs, the command does nothing and succeeds.
+    The command sends SIGTERM to the process that runs the cluster. Logs and volumes in the folder are kept. Objects
+    are kept only if the cluster was started with --keep. If no cluster runs, the command does nothing and succeeds.
     """
     return run_until_signal(lambda: _stop(Path(home), timeout), after_sigterm=ExitCode.INTERRUPTED)
 

@@ -133,11 +133,12 @@ async def _serve(
         target = await find()
         await forward_connection(client, target.namespace, target.pod, target.port, reader, local)
     except (KubeError, PortForwardError, Unavailable) as error:
-        if not isinstance(error, Unavailable) and str(error) not in reported:
-            reported.add(str(error))
-            print_error(str(error))
+        message = str(error)
+        if not isinstance(error, Unavailable) and message not in reported:
+            reported.add(message)
+            print_error(message)
         if not local.has_begun:
-            local.write(_build_answer(str(error)))
+            local.write(_build_answer(message))
     except OSError:  # the browser closed the connection
         pass
     finally:

@@ -2,32 +2,26 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from airflow_provider_spark_operator.cli.application_columns import describe_outcome, describe_state, format_optional
-from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.driver_ui import read_ui_url
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.local_home import find_running_home
 from airflow_provider_spark_operator.cli.options import LOCAL_HOME, LocalHome, ReportFormat, ReportOutput
 from airflow_provider_spark_operator.cli.section_printer import SectionPrinter
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.styles import style_state
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.spark_ui import find_ui_url
-from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
-from local_kubernetes.kubeconfig import LOOPBACK
 
-# The driver writes the address of its UI within the first lines of its log.
-_LOG_BYTES = 256 * 1024
 _TITLES = ("NAMESPACE", "NAME", "STATE", "OUTCOME", "AGE", "SPARK UI")
 
 EXAMPLES = """
@@ -48,7 +42,8 @@ class _Application:
 def run(home: LocalHome = LOCAL_HOME, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
     """Show whether a cluster runs in a folder, its kubeconfig, and its applications with their Spark UIs.
 
-    The exit code is 0 whether a cluster runs or not.
+    Without --home, and without a cluster in the default folder, the command shows the local cluster whose kubeconfig
+    KUBECONFIG names. The exit code is 0 whether a cluster runs or not.
     """
     return run_until_signal(lambda: _show(Path(home), output), after_sigterm=ExitCode.INTERRUPTED)
 
@@ -58,6 +53,8 @@ async def _show(home: Path, output: ReportFormat) -> ExitCode:
         state = read_home(home)
     except LocalClusterError as error:
         raise CommandError(f"--home: {error}", ExitCode.INVALID) from None
+    if not state.exists and home == Path(LOCAL_HOME):
+        state = find_running_home() or state
     kubeconfig = state.home / "kubeconfig"
     is_ready = state.is_running and kubeconfig.exists()
     applications = await _read_applications(kubeconfig) if is_ready else []
@@ -71,6 +68,8 @@ async def _show(home: Path, output: ReportFormat) -> ExitCode:
         print(json.dumps({**fields, "applications": [_build_entry(each) for each in applications]}, indent=2))
     else:
         _print(fields, applications)
+    if not state.exists and output is ReportFormat.TEXT:
+        print_note(f"no local cluster in {state.home}: give its folder with --home DIR")
     return ExitCode.SUCCESS
 
 
@@ -85,21 +84,7 @@ async def _read_applications(kubeconfig: Path) -> list[_Application]:
         resources = (await client.list(SPARK_APPLICATIONS)).items
         now = datetime.now(UTC)
         summaries = sorted((summarize(each, now) for each in resources), key=lambda each: (each.namespace, each.name))
-        return [_Application(summary, await _read_ui_url(client, summary)) for summary in summaries]
-
-
-async def _read_ui_url(client: KubeClient, summary: ApplicationSummary) -> str | None:
-    """Return the URL in the driver's log; None if the driver does not run, or has not started its UI."""
-    if summary.driver is None or summary.verdict.outcome is not Outcome.WAITING:
-        return None
-    try:
-        async with aclosing(client.logs(summary.namespace, summary.driver, limit_bytes=_LOG_BYTES)) as lines:
-            async for line in lines:
-                if url := find_ui_url(line, LOOPBACK):
-                    return url
-    except KubeError:  # the driver has not started yet, or was deleted
-        return None
-    return None
+        return [_Application(summary, await read_ui_url(client, summary)) for summary in summaries]
 
 
 def _build_entry(application: _Application) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="also manage applications and clusters that another controller managed last. Use it if, in an earlier "
-            "run with --keep, you ran `reconcile` without --leader-elect against this cluster",
+            help="also manage applications and clusters that another controller managed last. You need it after you "
+            "ran `reconcile` without --leader-elect against this cluster and kept its objects (--keep)",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

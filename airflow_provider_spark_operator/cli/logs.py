@@ -43,6 +43,9 @@ spark-operator logs pi -f --tail 10
 # Follow all executors, with the name of the pod before each line
 spark-operator logs pi -f --executor all
 
+# Print the last five lines of one executor
+spark-operator logs pi --executor 1 --tail 5
+
 # Print the log of the driver before the last restart
 spark-operator logs pi --previous
 """
@@ -96,7 +99,7 @@ def run(
             "--attempt",
             metavar="N",
             min=1,
-            help="the log of this attempt; the first is 1, although Events call it 0 (default: the latest)",
+            help="the log of this attempt; the first is 1, and its driver pod is NAME-0-driver (default: the latest)",
         ),
     ] = None,
     since: Annotated[

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import yaml
+
 from airflow_provider_spark_operator.cli.documents import (
     STANDARD_INPUT,
     DocumentError,
@@ -14,6 +16,7 @@ from airflow_provider_spark_operator.cli.documents import (
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _KINDS = ("SparkApplication", "ScheduledSparkApplication", "SparkCluster")
+_LISTS = ("List", *(f"{kind}List" for kind in _KINDS))
 _GROUPS = ("spark.apache.org", "sparkoperator.k8s.io")
 
 
@@ -43,14 +46,40 @@ def list_files(path: str) -> list[str]:
 def read_spark_documents(path: str) -> Iterator[SourceDocument | None]:
     """Yield the documents of a file; None for each document that is a resource of another kind than those of Spark.
 
+    The items of a List are documents of their own.
+
     Raises:
         DocumentError: See `read_documents`.
     """
     for document in read_documents(path):
-        yield document if _is_of_spark(document.content) else None
+        for item in split_list(document):
+            yield item if is_of_spark(item.content) else None
 
 
-def _is_of_spark(content: object) -> bool:
+def split_list(document: SourceDocument) -> Iterator[SourceDocument]:
+    """Yield the items of a List, as `kubectl get -o yaml` prints it, each with its position; else the document."""
+    content, items = document.content, _find_items(document.node)
+    if not isinstance(content, Mapping) or content.get("kind") not in _LISTS or items is None:
+        yield document
+        return
+    for item, node in zip(content["items"], items.value, strict=True):
+        yield SourceDocument(document.source, node.start_mark.line + 1, item, node)
+
+
+def _find_items(node: yaml.Node) -> yaml.SequenceNode | None:
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if getattr(key, "value", None) == "items" and isinstance(value, yaml.SequenceNode):
+            return value
+    return None
+
+
+def is_of_spark(content: object) -> bool:
+    """Return whether a document is a resource of Spark, with an operator's apiVersion or kind."""
     if not isinstance(content, Mapping):
         return False
     return content.get("kind") in _KINDS or str(content.get("apiVersion")).partition("/")[0] in _GROUPS
+
+
+def is_of_another_kind(content: object) -> bool:
+    """Return whether a document is a resource, but not of Spark."""
+    return isinstance(content, Mapping) and {"apiVersion", "kind"} <= content.keys() and not is_of_spark(content)

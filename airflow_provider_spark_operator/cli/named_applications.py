@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from airflow_provider_spark_operator.cli.completers import complete_applications
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
@@ -38,7 +39,13 @@ def check_names(names: list[str] | None) -> list[str]:
 
 
 ApplicationNames: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="NAME…", callback=check_names, help="names of the applications")
+    list[str],
+    typer.Argument(
+        metavar="NAME…",
+        callback=check_names,
+        autocompletion=complete_applications,
+        help="names of the applications",
+    ),
 ]
 
 

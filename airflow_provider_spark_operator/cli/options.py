@@ -15,7 +15,6 @@ from airflow_provider_spark_operator.cli.completers import (
     complete_contexts,
     complete_namespaces,
 )
-from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
     OBJECT_RULE,
@@ -206,6 +205,9 @@ ImageRules: TypeAlias = Annotated[
 
 def _check_format(value: str) -> str:
     if value.startswith(JSONPATH):
+        # Every verb imports this module, and most command lines have no template.
+        from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template  # noqa: PLC0415
+
         try:
             parse_template(value.removeprefix(JSONPATH))
         except InvalidTemplate as error:

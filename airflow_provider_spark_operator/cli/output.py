@@ -7,13 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import yaml
 
 from airflow_provider_spark_operator.cli.jsonpath import parse_template
-from airflow_provider_spark_operator.cli.options import JSONPATH, TABLE, DocumentFormat
+from airflow_provider_spark_operator.cli.options import JSONPATH, DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_WIDE = "wide"
 _GAP = "   "
 _MISSING = "-"
 
@@ -37,47 +35,22 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of resources.
-
-    Attributes:
-        title: The title, in capital letters.
-        read: Returns the cell of a resource. An empty cell is shown as `-`.
-        is_wide: Whether only `-o wide` shows the column.
-        style: Returns the style of a cell on a terminal, as rich names it, for example `cli.styles.style_state`.
-    """
-
-    title: str
-    read: Callable[[JsonObject], str]
-    is_wide: bool = False
-    style: Callable[[str], str] | None = None
-
-
-def print_resources(resources: Iterable[JsonObject], columns: Sequence[Column], output: str) -> None:
-    """Print a list of resources.
+def print_resource(resource: JsonObject, output: str) -> None:
+    """Print one resource of several that follow each other, for example each change of a watch.
 
     Args:
-        resources: The resources, as the API returned them.
-        columns: The columns of the formats `table` and `wide`.
-        output: The value of the option `Output`.
+        resource: The resource, as the API returned it.
+        output: The value of the option `Output`, except `table` and `wide`.
     """
-    resources = list(resources)
-    if output in (TABLE, _WIDE):
-        shown = [column for column in columns if output == _WIDE or not column.is_wide]
-        styles = {column.title: column.style for column in shown if column.style is not None}
-        rows = [[column.read(resource) for column in shown] for resource in resources]
-        print_table([column.title for column in shown], rows, styles)
+    if output == "name":
+        print_names([resource])
+    elif output == "yaml":
+        print(_format_yaml(resource, is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
+    elif output == "json":
+        print(format_value(resource, output), end="")
     else:
-        _print_value({"apiVersion": "v1", "kind": "List", "items": resources}, resources, output)
-
-
-def print_resource(resource: JsonObject, columns: Sequence[Column], output: str) -> None:
-    """Print one resource that the user named. In JSON and YAML, it is not an item of a List."""
-    if output in (TABLE, _WIDE):
-        print_resources([resource], columns, output)
-    else:
-        _print_value(resource, [resource], output)
+        print(parse_template(output.removeprefix(JSONPATH)).render(resource), end="")
+    sys.stdout.flush()
 
 
 def print_table(
@@ -150,15 +123,17 @@ def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *,
     return "".join(texts)
 
 
-def _print_value(value: JsonObject, resources: Sequence[JsonObject], output: str) -> None:
+def format_value(value: JsonObject | list[JsonObject], output: str) -> str:
+    """Return an object or a list for stdout.
+
+    Args:
+        value: The object or the list.
+        output: Either `json` or `yaml`.
+    """
+    allow_unicode = is_unicode(sys.stdout)
     if output == "json":
-        _print_json(value)
-    elif output == "yaml":
-        _print_yaml(value, is_document=False)
-    elif output == "name":
-        print_names(resources)
-    else:
-        print(parse_template(output.removeprefix(JSONPATH)).render(value), end="")
+        return _format_json(value, allow_unicode=allow_unicode)
+    return _format_yaml(value, is_document=False, allow_unicode=allow_unicode)
 
 
 def print_names(resources: Iterable[JsonObject]) -> None:
@@ -174,25 +149,17 @@ def _name(resource: JsonObject) -> str:
     return f"{kind}.{group}/{resource['metadata']['name']}" if group else f"{kind}/{resource['metadata']['name']}"
 
 
-def _format_json(value: JsonObject, *, allow_unicode: bool) -> str:
+def _format_json(value: JsonObject | list[JsonObject], *, allow_unicode: bool) -> str:
     return f"{json.dumps(value, indent=2, ensure_ascii=not allow_unicode)}\n"
 
 
-def _format_yaml(value: JsonObject, *, is_document: bool, allow_unicode: bool) -> str:
+def _format_yaml(value: JsonObject | list[JsonObject], *, is_document: bool, allow_unicode: bool) -> str:
     # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
     unshared = json.loads(json.dumps(value))
     text: str = yaml.dump(
         unshared, Dumper=_Dumper, sort_keys=False, explicit_start=is_document, allow_unicode=allow_unicode
     )
     return text
-
-
-def _print_json(value: JsonObject) -> None:
-    print(_format_json(value, allow_unicode=is_unicode(sys.stdout)), end="")
-
-
-def _print_yaml(value: JsonObject, *, is_document: bool) -> None:
-    print(_format_yaml(value, is_document=is_document, allow_unicode=is_unicode(sys.stdout)), end="")
 
 
 def format_yaml(value: JsonObject) -> str:

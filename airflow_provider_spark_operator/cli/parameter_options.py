@@ -19,6 +19,7 @@ RESOURCES_PANEL: Final = "Resources of the pods"
 PODS_PANEL: Final = "Settings of the pods"
 SPARK_PANEL: Final = "Spark"
 LIFECYCLE_PANEL: Final = "Lifecycle"
+QUEUE_PANEL: Final = "Queues and schedulers"
 
 
 class Form(StrEnum):
@@ -42,12 +43,13 @@ class ParameterOption:
     """A parameter as an option.
 
     Attributes:
-        name: The name of the parameter. The option has hyphens instead of underscores.
+        name: The name of the parameter.
         panel: The heading in the help.
         form: How the value is written.
         metavar: The name of the value in the help.
         help: The description.
         convert: Converts values of an object, by their keys.
+        flag: The option. If empty, the option is the name of the parameter with hyphens instead of underscores.
     """
 
     name: str
@@ -56,11 +58,12 @@ class ParameterOption:
     metavar: str
     help: str
     convert: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
+    flag: str = ""
 
     @property
     def option(self) -> str:
         """The option."""
-        return f"--{self.name.replace('_', '-')}"
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
 
 def _read_seconds(text: str) -> object:
@@ -141,6 +144,14 @@ OPTIONS: Final = (
         "limits of the phases of an attempt: driver_start, driver_ready, executor_start and termination",
         _DURATIONS,
     ),
+    _P(
+        "kueue_queue", QUEUE_PANEL, Form.TEXT, "NAME", "LocalQueue of Kueue that admits the application", flag="--queue"
+    ),
+    _P("kueue_priority", QUEUE_PANEL, Form.TEXT, "NAME", "WorkloadPriorityClass of Kueue", flag="--priority"),
+    _P(
+        *("scheduler", QUEUE_PANEL, Form.GROUP, "NAME"),
+        "scheduler of the pods: volcano, yunikorn or another; or name=yunikorn,queue=root.data",
+    ),
 )
 # `arguments` are the words after the file.
 _REPEATED: Final = frozenset({Form.LIST, Form.MAP, Form.GROUPS})
@@ -194,7 +205,8 @@ def _build_check(option: ParameterOption) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if option.form is not Form.FILE:  # a file is read once, when the verb runs
             _read(option, value)
-        return value
+        # A missing option is None here, but typer 0.17 fails if the callback of a list returns None.
+        return [] if value is None and option.form in _REPEATED else value
 
     return check
 
@@ -221,23 +233,23 @@ def _read(option: ParameterOption, value: Any) -> Any:
     if option.form is Form.LIST:
         return split_list(",".join(value))
     if option.form is Form.MAP:
-        return _read_map(value)
+        return _read_map(value, option.metavar)
     if option.form is Form.GROUP:
-        return _read_group(value, option.convert) if "=" in value or value.startswith("{") else value
+        return _read_group(value, option) if "=" in value or value.startswith("{") else value
     if option.form is Form.GROUPS:
-        return [_read_group(entry, option.convert) for entry in value]
+        return [_read_group(entry, option) for entry in value]
     return read_text(value) if option.form is Form.FILE else value
 
 
-def _read_map(entries: Sequence[str]) -> dict[str, str]:
+def _read_map(entries: Sequence[str], metavar: str) -> dict[str, str]:
     pairs = [entry.partition("=") for entry in entries]
     for key, sign, _ in pairs:
         if not (key and sign):
-            raise typer.BadParameter(f"must be KEY=VALUE, not {key!r}")
+            raise typer.BadParameter(f"must be {metavar}, not {key!r}")
     return {key: value for key, _, value in pairs}
 
 
-def _read_group(text: str, convert: Mapping[str, Callable[[str], object]]) -> dict[str, Any]:
+def _read_group(text: str, option: ParameterOption) -> dict[str, Any]:
     if text.startswith("{"):
         return _read_flow(text)
     group: dict[str, Any] = {}
@@ -245,13 +257,13 @@ def _read_group(text: str, convert: Mapping[str, Callable[[str], object]]) -> di
         path, sign, value = entry.partition("=")
         *parents, last = path.strip().split(".")
         if not (sign and last and all(parents)):
-            raise typer.BadParameter(f"must be KEY=VALUE,KEY=VALUE, not {text!r}")
+            raise typer.BadParameter(f"must be {option.metavar}, not {text!r}")
         holder = group
         for parent in parents:
             holder = holder.setdefault(parent, {})
             if not isinstance(holder, dict):
                 raise typer.BadParameter(f"{parent} is given twice, as a text and as an object")
-        holder[last] = _convert(last, value, convert)
+        holder[last] = _convert(last, value, option.convert)
     return group
 
 

@@ -1,6 +1,5 @@
 """The typer application: a group of verbs whose modules are imported when they are used."""
 
-import importlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.program_name import PROGRAM, get_program_name
 from airflow_provider_spark_operator.cli.usage_errors import add_context, suggest
+from airflow_provider_spark_operator.cli.verb_import import import_verb
 
 SUMMARY = (
     "Run Apache Spark on Kubernetes: a controller, a local cluster and tools for SparkApplications and SparkClusters."
@@ -139,7 +139,7 @@ def build_verb(verb: catalogue.Verb) -> VerbCommand:
         CommandError: The verb needs a package that is not installed.
     """
     try:
-        module = importlib.import_module(verb.module)
+        module = import_verb(verb.module)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(__package__.partition(".")[0]):
             raise

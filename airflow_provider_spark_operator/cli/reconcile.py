@@ -42,7 +42,9 @@ def run(
     namespaces: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="watch these namespaces (default: the current namespace)", rich_help_panel=_SCOPE
+            metavar="A,B",
+            help="watch these namespaces (default: watchedNamespaces in the settings, or the current namespace)",
+            rich_help_panel=_SCOPE,
         ),
     ] = None,
     namespace_selector: Annotated[
@@ -119,6 +121,14 @@ def run(
             rich_help_panel=_ELECTION,
         ),
     ] = False,
+    kueue: Annotated[
+        bool,
+        typer.Option(
+            "--kueue",
+            help="let Kueue queue the resources that have the label kueue.x-k8s.io/queue-name; Kueue must be installed "
+            "(default: kueueEnabled in the settings, or off)",
+        ),
+    ] = False,
     check: Annotated[
         bool,
         typer.Option(
@@ -174,6 +184,7 @@ def run(
             leader_elect=leader_elect,
             lease=lease,
             take_over=take_over,
+            kueue=kueue,
             check=check,
             webhook=webhook,
             webhook_port=webhook_port,

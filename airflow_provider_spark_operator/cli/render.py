@@ -33,7 +33,8 @@ EXAMPLES = """
 spark-operator render pi.yaml
 
 # Print what spark-submit would create
-spark-operator render --spark-submit -- --master k8s://https://host --deploy-mode cluster --name pi job.py
+spark-operator render --spark-submit -- --master k8s://https://host --deploy-mode cluster --name pi \\
+    --conf spark.kubernetes.container.image=spark:4.3.0 local:///opt/pi.py
 """
 
 
@@ -60,8 +61,8 @@ def run(
         int | None,
         typer.Option(
             metavar="N",
-            min=0,
-            help="number of the attempt as in Events, from 0 (default: the attempt in the status, or 0)",
+            min=1,
+            help="number of the attempt; the first is 1 (default: the attempt in the status, or 1)",
         ),
     ] = None,
     config: Annotated[
@@ -140,7 +141,7 @@ def _render_attempt(path: str, namespace: str | None, number: int | None, config
     templates = read_templates(find_application_template_files(application))
     attempt = build_attempt(
         application,
-        get_attempt_id(application) if number is None else number,
+        get_attempt_id(application) if number is None else number - 1,
         operator_name,
         templates=templates,
     )

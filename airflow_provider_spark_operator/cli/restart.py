@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
@@ -37,7 +38,7 @@ from airflow_provider_spark_operator.follow.submit import submit
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 
 EXAMPLES = """
 # Run an application again
@@ -93,8 +94,8 @@ async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: 
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     _check_owner(reference, resource)
-    # Refuse a document that could not be submitted, before the deletion.
     body = prepare_document(client, _build_document(resource), None, None)
+    await _check_submission(client, reference, body)
     await client.delete(kind, name, reference.namespace, uid=reference.uid)
     try:
         await _wait_for_deletion(client, reference, patience)
@@ -115,6 +116,17 @@ async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: 
     return await wait_and_report(client, created, waiting)
 
 
+async def _check_submission(client: KubeClient, reference: ApplicationReference, body: JsonObject) -> None:
+    """Check, before the deletion, that the application could be submitted again.
+
+    Raises:
+        KubeError: A permission is missing, or the API rejects the application.
+    """
+    await read_driver_pod(client, reference)
+    with suppress(AlreadyExists):  # of the old application; the API has checked the permission and the content before
+        await client.create(reference.resource, body, reference.namespace, dry_run=True)
+
+
 def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -> None:
     """Check that no other client manages the application.
 
@@ -125,7 +137,7 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -
     owner = next(iter(metadata.get("ownerReferences") or ()), None)
     if owner is not None:
         raise CommandError(
-            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it. Restart it there",
+            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it. Let that run it again",
             ExitCode.INVALID,
         )
     task = read_task(metadata)

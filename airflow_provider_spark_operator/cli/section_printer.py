@@ -67,10 +67,6 @@ class SectionPrinter:
                 titles,
             )
 
-    def print_text(self, text: Text) -> None:
-        """Print a line."""
-        self._print(text)
-
     def _print_row(
         self,
         cells: Sequence[str],

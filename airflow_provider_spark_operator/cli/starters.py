@@ -18,11 +18,11 @@ spec:
 
   # The version of Spark in the image.
   runtimeVersions:
-    sparkVersion: "4.1.0"
+    sparkVersion: "4.3.0"
 
   # Properties of Spark. All values are strings.
   sparkConf:
-    spark.kubernetes.container.image: "apache/spark:4.1.0"
+    spark.kubernetes.container.image: "apache/spark:4.3.0"
     # The service account of the driver. It needs the permission to create pods.
     spark.kubernetes.authenticate.driver.serviceAccountName: "spark"
     spark.driver.memory: "1g"
@@ -58,8 +58,8 @@ spec:
   arguments: ["10"]
   mode: cluster
 
-  image: apache/spark:4.1.0
-  sparkVersion: "4.1.0"
+  image: apache/spark:4.3.0
+  sparkVersion: "4.3.0"
 
   driver:
     cores: 1
@@ -97,7 +97,7 @@ with DAG("DAG_ID", schedule="@daily", start_date=datetime(2026, 1, 1), catchup=F
         # The program. local:// is a file in the image; a file next to this DAG is shipped: py_file="pi.py".
         py_file="local:///opt/spark/examples/src/main/python/pi.py",
         arguments=["10"],
-        image="apache/spark:4.1.0",
+        image="apache/spark:4.3.0",
         # It needs the permission to create pods.
         service_account="spark",
         executor_instances=2,

@@ -3,14 +3,16 @@
 from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.cli.ages import format_duration
-from airflow_provider_spark_operator.cli.application_columns import describe_outcome, describe_state
+from airflow_provider_spark_operator.cli.application_columns import describe_message, describe_outcome, describe_state
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.commands import format_command
 from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.output import clean_cell
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -26,7 +28,7 @@ def run(
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code is 0 if the application exists, whatever its state, and 3 if its pods may not be listed.
+    The exit code is 0 if the application exists, whatever its state. It is 3 without the permission to list pods.
     `spark-operator wait` has an exit code for each outcome.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
@@ -37,9 +39,13 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name, with_events=False)
     summary = summarize(snapshot.resource, datetime.now(UTC), snapshot.pods)
     print(clean_cell(_describe(summary)))
-    if summary.verdict.outcome is not Outcome.WAITING or summary.message:
-        is_over = summary.verdict.outcome is not Outcome.WAITING
-        print(clean_cell(summary.verdict.sentence if is_over else summary.message or ""))
+    resume = f"run {format_command('resume', snapshot.reference)}"
+    hold = await describe_hold(client, snapshot.reference, snapshot.resource, resume)
+    if hold is not None:
+        print(f"Waiting: {clean_cell(hold)}")
+    is_over = summary.verdict.outcome is not Outcome.WAITING
+    if text := summary.verdict.sentence if is_over else describe_message(summary):
+        print(clean_cell(text))
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
@@ -48,12 +54,12 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
 def _describe(summary: ApplicationSummary) -> str:
     """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, running for 3m12s`."""
     outcome = describe_outcome(summary)
-    parts = [describe_state(summary), outcome, f"attempt {summary.attempts}"]
+    parts = [describe_state(summary), outcome, f"attempt {summary.attempts}" if summary.attempts else ""]
     if summary.verdict.outcome is Outcome.WAITING:
         parts.append(f"executors {summary.executors}")
     if summary.duration is not None:
         parts.append(f"{'lasted' if outcome else 'for'} {format_duration(summary.duration)}")
-    if summary.is_suspended:
+    if summary.is_suspended and not summary.is_held:
         parts.append("suspended")
     if summary.task:
         parts.append(f"task {summary.task}")

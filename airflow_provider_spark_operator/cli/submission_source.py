@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.document import read_document
-from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed
+from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed, WriteObject
 from airflow_provider_spark_operator.kube.bounded_yaml import load_all
 
 _LONGEST_STEM: Final = 40
@@ -53,15 +53,19 @@ class Request:
     api_version: str | None
 
 
-def compose_request(request: Request) -> JsonObject:
+def compose_request(request: Request, write: WriteObject = write_object) -> JsonObject:
     """Return the application. Reads its files, and uploads those that it cannot contain.
+
+    Args:
+        request: What to submit.
+        write: Uploads a file. By default, into its object store.
 
     Raises:
         CommandError: A file cannot be read or uploaded.
         InvalidResource: The manifest or a parameter is not valid.
     """
     try:
-        document = _compose(request)
+        document = _compose(request, write)
     except InvalidResource as error:
         raise InvalidResource([_name_options(problem) for problem in error.problems]) from None
     except FileUnavailable as error:
@@ -87,7 +91,7 @@ def parse_value(text: str) -> object:
     return values[0] if len(values) == 1 else text
 
 
-def _compose(request: Request) -> JsonObject:
+def _compose(request: Request, write: WriteObject) -> JsonObject:
     suffix = PurePosixPath(request.file).suffix
     values = dict(request.values)
     if suffix in (".py", ".jar"):
@@ -107,7 +111,7 @@ def _compose(request: Request) -> JsonObject:
         upload_to=request.upload_to,
         download_from=request.download_from,
     )
-    return composition.compose(write_object)
+    return composition.compose(write)
 
 
 def _read_manifest(file: str) -> object:

@@ -19,11 +19,13 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Suspend applications: the operator deletes the driver and starts no other.
+    """Suspend applications: the operator deletes their pods.
 
-    `resume` starts the next attempt, from the beginning of the program. An application that has ended cannot be
-    suspended. The command fails, and changes nothing, if the CustomResourceDefinition in the cluster has no
-    `spec.suspend`.
+    For an application that has not started, the operator creates no driver.
+
+    `resume` starts the next attempt, from the beginning of the program. The suspension does not count as a restart. An
+    application that has ended cannot be suspended. The command fails, and changes nothing, if the
+    CustomResourceDefinition in the cluster has no `spec.suspend`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))

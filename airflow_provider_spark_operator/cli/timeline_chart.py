@@ -36,6 +36,8 @@ _STYLES: Final[Mapping[Tone, str]] = {
 _SIGNS: Final[Mapping[MarkKind, tuple[str, str, str]]] = {
     MarkKind.ATTEMPT_FAILED: ("✗", "x", "red"),
     MarkKind.RESTARTED: ("↻", "@", "yellow"),
+    MarkKind.SUSPENDED: ("‖", "=", "yellow"),
+    MarkKind.RESUMED: ("↻", "@", "yellow"),
     MarkKind.EXECUTOR_FAILED: ("✗", "x", "red"),
     MarkKind.SUCCEEDED: ("✓", "+", "green"),
     MarkKind.FAILED: ("✗", "x", "red"),

@@ -116,7 +116,7 @@ def _choose_tone(meaning: str) -> Tone:
 
 
 _TONES: Final = {
-    Tone.WAITING: INITIALIZING,
+    Tone.WAITING: INITIALIZING | {ApplicationState.SUSPENDED},
     Tone.STARTING: STARTING,
     Tone.RUNNING: RUNNING,
     Tone.SUCCEEDED: frozenset({ApplicationState.SUCCEEDED}),

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.completers import complete_applications
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import (
@@ -69,6 +70,7 @@ def run(
         typer.Argument(
             metavar="NAME",
             callback=require_object_name,
+            autocompletion=complete_applications,
             help="name of an application whose pods to show (default: all applications)",
         ),
     ] = None,
@@ -84,7 +86,7 @@ def run(
     """Show the executors of applications, and the cores and memory that their pods request and use.
 
     The usage comes from the metrics API (metrics.k8s.io). Where it is not served or not permitted, only the requests
-    are shown. -l selects by the labels of the pods.
+    are shown. -l selects pods by their own labels, which can differ from those of the application.
     """
     if name is not None and all_namespaces:
         raise CommandError("NAME and --all-namespaces exclude each other. Use -n NAMESPACE", ExitCode.INVALID)

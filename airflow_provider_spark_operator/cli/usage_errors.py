@@ -1,5 +1,6 @@
 """Describe the usage errors of typer, with the names that the user may have meant."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -9,6 +10,19 @@ import typer
 
 # typer has no public name for the base of its usage errors, and some of its versions take it from click.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+# Messages of pydantic and click, which check the values depending on the version of typer, and clearer ones.
+_CLEARER = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"Input should be a valid integer.*|.* is not a valid integer( range)?", "must be an integer"),
+        (r"Input should be a valid number.*|.* is not a valid float( range)?", "must be a number"),
+        (r"Input should be greater than or equal to (\S+)|\S+ is not in the range x>=(\S+)", r"must be at least \1\2"),
+        (r"Input should be less than or equal to (\S+)", r"must be at most \1"),
+        (r"\S+ is not in the range (\S+)<=x<=(\S+)", r"must be from \1 to \2"),
+        (r"Got unexpected extra argument\S* \((\S*).*\)", r"unexpected argument \1"),
+    )
+)
+_CHOICE = re.compile(r"('.*') is not one of ('.*')", re.DOTALL)
 
 
 @contextmanager
@@ -33,8 +47,9 @@ def describe_usage_error(error: Any) -> str:
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the most similar of the known words; empty if none is similar."""
-    matches = get_close_matches(word, list(known), n=1)
-    return f": did you mean {matches[0]}?" if matches else ""
+    by_name = {name.lstrip("-"): name for name in known}
+    matches = get_close_matches(word.lstrip("-"), list(by_name), n=1)
+    return f": did you mean {by_name[matches[0]]}?" if matches else ""
 
 
 def _describe(error: Any, context: Any) -> str:
@@ -42,21 +57,42 @@ def _describe(error: Any, context: Any) -> str:
     if parameter is not None and hasattr(error, "param_type"):
         return f"missing {parameter.param_type_name} {_name(parameter)}"
     if parameter is not None:
-        return f"{_name(parameter)}: {_strip(error.message)}"
+        if choice := _CHOICE.fullmatch(_strip(error.message)):
+            return f"{_name_choice(parameter)}: must be {_join(choice[2])}, not {choice[1]}"
+        return f"{_name(parameter)}: {_clarify(error.message)}"
     if hasattr(error, "possibilities") and context is not None:
         known = [name for each in context.command.get_params(context) for name in each.opts if name.startswith("--")]
         return f"unknown option {error.option_name}{suggest(error.option_name, known)}"
     if hasattr(error, "option_name"):
-        return f"{error.option_name}: {_strip(error.message.partition(' ')[2].partition(' ')[2])}"
-    return _strip(error.message)
+        message = _clarify(error.message.partition(" ")[2].partition(" ")[2])
+        return f"{error.option_name}: {message.replace('requires an argument', 'requires a value')}"
+    return _clarify(error.message)
 
 
 def _name(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
-        return str(parameter.metavar or parameter.name)
+        return str(parameter.metavar or parameter.name).removesuffix("…")
     return str(max(parameter.opts, key=len))
 
 
+def _name_choice(parameter: Any) -> str:
+    """Return the name of a parameter whose values are listed. The metavar of such an argument is the list."""
+    return str(parameter.name) if parameter.param_type_name == "argument" else _name(parameter)
+
+
+def _join(choices: str) -> str:
+    """Return quoted, comma-separated words as an enumeration."""
+    *words, last = re.findall(r"'([^']*)'", choices)
+    return f"{', '.join(words)} or {last}" if words else last
+
+
 def _strip(message: str) -> str:
-    message = message.removeprefix("Value error, ").rstrip(".")
+    return message.removeprefix("Value error, ").rstrip(".")
+
+
+def _clarify(message: str) -> str:
+    message = _strip(message)
+    for pattern, replacement in _CLEARER:
+        if found := pattern.fullmatch(message):
+            return found.expand(replacement)
     return f"{message[:1].lower()}{message[1:]}"

@@ -1,7 +1,7 @@
 """`spark-operator validate`: validate resources in files, without a cluster."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -11,9 +11,15 @@ from airflow_provider_spark_operator.cli.documents import DocumentError, SourceD
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.field_position import find_position
-from airflow_provider_spark_operator.cli.manifest_files import list_files, read_spark_documents
+from airflow_provider_spark_operator.cli.manifest_files import (
+    is_of_another_kind,
+    is_of_spark,
+    list_files,
+    read_spark_documents,
+    split_list,
+)
 from airflow_provider_spark_operator.cli.options import ReportFormat, ReportOutput
-from airflow_provider_spark_operator.core.problems import Severity
+from airflow_provider_spark_operator.core.problems import Problem, Severity
 from airflow_provider_spark_operator.core.validation.validate import validate
 
 EXAMPLES = """
@@ -79,7 +85,7 @@ def run(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE|DIR...",
+            metavar="FILE|DIR…",
             help="file with one or more manifests, or folder with such files (.yaml, .yml, .json); - reads standard "
             "input",
         ),
@@ -90,7 +96,8 @@ def run(
     """Validate the manifests in YAML or JSON files, without a cluster.
 
     The command prints one line for each problem, with the file, the line and the column of the field. Warnings do not
-    change the exit code without --strict. In folders, resources of other kinds than those of Spark are left out.
+    change the exit code without --strict. Resources of other kinds are skipped. A file without any resource of Spark is
+    an error. The items of a List are validated one by one.
     """
     report = _Report()
     for path in files:
@@ -116,7 +123,7 @@ def _check_path(path: str, report: _Report) -> None:
     is_folder = found != [path]
     for file in found:
         try:
-            for document in read_spark_documents(file) if is_folder else read_documents(file):
+            for document in read_spark_documents(file) if is_folder else _read_file(file):
                 if document is None:
                     report.skipped += 1
                 else:
@@ -124,6 +131,20 @@ def _check_path(path: str, report: _Report) -> None:
                     report.findings += _check(document)
         except DocumentError as error:
             report.findings.append(_report_unreadable(error))
+
+
+def _read_file(path: str) -> Iterator[SourceDocument | None]:
+    """Yield the resources of a file that was named; None for those of other kinds, unless there are no others."""
+    found, failure = list[SourceDocument](), None
+    try:
+        for document in read_documents(path):
+            found += split_list(document)
+    except DocumentError as error:  # raised after the documents before it
+        failure = error
+    is_mixed = any(is_of_spark(document.content) for document in found)
+    yield from (None if is_mixed and is_of_another_kind(document.content) else document for document in found)
+    if failure is not None:
+        raise failure
 
 
 def _report_unreadable(error: DocumentError) -> Finding:
@@ -134,7 +155,7 @@ def _report_unreadable(error: DocumentError) -> Finding:
 def _check(document: SourceDocument) -> list[Finding]:
     """Return the problems of a document, in the order of their positions."""
     resource = _describe(document.content)
-    found = [(find_position(document.node, problem.path), problem) for problem in validate(document.content)]
+    found = [(find_position(document.node, problem.path), problem) for problem in _find_problems(document.content)]
     return [
         Finding(
             document.source,
@@ -147,6 +168,15 @@ def _check(document: SourceDocument) -> list[Finding]:
         )
         for mark, problem in sorted(found, key=lambda each: (each[0].line, each[0].column))
     ]
+
+
+def _find_problems(content: object) -> list[Problem]:
+    if isinstance(content, dict) and str(content.get("apiVersion")).partition("/")[0] == "sparkoperator.k8s.io":
+        # Most manifests do not need the definition of Kubeflow's operator.
+        from airflow_provider_spark_operator.core.convert.check import check_manifest  # noqa: PLC0415
+
+        return check_manifest(content)
+    return validate(content)
 
 
 def _describe(content: object) -> str:

@@ -10,9 +10,9 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.usage_errors import suggest
+from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, list_known_states
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -27,15 +27,6 @@ spark-operator wait pi --for RunningHealthy --timeout 10m
 """
 
 
-def _read_states(values: list[str] | None) -> list[str]:
-    known = {state.lower(): state for state in sorted(list_known_states())}
-    for value in values or ():
-        if value.lower() not in known:
-            meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
-            raise typer.BadParameter(f"unknown state {value}{meant}")
-    return [known[value.lower()] for value in values or ()]
-
-
 def run(
     name: ApplicationName,
     states: Annotated[
@@ -43,8 +34,8 @@ def run(
         typer.Option(
             "--for",
             metavar="STATE",
-            callback=_read_states,
-            autocompletion=lambda: sorted(list_known_states()),
+            callback=require_states(),
+            autocompletion=lambda: list_state_words(),
             help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
             "repeated, then any of the states is enough (default: wait for the end)",
         ),
@@ -58,7 +49,7 @@ def run(
 
     The states of the application and what it waits for go to stderr. The exit code is 0 if the application succeeded
     or reached the state. It is 1 if the application failed or ended without reaching the state. It is 5 if the
-    cluster could not run the application or if it was deleted, and 4 after the timeout.
+    cluster could not run the application, or if the application was deleted. It is 4 after the timeout.
     """
     limit = parse_duration(timeout) if timeout is not None else None
     wait = Wait(states or (), limit)

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
 )
 from airflow_provider_spark_operator.core.driver.routes import find_missing_route_fields
+from airflow_provider_spark_operator.core.driver_end import find_driver_end, has_started
 from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.observation import (
@@ -26,10 +27,15 @@ from airflow_provider_spark_operator.core.observation import (
     Present,
     Refused,
     Unconfirmed,
-    find_driver_end,
-    has_started,
 )
-from airflow_provider_spark_operator.core.release import confirm_absence, list_leftovers, release
+from airflow_provider_spark_operator.core.queueing import (
+    await_admission,
+    leave_queue,
+    list_finishing_actions,
+    release_quota,
+    report_readiness,
+)
+from airflow_provider_spark_operator.core.release import confirm_absence, list_leftovers, release, release_all_pods
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
@@ -38,7 +44,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.suspension import hold_suspended, stop_suspended
+from airflow_provider_spark_operator.core.suspension import hold, resume, stay_suspended, suspend, update_cause
 from airflow_provider_spark_operator.core.timeouts import fail_lost_driver, time_out, time_out_blocked_executors
 from airflow_provider_spark_operator.core.transitions import create_status, move
 
@@ -88,7 +94,7 @@ def _remove_finalizer(situation: Situation) -> Decision | None:
 
 def _release_deleted(situation: Situation) -> Decision:
     message = "The application was deleted; its resources are released."
-    return release(situation) or situation.move(
+    return _release_all(situation) or situation.move(
         _State.RESOURCE_RELEASED, reasons.APPLICATION_DELETED, message, actions=list_leftovers(situation)
     )
 
@@ -119,7 +125,7 @@ def _await_backoff(situation: Situation) -> Decision | None:
 def _create(situation: Situation) -> Decision:
     outcome = situation.observed.create_outcome
     if outcome is None:
-        message = f"Attempt {situation.attempt_id} is due."
+        message = f"Attempt {situation.attempt_id + 1} is due."
         return situation.wait(reasons.ATTEMPT_DUE, message, AT_ONCE, CreateAttempt(situation.attempt_id))
     if isinstance(outcome, Refused):
         return situation.move(_State.SCHEDULING_FAILURE, outcome.reason, outcome.detail)
@@ -200,6 +206,11 @@ def _record_executors(situation: Situation) -> Decision | None:
 # --- stopping ---
 
 
+def _release_all(situation: Situation) -> Decision | None:
+    """Decide the next step to release the current attempt and its quota; None if both are released."""
+    return release(situation) or release_quota(situation)
+
+
 def _restart(situation: Situation) -> Decision | None:
     if not policy.wants_restart(situation.spec, situation.state):
         return None
@@ -207,9 +218,13 @@ def _restart(situation: Situation) -> Decision | None:
     following = policy.count_next_attempt(config, situation.status)
     if policy.describe_exceeded_limit(config, situation.state, following):
         return None
-    if decision := release(situation):
+    if decision := _release_all(situation):
         return decision
-    message = f"Attempt {situation.attempt_id} ended in {situation.state}; attempt {following.id} follows."
+    # The ids in the status and in the names of the pods begin at 0; texts for people count from 1.
+    message = (
+        f"Attempt {situation.attempt_id + 1} ended in {situation.state}; attempt {following.id + 1} follows "
+        f"(restart {following.restart_counter} of up to {config.max_restart_attempts})."
+    )
     return situation.schedule_attempt(following, reasons.RESTART_SCHEDULED, message, list_leftovers(situation))
 
 
@@ -219,11 +234,12 @@ def _retain(situation: Situation) -> Decision | None:
     reason, message = _choose_final_words(
         situation, reasons.RESOURCES_RETAINED, "The driver and its resources are retained."
     )
-    return situation.move(_State.TERMINATED_WITHOUT_RELEASE_RESOURCES, reason, message)
+    actions = list_finishing_actions(situation, message)
+    return situation.move(_State.TERMINATED_WITHOUT_RELEASE_RESOURCES, reason, message, actions=actions)
 
 
 def _release(situation: Situation) -> Decision:
-    if decision := release(situation):
+    if decision := _release_all(situation):
         return decision
     reason, message = _choose_final_words(situation, reasons.RESOURCES_RELEASED, "All resources are released.")
     return situation.move(_State.RESOURCE_RELEASED, reason, message, actions=list_leftovers(situation))
@@ -251,7 +267,7 @@ def _end_retention(situation: Situation) -> Decision:
     if left > AT_ONCE:
         return situation.wait(reasons.NOTHING_DUE, "", left)
     message = "The retention period of the driver has expired; all resources are released."
-    return release(situation) or situation.move(
+    return _release_all(situation) or situation.move(
         _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation)
     )
 
@@ -268,19 +284,43 @@ def _delete_expired(situation: Situation) -> Decision:
     return situation.wait(reasons.TIME_TO_LIVE_OVER, message, None, DeleteApplication())
 
 
-_WITH_DRIVER: Final[tuple[Rule, ...]] = (stop_suspended, _confirm_missing_driver, _record_end, fail_lost_driver)
+def _report_readiness_before(timeout: Rule) -> Rule:
+    """Return a rule that tells Kueue that all pods are ready until `timeout` expires.
+
+    If the API rejects the report, it is repeated in each pass. It must not delay the timeout.
+    """
+
+    def decide_both(situation: Situation) -> Decision | None:
+        decision = timeout(situation)
+        if decision is not None and decision.status is not None:
+            return decision
+        report = report_readiness(situation)
+        if report is None or decision is None:
+            return report or decision
+        return replace(report, requeue_after=decision.requeue_after)
+
+    return decide_both
+
+
+_WITH_DRIVER: Final[tuple[Rule, ...]] = (suspend, _confirm_missing_driver, _record_end, fail_lost_driver)
 
 DELETION_RULES: Final[tuple[Rule, ...]] = (_ignore_unowned, _remove_finalizer, _release_deleted)
+_AWAIT_EXECUTORS: Final = (*_WITH_DRIVER, _record_executors, _report_readiness_before(time_out))
 RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
-    **dict.fromkeys(INITIALIZING, (hold_suspended, _reject_unsupported, _await_backoff, _create)),
+    **dict.fromkeys(INITIALIZING, (_reject_unsupported, hold, _await_backoff, await_admission, _create)),
     _State.DRIVER_REQUESTED: (*_WITH_DRIVER, _record_start, time_out),
     _State.DRIVER_STARTED: (*_WITH_DRIVER, _record_start, time_out),
-    _State.DRIVER_READY: (*_WITH_DRIVER, _record_executors, time_out),
-    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: (*_WITH_DRIVER, _record_executors, time_out),
-    **dict.fromkeys(RUNNING, (*_WITH_DRIVER, _record_executors)),
+    _State.DRIVER_READY: _AWAIT_EXECUTORS,
+    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _AWAIT_EXECUTORS,
+    **dict.fromkeys(RUNNING, (*_WITH_DRIVER, _record_executors, report_readiness)),
     # Without initExecutors this is the only running state in which an application stays.
-    _State.RUNNING_HEALTHY: (*_WITH_DRIVER, _record_executors, time_out_blocked_executors),
+    _State.RUNNING_HEALTHY: (
+        *_WITH_DRIVER,
+        _record_executors,
+        _report_readiness_before(time_out_blocked_executors),
+    ),
     **dict.fromkeys(STOPPING, (_restart, _retain, _release)),
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (_end_retention,),
     _State.RESOURCE_RELEASED: (_delete_expired,),
+    _State.SUSPENDED: (update_cause, release_all_pods, leave_queue, stay_suspended, resume),
 }

@@ -98,6 +98,6 @@ def check_sensor_mode(mode: str, sensor: str, *, deferrable: bool) -> None:
     """
     if mode == "reschedule" and not deferrable:
         raise ValueError(
-            f"mode='reschedule' is not supported by {sensor}: it watches the resource instead of poking "
-            "it. Use deferrable=True to wait without a worker, or mode='poke'"
+            f"mode='reschedule' is not supported by {sensor}: it keeps a watch open while it waits. "
+            "Use deferrable=True to wait without a worker, or leave out mode to wait on a worker"
         )

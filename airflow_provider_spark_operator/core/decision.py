@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
+from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 
 
@@ -43,6 +44,26 @@ class DeleteDriver:
 
 
 @dataclass(frozen=True)
+class ReadPods:
+    """Read the driver and executor pods of all attempts with a live read, then decide again."""
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """Delete exactly this driver pod, of whichever attempt; the garbage collector deletes what it owns.
+
+    Attributes:
+        name: The name of the pod.
+        uid: Its uid. Another pod of the same name is not deleted.
+        force: Delete without a grace period, because the pod did not terminate in time.
+    """
+
+    name: str
+    uid: str
+    force: bool = False
+
+
+@dataclass(frozen=True)
 class DeleteAttemptResources:
     """Delete by name what a failed creation left, because no driver may own it."""
 
@@ -60,8 +81,11 @@ Action: TypeAlias = (
     | CreateAttempt
     | ConfirmAbsence
     | DeleteDriver
+    | ReadPods
+    | DeletePod
     | DeleteAttemptResources
     | DeleteApplication
+    | QueueAction
 )
 
 
@@ -86,10 +110,16 @@ class Decision:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the controller on which decisions depend."""
+    """The settings of the controller on which decisions depend.
+
+    Attributes:
+        suspend_hold_requeue_interval: How often an application or a cluster is reconciled while `spec.suspend` holds
+            it. A change of the field takes effect at once.
+    """
 
     reconcile_interval: timedelta = timedelta(seconds=120)
     missing_driver_grace_period: timedelta = timedelta(seconds=60)
     missing_driver_requeue_interval: timedelta = timedelta(seconds=15)
+    suspend_hold_requeue_interval: timedelta = timedelta(seconds=1800)
     trim_state_transition_history: bool = True
     operator_name: str = "spark-kubernetes-operator"

@@ -52,6 +52,13 @@ MASTER_SERVICE = "master-svc"
 # The controller that claimed a resource, and the time. The managed fields show who wrote the annotation.
 ANNOTATION_CLAIM = "spark.operator/claimed-by"
 
+# Kueue: the queue and the priority class of a resource, and what the controller notes on its Workload.
+LABEL_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+LABEL_PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+ANNOTATION_POD_SETS_HASH = "spark.operator/kueue-pod-sets-hash"
+ANNOTATION_READY_EXECUTORS = "spark.operator/kueue-pods-ready-executors"
+ANNOTATION_RESERVE_MAX_EXECUTORS = "spark.operator/kueue-reserve-max-executors"
+
 LABEL_TASK = "airflow.spark-operator/task"
 ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"
 ANNOTATION_TASK_ID = "airflow.spark-operator/task-id"

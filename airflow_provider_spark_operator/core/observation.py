@@ -1,37 +1,32 @@
 """The observation of an application by a controller: its driver pod, its executors, and the outcome of the last write.
 
-The functions find the pods of an application among all pods, and read from a driver pod whether the driver has
-started or ended.
+The functions find the pods of an application among all pods.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core import pods, reasons
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY, get_driver_pod_name
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import (
-    DRIVER_CONTAINER,
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
     build_application_id,
 )
-from airflow_provider_spark_operator.core.pods import ContainerStatus
 from airflow_provider_spark_operator.core.policy import find_attempt_start
-from airflow_provider_spark_operator.core.spark_conf import TEMPLATE_CONTAINER_KEYS
-from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
+from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING
 from airflow_provider_spark_operator.core.times import read_time
 
 JsonObject: TypeAlias = dict[str, Any]
 KubernetesObject: TypeAlias = Mapping[str, object]
 
 _APPLICATION_ID_KEY: Final = "spark.app.id"
-# The first argument of the driver's container in Spark's images. It identifies a container with another name.
-_DRIVER_COMMAND: Final = "driver"
 # A driver is deleted before the next one is created, so only the last few can still exist.
 _LINGERING_ATTEMPTS: Final = 8
 
@@ -78,6 +73,21 @@ CreateOutcome: TypeAlias = Created | Refused
 
 
 @dataclass(frozen=True)
+class ApplicationPods:
+    """The pods of all attempts of an application.
+
+    Attributes:
+        drivers: The driver pods that the application owns.
+        executors: The executor pods that carry its name. Their driver may not exist any more.
+        is_live: Whether they come from a live read. The cache may lag behind.
+    """
+
+    drivers: Sequence[KubernetesObject] = ()
+    executors: Sequence[KubernetesObject] = ()
+    is_live: bool = False
+
+
+@dataclass(frozen=True)
 class Observed:
     """Everything that `decide()` reads in addition to the resource.
 
@@ -85,11 +95,15 @@ class Observed:
         driver: The driver pod of the current attempt.
         executors: The executor pods of that driver.
         create_outcome: The outcome of `CreateAttempt` in this pass, None before it.
+        pods: The pods of all attempts.
+        queue: The Workload of Kueue; None if the controller runs without Kueue.
     """
 
     driver: DriverObservation = field(default_factory=Unconfirmed)
     executors: Sequence[KubernetesObject] = ()
     create_outcome: CreateOutcome | None = None
+    pods: ApplicationPods = field(default_factory=ApplicationPods)
+    queue: QueueObservation | None = None
 
 
 def observe(
@@ -106,11 +120,30 @@ def observe(
     known = list(all_pods)
     attempt_id = get_attempt_id(application)
     driver = find_driver(application, attempt_id, known)
+    sorted_pods = _sort_pods(application, known, is_live=False)
     if driver is not None:
-        return Observed(driver=Present(driver), executors=find_executors(driver, known))
+        return Observed(driver=Present(driver), executors=find_executors(driver, known), pods=sorted_pods)
     if _is_stopped(application) and any(_is_certainly_of(application, attempt_id, pod) for pod in deleted_pods):
-        return Observed(driver=Absent())
-    return Observed(driver=Unconfirmed())
+        return Observed(driver=Absent(), pods=sorted_pods)
+    return Observed(driver=Unconfirmed(), pods=sorted_pods)
+
+
+def observe_live(observed: Observed, application: SparkApplication, all_pods: Iterable[JsonObject]) -> Observed:
+    """Return `observed` with the pods that a live read has returned.
+
+    Args:
+        observed: What the cache shows.
+        application: The application.
+        all_pods: The driver and executor pods that carry its name.
+    """
+    known = list(all_pods)
+    driver = find_driver(application, get_attempt_id(application), known)
+    return replace(
+        observed,
+        driver=Absent() if driver is None else Present(driver),
+        executors=() if driver is None else find_executors(driver, known),
+        pods=_sort_pods(application, known, is_live=True),
+    )
 
 
 def get_attempt_id(application: SparkApplication) -> int:
@@ -195,144 +228,10 @@ def has_fixed_child_names(application: SparkApplication) -> bool:
     return _APPLICATION_ID_KEY in spec.spark_conf or bool(spec.config_map_specs) or any(routes)
 
 
-@dataclass(frozen=True)
-class DriverEnd:
-    """How a driver ended.
-
-    Attributes:
-        state: The state that the application enters.
-        reason: A constant of `core.reasons`.
-        message: A sentence for the user.
-        driver_status: The pod status to record, None if it adds nothing.
-    """
-
-    state: ApplicationState
-    reason: str
-    message: str
-    driver_status: Mapping[str, object] | None = None
-
-
-def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
-    """Return the name of the container that runs Spark if the configuration sets it, else None."""
-    return spark_conf.get(TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]) or None
-
-
-def has_started(pod: Mapping[str, object], main: str | None) -> bool:
-    """Whether the driver's container is ready, or the whole pod is."""
-    containers = pods.list_containers(pods.get_status(pod))
-    judged = containers if len(containers) == 1 else _select_critical(containers, main)
-    return pods.is_ready(pod) or any(container.ready for container in judged)
-
-
-def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
-    """Return how the driver ended, or None while it runs.
-
-    The rules are the Apache operator's, with three exceptions. One observation of a pod gives one result. The phase
-    counts if there is no container status. The end of a sidecar does not end the application.
-
-    Args:
-        pod: The driver pod.
-        main: The name of the container that runs Spark, None if the configuration does not set it.
-    """
-    end = _find_end(pod, main)
-    if end is None or end.state is not ApplicationState.FAILED or not (interruption := _describe_interruption(pod)):
-        return end
-    return replace(end, reason=reasons.DRIVER_INTERRUPTED, message=f"{interruption} {end.message}")
-
-
-def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
-    status = pods.get_status(pod)
-    phase = pods.read_phase(status)
-    containers = pods.list_containers(status)
-    if phase == "failed":
-        return _read_failed_pod(status, _select_critical(containers, main) or containers)
-    if phase == "succeeded":
-        message = "The driver ended with exit code 0."
-        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message)
-    critical = _select_critical(containers, main)
-    spark = critical if main else _select_spark(pod, containers)
-    return _find_failed_init_container(pod, status) or _find_container_end(status, critical, spark)
-
-
-def _describe_interruption(pod: Mapping[str, object]) -> str | None:
-    """Return a sentence if a failed driver was disrupted or deleted while it ran, else None."""
-    status = pods.get_status(pod)
-    if pods.is_taken_away(status):
-        disruption = pods.describe_disruption(status)
-        return "The driver pod was disrupted while it ran" + (f": {disruption.rstrip('.')}." if disruption else ".")
-    return "The driver pod was deleted while it ran." if pods.was_deleted_before_end(pod) else None
-
-
-def _read_failed_pod(status: Mapping[str, object], containers: list[ContainerStatus]) -> DriverEnd:
-    reason, detail = pods.get_text(status.get("reason")), pods.get_text(status.get("message"))
-    if reason.lower() == "evicted":
-        message = _join_sentences("The driver pod was evicted from its node", detail)
-        return DriverEnd(ApplicationState.DRIVER_EVICTED, reasons.DRIVER_EVICTED, message, status)
-    failed = next((container for container in containers if container.exit_code), None)
-    sentence = _describe_exit(failed) if failed else "The driver pod failed"
-    message = _join_sentences(sentence, ": ".join(part for part in (reason, detail) if part))
-    return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
-
-
-def _find_failed_init_container(pod: Mapping[str, object], status: Mapping[str, object]) -> DriverEnd | None:
-    sidecars = pods.list_sidecar_names(pod)  # sidecars are killed at the end: their exit code does not matter
-    for container in pods.list_containers(status, "initContainerStatuses"):
-        if container.exit_code and container.exit_code > 0 and container.name not in sidecars:
-            message = _join_sentences(f"Init container {container.name}: {_describe_exit(container)}", "")
-            return DriverEnd(ApplicationState.FAILED, reasons.INIT_CONTAINER_FAILED, message, status)
-    return None
-
-
-def _find_container_end(
-    status: Mapping[str, object], critical: list[ContainerStatus], spark: list[ContainerStatus]
-) -> DriverEnd | None:
-    for container in critical:
-        if container.exit_code:
-            message = _join_sentences(_describe_exit(container), container.message)
-            return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
-    if spark and all(container.exit_code == 0 for container in spark):
-        message = "The driver ended with exit code 0."
-        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
-    for container in critical:
-        if container.restart_count > 0:
-            before = container.previous
-            after = f" after it had ended with {pods.describe_exit(before)}" if before else ""
-            message = f"Container {container.name} of the driver was restarted{after}: its Spark context is lost."
-            return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_RESTARTED, message, status)
-    return None
-
-
-def _select_critical(containers: list[ContainerStatus], main: str | None) -> list[ContainerStatus]:
-    """Return the containers whose end is the driver's end: the one named `main`, or all if `main` is None."""
-    if main is None:
-        return containers
-    return [container for container in containers if container.name.lower() == main.lower()]
-
-
-def _select_spark(pod: Mapping[str, object], containers: list[ContainerStatus]) -> list[ContainerStatus]:
-    """Return the containers whose success is the driver's: the one that runs Spark if it is known, else all.
-
-    An injected sidecar, such as the proxy of a service mesh, may never end.
-    """
-    declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
-    commanded = [pods.get_text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
-    name = commanded[0] if len(commanded) == 1 else DRIVER_CONTAINER
-    spark = [container for container in containers if container.name == name]
-    return spark if spark or len(commanded) == 1 else containers
-
-
-def _has_driver_command(declared: Mapping[str, object]) -> bool:
-    arguments = declared.get("args")
-    return isinstance(arguments, list | tuple) and list(arguments[:1]) == [_DRIVER_COMMAND]
-
-
-def _describe_exit(container: ContainerStatus) -> str:
-    return f"container {container.name} of the driver ended with {pods.describe_exit(container)}"
-
-
-def _join_sentences(beginning: str, detail: str) -> str:
-    sentence = f"{beginning[:1].upper()}{beginning[1:]}" + (f": {detail}" if detail else "")
-    return sentence if sentence.endswith(".") else f"{sentence}."
+def _sort_pods(application: SparkApplication, all_pods: Iterable[JsonObject], *, is_live: bool) -> ApplicationPods:
+    known = list(all_pods)
+    executors = tuple(pod for pod in known if _get_role(pod) == ROLE_EXECUTOR)
+    return ApplicationPods(tuple(find_drivers(application, known)), executors, is_live)
 
 
 def _is_certainly_of(application: SparkApplication, attempt_id: int, driver: JsonObject) -> bool:

@@ -14,8 +14,10 @@ from airflow_provider_spark_operator.core.json_object import is_integer
 from airflow_provider_spark_operator.core.kubernetes_names import (
     KEY_RULE,
     LABEL_RULE,
+    NAMESPACE_RULE,
     is_label_key,
     is_label_value,
+    is_namespace,
     is_object_name,
 )
 from airflow_provider_spark_operator.core.names import LABEL_TASK, RESERVED_LABELS
@@ -26,6 +28,7 @@ from airflow_provider_spark_operator.core.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -159,6 +162,24 @@ def _check_priority_class(name: str, value: object) -> list[Problem]:
     return [Problem(name, f"must be the name of a PriorityClass, not {value!r}")]
 
 
+def _check_kueue_queue(name: str, value: object) -> list[Problem]:
+    if isinstance(value, str) and is_namespace(value.strip()):
+        return []
+    return [Problem(name, f"must be the name of a LocalQueue, not {value!r}: {NAMESPACE_RULE}")]
+
+
+def _check_kueue_priority(name: str, value: object) -> list[Problem]:
+    if isinstance(value, str) and is_namespace(value.strip()):
+        return []
+    return [Problem(name, f"must be the name of a WorkloadPriorityClass, not {value!r}: {NAMESPACE_RULE}")]
+
+
+def _check_scheduler(name: str, value: object) -> list[Problem]:
+    if isinstance(value, str):
+        return find_value_problems(name, Scheduler, {"name": value})
+    return find_value_problems(name, Scheduler, value)
+
+
 def _check_allocation(name: str, value: object) -> list[Problem]:
     return [] if read_flag(value) is not None else find_value_problems(name, DynamicAllocation, value)
 
@@ -228,6 +249,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "timeouts": _check_timeouts,
     "restart_policy": _check_restart_policy,
     "proxy_user": _check_text,
+    "kueue_queue": _check_kueue_queue,
+    "kueue_priority": _check_kueue_priority,
+    "scheduler": _check_scheduler,
 }
 
 

@@ -19,6 +19,9 @@ PODS: Final = (PODS_ALL, PODS_DRIVER, PODS_EXECUTORS)
 
 Duration: TypeAlias = timedelta | float
 
+VOLCANO: Final = "volcano"
+YUNIKORN: Final = "yunikorn"
+
 
 @dataclass(frozen=True)
 class Secret:
@@ -128,6 +131,19 @@ class RestartPolicy:
     policy: str
     attempts: int | str | None = None
     backoff: Duration | None = None
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """The scheduler of the pods of an application.
+
+    Args:
+        name: Name of the scheduler: `volcano`, `yunikorn`, or the schedulerName of another scheduler.
+        queue: Queue of Volcano or YuniKorn, for example "root.data". If None, the scheduler chooses its default queue.
+    """
+
+    name: str
+    queue: str | None = None
 
 
 def convert_to_plain(value: object) -> object:

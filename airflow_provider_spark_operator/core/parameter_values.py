@@ -10,13 +10,23 @@ from dataclasses import MISSING, fields
 from datetime import timedelta
 from typing import Any, Final, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_data_key, is_namespace, is_object_name
+from airflow_provider_spark_operator.core.kubernetes_names import (
+    LABEL_RULE,
+    OBJECT_RULE,
+    is_data_key,
+    is_label_value,
+    is_namespace,
+    is_object_name,
+)
 from airflow_provider_spark_operator.core.parameter_types import (
     PODS,
     PODS_ALL,
+    VOLCANO,
+    YUNIKORN,
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -39,7 +49,7 @@ _VOLUME_SOURCES: Final = (
 _LONGEST_MOUNTED_SECRET: Final = 56
 
 Check: TypeAlias = Callable[[object], str | None]
-Group: TypeAlias = Secret | ConfigMap | Volume | DynamicAllocation | Timeouts | RestartPolicy
+Group: TypeAlias = Secret | ConfigMap | Volume | DynamicAllocation | Timeouts | RestartPolicy | Scheduler
 T = TypeVar("T", bound=Group)
 
 
@@ -143,6 +153,19 @@ def _check_limits(value: Mapping[str, object]) -> str | None:
     return None
 
 
+def _check_queue(value: object) -> str | None:
+    if isinstance(value, str) and is_label_value(value):
+        return None
+    return f"must be the name of a queue, such as root.data, not {value!r}: {LABEL_RULE}"
+
+
+def _check_scheduler(value: Mapping[str, object]) -> str | None:
+    name = value.get("name")
+    if value.get("queue") is None or is_pending(name) or name in (VOLCANO, YUNIKORN):
+        return None
+    return f"queue is supported for {VOLCANO!r} and {YUNIKORN!r}, not for the scheduler {name!r}"
+
+
 def _check_nothing(_: Mapping[str, object]) -> str | None:
     return None
 
@@ -164,8 +187,17 @@ _FIELDS: Final[Mapping[type, Mapping[str, Check]]] = {
     DynamicAllocation: dict.fromkeys(("min", "max", "initial"), _check_count),
     Timeouts: dict.fromkeys(("driver_start", "driver_ready", "executor_start", "termination"), _check_duration),
     RestartPolicy: {"policy": _check_policy, "attempts": _check_count, "backoff": _check_duration},
+    Scheduler: {"name": _check_name, "queue": _check_queue},
 }
-_KINDS: Final[tuple[type[Group], ...]] = (Secret, ConfigMap, Volume, DynamicAllocation, Timeouts, RestartPolicy)
+_KINDS: Final[tuple[type[Group], ...]] = (
+    Secret,
+    ConfigMap,
+    Volume,
+    DynamicAllocation,
+    Timeouts,
+    RestartPolicy,
+    Scheduler,
+)
 # The keys of each type, and those that a value must have.
 _KEYS: Final[Mapping[type, Sequence[str]]] = {kind: [one.name for one in fields(kind)] for kind in _KINDS}
 _REQUIRED: Final[Mapping[type, Sequence[str]]] = {
@@ -175,6 +207,7 @@ _WHOLE: Final[Mapping[type, Callable[[Mapping[str, object]], str | None]]] = {
     Secret: _check_secret,
     Volume: _check_volume,
     DynamicAllocation: _check_limits,
+    Scheduler: _check_scheduler,
 }
 
 
@@ -207,7 +240,7 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
         return []
     plain = vars(value) if isinstance(value, kind) else value
     known = _KEYS[kind]
-    if not isinstance(plain, Mapping):
+    if not isinstance(plain, (dict, Mapping)):  # the first check is the faster one, and applies to most values
         return [Problem(path, f"must be a {kind.__name__} or an object with its keys, not {type(value).__name__}")]
     unknown = [str(name) for name in plain if name not in known]
     if unknown:
@@ -216,9 +249,9 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
     if missing:
         return [Problem(path, f"needs {' and '.join(missing)}")]
     found: list[Problem] = []
-    for name, check in _FIELDS[kind].items():
-        entry = plain.get(name)
-        message = None if entry is None or is_pending(entry) else check(entry)
+    checks = _FIELDS[kind]
+    for name, entry in plain.items():
+        message = None if entry is None or is_pending(entry) else checks[name](entry)
         found += [Problem(f"{path}.{name}", message)] if message else []
     message = None if found else _WHOLE.get(kind, _check_nothing)(plain)
     return [*found, Problem(path, message)] if message else found

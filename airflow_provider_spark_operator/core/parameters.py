@@ -10,11 +10,13 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
+from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.parameter_checks import CHECKS, find_conflicts
 from airflow_provider_spark_operator.core.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -83,6 +85,9 @@ class Parameters:
         timeouts: Limits of the phases of an attempt.
         restart_policy: Restarts by the operator, as a policy or with details.
         proxy_user: User that Spark impersonates.
+        kueue_queue: LocalQueue of Kueue in which the application waits for admission.
+        kueue_priority: WorkloadPriorityClass of the application in its queue.
+        scheduler: Scheduler of the pods, as a name or with its queue.
     """
 
     image: str | None = None
@@ -122,6 +127,9 @@ class Parameters:
     timeouts: Timeouts | Mapping[str, object] | None = None
     restart_policy: RestartPolicy | Mapping[str, object] | str | None = None
     proxy_user: str | None = None
+    kueue_queue: str | None = None
+    kueue_priority: str | None = None
+    scheduler: Scheduler | Mapping[str, object] | str | None = None
 
     def find_problems(self, *, alone: bool = False) -> list[Problem]:
         """Return the problems that can be found before templates are rendered.
@@ -140,7 +148,7 @@ class Parameters:
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
         elif alone and not any(found):
-            found += [self._find_version_problem(), self._find_instances_problem()]
+            found += [self._find_version_problem(), self._find_instances_problem(), self._find_priority_problem()]
         return [problem for problem in found if problem]
 
     @property
@@ -189,13 +197,25 @@ class Parameters:
             return None
         return Problem("executor_instances", "must be at least 1, or set dynamic_allocation")
 
+    def _find_priority_problem(self) -> Problem | None:
+        """Return the problem with a priority without a queue, which has no effect."""
+        labels = self.labels if self.labels is not None else {}
+        if (
+            self.kueue_priority is None
+            or self.kueue_queue is not None
+            or is_pending(labels)
+            or LABEL_QUEUE_NAME in labels
+        ):
+            return None
+        return Problem("kueue_priority", "has no effect without a queue: set kueue_queue")
+
 
 NAMES: Final = tuple(one.name for one in fields(Parameters))
 # The parameters whose values are objects or lists.
 STRUCTURED: Final = (
     *("labels", "annotations", "env_vars", "secrets", "config_maps", "volumes", "node_selector", "tolerations"),
     *("image_pull_secrets", "packages", "exclude_packages", "repositories"),
-    *("dynamic_allocation", "timeouts", "restart_policy"),
+    *("dynamic_allocation", "timeouts", "restart_policy", "scheduler"),
 )
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER, ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.parameter_types import ConfigMap, Secret, Volume
-from airflow_provider_spark_operator.core.parameter_values import build_values, is_in, read_flag
+from airflow_provider_spark_operator.core.parameter_types import ConfigMap, Scheduler, Secret, Volume
+from airflow_provider_spark_operator.core.parameter_values import build_value, build_values, is_in, read_flag
 from airflow_provider_spark_operator.core.parameters import Parameters, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
@@ -84,6 +84,14 @@ def build_pod_settings(parameters: Parameters, role: str) -> PodSettings:
         pod=_build_pod(parameters) | ({"volumes": sources} if sources else {}),
         container={"volumeMounts": mounts} if mounts else {},
     )
+
+
+def build_scheduler(parameters: Parameters) -> Scheduler | None:
+    """Return the scheduler that the parameters give; None if they give none."""
+    given = parameters.scheduler
+    if given is None:
+        return None
+    return Scheduler(given) if isinstance(given, str) else build_value(Scheduler, given)
 
 
 def remove_replaced_properties(conf: Mapping[str, str], settings: PodSettings, role: str) -> dict[str, str]:

@@ -198,6 +198,11 @@ def was_deleted_before_end(pod: Mapping[str, object]) -> bool:
     return not any(container.finished and container.finished < began for container in failed)
 
 
+def has_ended(pod: Mapping[str, object]) -> bool:
+    """Return whether all containers of a pod have ended, by its phase."""
+    return read_phase(get_status(pod)) in ("succeeded", "failed")
+
+
 def has_ended_before(pod: Mapping[str, object], time: datetime) -> bool:
     """Return whether containers of the pod have terminated, all of them before `time`."""
     ended = [

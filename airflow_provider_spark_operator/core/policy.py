@@ -142,16 +142,33 @@ def count_next_attempt(config: RestartConfig, status: ApplicationStatus) -> Atte
     )
 
 
+def count_resumed_attempt(status: ApplicationStatus) -> AttemptInfo:
+    """Return the id and the counters of the attempt that follows a suspension, which does not count as a restart.
+
+    The suspended attempt had a driver, so the next scheduling failure is the first of its series.
+    """
+    info = status.current_attempt_summary.attempt_info
+    return info.model_copy(update={"id": increment(info.id), "scheduling_failure_restart_counter": 0})
+
+
 def increment(number: int) -> int:
     """Return `number` + 1, at most the greatest number that a status can hold."""
     return min(number + 1, INT64_MAX)
 
 
 def measure_attempt(status: ApplicationStatus) -> timedelta:
-    """Return the time from the latest initializing entry of the history, or its first entry, to the current state."""
-    first = (sort_records(status.state_transition_history) or [status.current_state])[0]
-    began = find_attempt_start(status) or first.last_transition_time
-    return measure_elapsed(began, status.current_state.last_transition_time)
+    """Return the time from the first state after the latest initializing one, or from the first, to the current state.
+
+    The time in a backoff, in a queue or in a suspension does not count.
+    """
+    began = None
+    for record in sort_records(status.state_transition_history):
+        if record.current_state_summary in INITIALIZING:
+            began = None
+        elif began is None:
+            began = record.last_transition_time
+    ended = status.current_state.last_transition_time
+    return measure_elapsed(ended if began is None else began, ended)
 
 
 def find_attempt_start(status: ApplicationStatus) -> datetime | None:

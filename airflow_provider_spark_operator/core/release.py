@@ -5,6 +5,7 @@ grace after the application's grace period. The period starts with the deletion,
 driver that has run for long would get no time to end.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from airflow_provider_spark_operator.core import pods, policy, reasons
@@ -14,6 +15,8 @@ from airflow_provider_spark_operator.core.decision import (
     Decision,
     DeleteAttemptResources,
     DeleteDriver,
+    DeletePod,
+    ReadPods,
 )
 from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
 from airflow_provider_spark_operator.core.situation import Situation
@@ -22,6 +25,7 @@ from airflow_provider_spark_operator.core.times import format_seconds, to_durati
 
 # The end of a driver is an event, so a shorter period would only repeat requests.
 _SHORTEST_PERIOD = timedelta(seconds=1)
+_ZERO = timedelta(0)
 
 
 def release(situation: Situation) -> Decision | None:
@@ -47,17 +51,70 @@ def release(situation: Situation) -> Decision | None:
     return situation.wait(reasons.RELEASE_FORCED, message, period, DeleteDriver(situation.attempt_id, force=True))
 
 
+def release_all_pods(situation: Situation) -> Decision | None:
+    """Decide the next step to release the pods of all attempts; None if a live read shows that none is left.
+
+    The driver is deleted, and the garbage collector deletes its executors. An executor that does not terminate within
+    the grace period of the application is not waited for. A driver is, because there must never be two.
+    """
+    grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
+    known = situation.observed.pods
+    deletions: list[DeletePod] = []
+    left: list[timedelta] = []
+    for pod in known.drivers:
+        remaining = _measure_grace(situation, pod, grace)
+        if remaining is None or remaining <= _ZERO:
+            metadata = pods.get_object(pod.get("metadata"))
+            name, uid = pods.get_text(metadata.get("name")), pods.get_text(metadata.get("uid"))
+            deletions.append(DeletePod(name, uid, force=remaining is not None))
+        left.append(_choose_wait(situation, remaining))
+    for pod in known.executors:
+        remaining = _measure_grace(situation, pod, grace)
+        if remaining is None or remaining > _ZERO:
+            left.append(_choose_wait(situation, remaining))
+    if left:
+        reason = reasons.RELEASE_FORCED if any(each.force for each in deletions) else reasons.RELEASING
+        message = f"The pods of the application are being deleted (pods left: {len(left)})."
+        return situation.wait(reason, message, min(left), *deletions)
+    return None if known.is_live else read_pods(situation)
+
+
+def read_pods(situation: Situation) -> Decision:
+    """Decide to read the pods of all attempts with a live read."""
+    after = situation.settings.missing_driver_requeue_interval
+    return situation.wait(
+        reasons.DRIVER_UNCONFIRMED, "The controller reads from the API which pods exist.", after, ReadPods()
+    )
+
+
 def confirm_absence(situation: Situation) -> Decision:
     """Decide to confirm with a live read that the driver does not exist."""
     after = situation.settings.missing_driver_requeue_interval
     return situation.wait(
-        reasons.DRIVER_UNCONFIRMED, "A live read checks whether the driver pod exists.", after, ConfirmAbsence()
+        reasons.DRIVER_UNCONFIRMED,
+        "The controller reads from the API whether the driver pod exists.",
+        after,
+        ConfirmAbsence(),
     )
 
 
 def list_leftovers(situation: Situation) -> tuple[Action, ...]:
     """Return the actions that delete what a failed creation left without an owner, once there is no driver."""
     return (DeleteAttemptResources(situation.attempt_id),) if _has_failed_creation(situation) else ()
+
+
+def _measure_grace(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> timedelta | None:
+    """Return how long to wait for a pod that terminates; None if it is not being deleted.
+
+    The grace period of the pod itself ends with its deletion timestamp.
+    """
+    deadline = pods.read_deletion_deadline(pod)
+    return None if deadline is None else deadline - situation.now + grace
+
+
+def _choose_wait(situation: Situation, remaining: timedelta | None) -> timedelta:
+    interval = situation.settings.reconcile_interval
+    return interval if remaining is None or remaining <= _ZERO else min(remaining, interval)
 
 
 def _list_deletions(situation: Situation) -> tuple[Action, ...]:

@@ -7,14 +7,15 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.decision import Action, Decision, Settings
+from airflow_provider_spark_operator.core.driver_end import get_main_container
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
     SparkApplication,
     SparkApplicationSpec,
 )
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
-from airflow_provider_spark_operator.core.observation import Observed, Present, get_main_container
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.observation import Observed, Present
+from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 
 AT_ONCE: Final = timedelta(0)
@@ -84,9 +85,10 @@ class Situation:
         *,
         driver_status: Mapping[str, object] | None = None,
         actions: tuple[Action, ...] = (),
+        suspend_reason: SuspendReason | None = None,
     ) -> Decision:
         """Decide to do `actions`, enter `to`, and requeue at once."""
-        status = move(self.status, to, self.now, message, driver_status, reason=reason)
+        status = move(self.status, to, self.now, message, driver_status, reason=reason, suspend_reason=suspend_reason)
         return Decision(reason, message, actions, status, AT_ONCE)
 
     def schedule_attempt(
@@ -96,6 +98,12 @@ class Situation:
         trim = self.settings.trim_state_transition_history
         status = move_to_next_attempt(self.status, following, self.now, message, trim=trim, reason=reason)
         return Decision(reason, message, actions, status, AT_ONCE)
+
+    def submit_again(self, following: AttemptInfo, reason: str, message: str) -> Decision:
+        """Decide to submit a suspended application again with `following` as the attempt, and requeue at once."""
+        trim, submitted = self.settings.trim_state_transition_history, ApplicationState.SUBMITTED
+        status = move_to_next_attempt(self.status, following, self.now, message, trim=trim, reason=reason, to=submitted)
+        return Decision(reason, message, (), status, AT_ONCE)
 
     def wait(self, reason: str, message: str, after: timedelta | None, *actions: Action) -> Decision:
         """Decide to stay, do `actions`, and requeue `after` that time; None waits for an event."""

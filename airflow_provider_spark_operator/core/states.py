@@ -4,6 +4,7 @@ The words are those of the `spark.apache.org/v1` CRD. The sets list their member
 the meaning of a set.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -28,6 +29,20 @@ class ApplicationState(StrEnum):
     DRIVER_EVICTED = "DriverEvicted"
     RESOURCE_RELEASED = "ResourceReleased"
     TERMINATED_WITHOUT_RELEASE_RESOURCES = "TerminatedWithoutReleaseResources"
+    SUSPENDED = "Suspended"
+
+
+class SuspendReason(StrEnum):
+    """Why an application or a cluster is suspended: a word of `status.currentState.suspendReason`."""
+
+    SPEC_SUSPEND = "SpecSuspend"
+    KUEUE_EVICTION = "KueueEviction"
+
+
+def read_suspend_reason(record: Mapping[str, object]) -> SuspendReason:
+    """Return the reason of a record of the state Suspended. Without one, `spec.suspend` is assumed."""
+    is_eviction = record.get("suspendReason") == SuspendReason.KUEUE_EVICTION
+    return SuspendReason.KUEUE_EVICTION if is_eviction else SuspendReason.SPEC_SUSPEND
 
 
 class ApplicationOutcome(StrEnum):

@@ -1,54 +1,107 @@
-"""The rules of `spec.suspend`: a suspended application has no driver, and continues with its next attempt."""
+"""The rules of suspension: a suspended application has no pods, and continues with another attempt.
 
-from airflow_provider_spark_operator.core import observation, pods, policy, reasons
+The states and moves are those of the Apache operator 1.1.0. The driver of a suspended application is deleted only
+after the state is written, so that its end does not count as a failure.
+"""
+
+from typing import NamedTuple
+
+from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import Decision
-from airflow_provider_spark_operator.core.observation import Present
-from airflow_provider_spark_operator.core.release import release
-from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
-from airflow_provider_spark_operator.core.transitions import replace_reason
+from airflow_provider_spark_operator.core.driver_end import find_driver_end
+from airflow_provider_spark_operator.core.kueue.steps import find_eviction
+from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
+from airflow_provider_spark_operator.core.queueing import release_quota
+from airflow_provider_spark_operator.core.release import confirm_absence, read_pods
+from airflow_provider_spark_operator.core.situation import Situation
+from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 
 
-def hold_suspended(situation: Situation) -> Decision | None:
-    """Create no driver for a suspended application, and delete one that exists."""
-    if not situation.spec.suspend:
-        return None
-    message = "The application is suspended; set spec.suspend to false to start it."
-    return release(situation) or situation.wait(reasons.SUSPENDED, message, None)
+class Cause(NamedTuple):
+    """Why an application with a driver must be suspended; `message` is a sentence for the user."""
+
+    reason: SuspendReason
+    message: str
 
 
-def stop_suspended(situation: Situation) -> Decision | None:
-    """Stop the driver of a suspended application, then schedule the next attempt.
+def hold(situation: Situation) -> Decision | None:
+    """Request no driver while `spec.suspend` is true; no status is written.
 
-    The reason is recorded before the driver is deleted. Otherwise the end of a driver whose suspension is lifted
-    meanwhile would count as a failure.
+    A driver that was requested although the status does not say so is not held: it must not run unobserved. The
+    application is suspended afterwards.
     """
     driver = situation.observed.driver
-    marked = situation.status.current_state.reason == reasons.SUSPENDED
-    if not (situation.spec.suspend or marked) or (
-        isinstance(driver, Present) and _has_ended_by_itself(situation, driver)
-    ):
+    if not situation.spec.suspend or isinstance(driver, Present):
         return None
-    if not marked:
-        message = "The application is suspended; its driver is being stopped."
-        return _explain(situation, reasons.SUSPENDED, message)
-    if not situation.spec.suspend and isinstance(driver, Present) and pods.find_deletion_start(driver.pod) is None:
-        return _explain(situation, reasons.RESUMED, "The suspension was lifted before the driver was stopped.")
-    return release(situation) or _schedule_next_attempt(situation)
+    if isinstance(driver, Unconfirmed):
+        return confirm_absence(situation)
+    if decision := release_quota(situation):
+        return decision
+    message = "spec.suspend holds the application: no driver is requested until the field is false."
+    return situation.wait(reasons.SUSPEND_HELD, message, situation.settings.suspend_hold_requeue_interval)
 
 
-def _explain(situation: Situation, reason: str, message: str) -> Decision:
-    return Decision(reason, message, (), replace_reason(situation.status, reason, message), AT_ONCE)
+def suspend(situation: Situation) -> Decision | None:
+    """Suspend an application that has a driver; a driver that has ended, or does not exist any more, is judged first.
+
+    A live read decides, because the cache may not show the end yet.
+    """
+    cause = _find_cause(situation)
+    if cause is None:
+        return None
+    if not situation.observed.pods.is_live:
+        return read_pods(situation)
+    driver = situation.observed.driver
+    if not isinstance(driver, Present) or _has_ended_by_itself(situation, driver):
+        return None
+    return _enter_suspended(situation, cause)
 
 
-def _schedule_next_attempt(situation: Situation) -> Decision:
-    info = situation.status.current_attempt_summary.attempt_info
-    message = "The application was suspended; another attempt follows when spec.suspend is false."
-    following = info.model_copy(update={"id": policy.increment(info.id)})
-    return situation.schedule_attempt(following, reasons.SUSPENDED, message)
+def update_cause(situation: Situation) -> Decision | None:
+    """Record that `spec.suspend` holds an application that Kueue had evicted."""
+    # An entry without a cause counts as SpecSuspend.
+    evicted = situation.status.current_state.suspend_reason is SuspendReason.KUEUE_EVICTION
+    if not evicted or not situation.spec.suspend:
+        return None
+    message = "spec.suspend is true: the application stays suspended until the field is false."
+    return _enter_suspended(situation, Cause(SuspendReason.SPEC_SUSPEND, message))
+
+
+def stay_suspended(situation: Situation) -> Decision | None:
+    """Stay suspended while `spec.suspend` is true."""
+    if not situation.spec.suspend:
+        return None
+    message = "The application is suspended and has no pods; another attempt starts when spec.suspend is false."
+    return situation.wait(reasons.SUSPENDED, message, situation.settings.suspend_hold_requeue_interval)
+
+
+def resume(situation: Situation) -> Decision:
+    """Submit a suspended application again, as another attempt that does not count as a restart."""
+    following = policy.count_resumed_attempt(situation.status)
+    if situation.status.current_state.suspend_reason is SuspendReason.KUEUE_EVICTION:
+        message = f"The application is queued again after its eviction: attempt {following.id + 1} follows."
+    else:
+        message = f"The application is resumed: attempt {following.id + 1} follows."
+    return situation.submit_again(following, reasons.RESUMED, message)
+
+
+def _find_cause(situation: Situation) -> Cause | None:
+    if not situation.spec.suspend:
+        eviction = find_eviction(situation.observed.queue)
+        message = (
+            f"Kueue has evicted the application ({eviction}): the driver is deleted, and another attempt is queued."
+        )
+        return None if eviction is None else Cause(SuspendReason.KUEUE_EVICTION, message)
+    message = "spec.suspend is true: the driver is deleted, and another attempt starts when the field is false."
+    return Cause(SuspendReason.SPEC_SUSPEND, message)
+
+
+def _enter_suspended(situation: Situation, cause: Cause) -> Decision:
+    return situation.move(ApplicationState.SUSPENDED, reasons.SUSPENDED, cause.message, suspend_reason=cause.reason)
 
 
 def _has_ended_by_itself(situation: Situation, driver: Present) -> bool:
     # A driver that ends after the request to delete it ends because of that request, with any exit code.
     began = pods.find_deletion_start(driver.pod)
-    ended = observation.find_driver_end(driver.pod, situation.main_container) is not None
+    ended = find_driver_end(driver.pod, situation.main_container) is not None
     return ended and (began is None or pods.has_ended_before(driver.pod, began))

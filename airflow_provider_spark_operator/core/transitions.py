@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.states import (
     TERMINATED,
     ApplicationOutcome,
     ApplicationState,
+    SuspendReason,
 )
 
 _State = ApplicationState
@@ -29,7 +30,7 @@ _DRIVER_ENDS: Final = frozenset(
         _State.FAILED,
         _State.DRIVER_EVICTED,
         _State.RESOURCE_RELEASED,
-        _State.SCHEDULED_TO_RESTART,
+        _State.SUSPENDED,
     }
 )
 _STARTS: Final = frozenset(
@@ -60,6 +61,8 @@ MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
     **{state: TERMINATED | {_State.SCHEDULED_TO_RESTART} for state in STOPPING},
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: frozenset({_State.RESOURCE_RELEASED}),
     _State.RESOURCE_RELEASED: frozenset(),
+    # The second entry names another cause.
+    _State.SUSPENDED: frozenset({_State.SUBMITTED, _State.SUSPENDED, _State.RESOURCE_RELEASED}),
 }
 
 
@@ -88,13 +91,14 @@ def move(
     driver_status: Mapping[str, object] | None = None,
     *,
     reason: str | None = None,
+    suspend_reason: SuspendReason | None = None,
 ) -> ApplicationStatus:
     """Return `status` after the move to `to`, with the new record in its history.
 
     Raises:
         IllegalMove: `MOVES` does not contain the move.
     """
-    record = _create_record(status, to, now, message, driver_status, reason)
+    record = _create_record(status, to, now, message, driver_status, reason, suspend_reason)
     history = {**status.state_transition_history, get_next_key(status.state_transition_history): record}
     changes = {"current_state": record, "state_transition_history": history, "outcome": _derive_outcome(status, to)}
     return status.model_copy(update=changes)
@@ -108,15 +112,16 @@ def move_to_next_attempt(
     *,
     trim: bool,
     reason: str | None = None,
+    to: ApplicationState = ApplicationState.SCHEDULED_TO_RESTART,
 ) -> ApplicationStatus:
-    """Return `status` after the move to ScheduledToRestart, with `attempt` as the current attempt.
+    """Return `status` after the move to the first state of the next attempt, with `attempt` as the current attempt.
 
     With `trim` the history of the previous attempt moves to `previous_attempt_summary`; the keys continue.
 
     Raises:
-        IllegalMove: The current state does not allow a restart.
+        IllegalMove: The current state does not allow the move to `to`.
     """
-    record = _create_record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None, reason)
+    record = _create_record(status, to, now, message, None, reason)
     ended = status.current_attempt_summary
     history: dict[str, PastRecord] = {get_next_key(status.state_transition_history): record}
     if trim:
@@ -132,12 +137,6 @@ def move_to_next_attempt(
             "previous_attempt_summary": ended,
         }
     )
-
-
-def replace_reason(status: ApplicationStatus, reason: str, message: str) -> ApplicationStatus:
-    """Return `status` with another reason and message for its current state; the history keeps the first ones."""
-    record = status.current_state.model_copy(update={"reason": reason, "message": message})
-    return status.model_copy(update={"current_state": record})
 
 
 def replace_message(status: ApplicationStatus, message: str) -> ApplicationStatus:
@@ -183,6 +182,7 @@ def _create_record(
     message: str,
     driver_status: Mapping[str, object] | None,
     reason: str | None,
+    suspend_reason: SuspendReason | None = None,
 ) -> StateRecord:
     origin = status.current_state.current_state_summary
     if to not in MOVES[origin]:
@@ -192,6 +192,7 @@ def _create_record(
         last_transition_time=now,
         reason=reason,
         message=message,
+        suspend_reason=suspend_reason,
         last_observed_driver_status=dict(driver_status) if driver_status is not None else None,
     )
 

@@ -72,4 +72,5 @@ def refuse_cluster(document: Mapping[str, object], sentence: str, now: datetime)
     if frame.deletion_timestamp or status.current_state.current_state_summary is not ClusterState.SUBMITTED:
         return None
     refused = move_cluster(status, ClusterState.SCHEDULING_FAILURE, now, sentence, reasons.SPEC_UNBUILDABLE)
-    return move_cluster(refused, ClusterState.FAILED, now, describe_cluster_failure(sentence), reasons.CLUSTER_FAILED)
+    message = describe_cluster_failure(sentence)
+    return move_cluster(refused, ClusterState.RESOURCE_RELEASED, now, message, reasons.CLUSTER_RELEASED)

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     find_last_stop,
 )
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 
 _State = ApplicationState
 
@@ -62,7 +62,7 @@ def judge_progress(progress: Progress) -> Verdict:
     is no such state, the application was cancelled.
     """
     if progress.phase is not Phase.ENDED:
-        sentence = f"The application is in progress: {progress.state}."
+        sentence = _SUSPENSIONS.get(progress.suspended_by, f"The application is in progress: {progress.state}.")
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
     stop = find_last_stop(progress.history)
     if stop is None:
@@ -71,6 +71,12 @@ def judge_progress(progress: Progress) -> Verdict:
     if stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
     return _judge_failure(stop, progress)
+
+
+_SUSPENSIONS: Final[Mapping[SuspendReason | None, str]] = {
+    SuspendReason.SPEC_SUSPEND: "The application is suspended by spec.suspend.",
+    SuspendReason.KUEUE_EVICTION: "Kueue has evicted the application, which waits for another admission.",
+}
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """The CustomResourceDefinitions. They accept every resource that those of the Apache operator accept.
 
-`v1` is stored. `v1beta1` and `v1alpha1`, which many resource files use, are served with the same schema, so that they
-need no conversion.
+`v1` is stored. `v1beta1` and `v1alpha1`, which many resource files use, are deprecated and served with the same schema.
+So a write through any version keeps all fields, as Kubernetes requires of versions that are served together.
 """
 
 import copy
 from collections.abc import Sequence
 from typing import Any
 
+from airflow_provider_spark_operator.core.cluster_resources.shape import LAST_PORT
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.resource import Resource
@@ -17,7 +18,8 @@ from airflow_provider_spark_operator.crds.schema import Schema, build_structural
 _STORED_VERSION = "v1"
 
 # The only defaults that the definitions of the Apache operator set.
-_DEFAULTS = {
+_APPLICATION_DEFAULTS = {
+    "spec.suspend": False,
     "spec.applicationTolerations.resourceRetainDurationMillis": -1,
     "spec.applicationTolerations.restartConfig.restartCounterResetMillis": -1,
     "spec.applicationTolerations.ttlAfterStopMillis": -1,
@@ -73,7 +75,7 @@ def build_custom_resource_definitions() -> list[dict[str, Any]]:
 def build_application_schema() -> Schema:
     """Return the schema of a SparkApplication."""
     schema = _build_resource_schema(SparkApplication)
-    for path, value in _DEFAULTS.items():
+    for path, value in _APPLICATION_DEFAULTS.items():
         find_part(schema, path)["default"] = value
     return schema
 
@@ -84,6 +86,8 @@ def build_cluster_schema() -> Schema:
     find_part(schema, "spec.clusterTolerations.instanceConfig")["x-kubernetes-validations"] = copy.deepcopy(
         _WORKER_RULES
     )
+    find_part(schema, "spec.suspend")["default"] = False
+    find_part(schema, "spec.workerSpec.networkPolicy.metricsPort").update(minimum=1, maximum=LAST_PORT)
     return schema
 
 
@@ -103,20 +107,27 @@ def _build_definition(kind: str, short_name: str, schema: Schema, columns: Seque
                 "singular": singular,
                 "shortNames": [short_name],
             },
-            "versions": [_build_version(name, schema, columns) for name in VERSIONS],
+            "versions": [_build_version(name, kind, schema, columns) for name in VERSIONS],
         },
     }
 
 
-def _build_version(name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
+def _build_version(name: str, kind: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
     return {
         "name": name,
         "served": True,
         "storage": name == _STORED_VERSION,
+        **({} if name == _STORED_VERSION else _build_deprecation(name, kind)),
         "schema": {"openAPIV3Schema": copy.deepcopy(schema)},
         "subresources": {"status": {}},
         "additionalPrinterColumns": [dict(column) for column in columns],
     }
+
+
+def _build_deprecation(version: str, kind: str) -> dict[str, Any]:
+    # The API server sends the warning with every answer; kubectl prints it.
+    warning = f"{GROUP}/{version} {kind} is deprecated; use {GROUP}/{_STORED_VERSION} {kind}"
+    return {"deprecated": True, "deprecationWarning": warning}
 
 
 def _build_resource_schema(model: type[Resource]) -> Schema:

@@ -32,12 +32,14 @@ def find_part(schema: Schema, path: str) -> Schema:
 
 
 def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    own_description = schema.get("description")
+    own_description, nullable = schema.get("description"), schema.get("nullable", False)
     schema = _resolve(schema, definitions)
     kind = schema["type"]
     result: Schema = {"type": kind}
     if description := own_description or schema.get("description"):
         result["description"] = description.split("\n\n")[0].replace("\n", " ")
+    if nullable:
+        result["nullable"] = True
     if "enum" in schema:
         result["enum"] = sorted(schema["enum"])
     if kind == "integer":

@@ -80,7 +80,7 @@ async def cancel(client: KubeClient, reference: ApplicationReference, stamp: Tas
                 return CancelOutcome.GONE
             if stamp is not None and not stamp.is_try_of(present):
                 return CancelOutcome.NOT_OURS
-            if read_progress(present).phase is Phase.ENDED:
+            if _has_ended(present, reference.resource):
                 return CancelOutcome.ENDED
             await client.delete(
                 reference.resource,
@@ -126,7 +126,7 @@ async def cancel_try(
         reference = ApplicationReference.of(item, resource)
         if stamp.is_try_of(item):
             outcomes[reference] = await cancel(client, reference, stamp)
-        elif read_progress(item).phase is not Phase.ENDED:
+        elif not _has_ended(item, resource):
             outcomes[reference] = CancelOutcome.NOT_OURS
     return outcomes
 
@@ -154,6 +154,11 @@ async def cancel_run(
     if not _is_of_run(present, stamp):
         return CancelOutcome.NOT_OURS
     return await cancel(client, ApplicationReference.of(present, resource), None)
+
+
+def _has_ended(document: Mapping[str, Any], resource: ResourceType) -> bool:
+    # The end of an application is its result. A SparkCluster ends only if it could not be created.
+    return resource.kind != SPARK_CLUSTERS.kind and read_progress(document).phase is Phase.ENDED
 
 
 async def delete_cluster(

@@ -185,7 +185,7 @@ class DriverLog:
         position = self._position
         self._from_start = not position.timestamp
         if position.since is not None:
-            self._show_remark(logging.INFO, f"the driver's log continues after {_format_clock(position.since)} UTC")
+            self._show_remark(logging.INFO, f"the driver's log, continued from {_format_clock(position.since)} UTC")
         saving = asyncio.create_task(self._save_position_regularly(position))
         try:
             async with aclosing(lines) as stream:
@@ -222,7 +222,9 @@ class DriverLog:
         zone = " UTC" if begin or end else ""
         # The position is saved at intervals: a reader that was killed has shown more lines than it saved.
         above = (
-            ". Some of these lines may already be above, from an earlier reader" if shown and not self._lines else ""
+            ". The log of an earlier try, or the lines above, may contain some of the missing lines"
+            if shown and not self._lines
+            else ""
         )
         gap = f"the driver's log{since}{until}{zone} is not available: the driver pod was deleted{above}"
         self._show_remark(logging.WARNING, gap)

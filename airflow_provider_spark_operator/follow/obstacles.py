@@ -5,14 +5,18 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.driver_log import clean_line
+from airflow_provider_spark_operator.core.holds import find_held_application, find_ignored_queue, get_queue
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import describe_driver_wait, ignores_suspension, wants_suspension
 from airflow_provider_spark_operator.follow.evidence import read_warnings
+from airflow_provider_spark_operator.follow.holds import list_own_events, read_hold
 from airflow_provider_spark_operator.follow.pods import find_blocked_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.sink import Sink
@@ -26,6 +30,9 @@ logger = logging.getLogger(__name__)
 _UNRECONCILED_SECONDS = 60.0
 # The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
 _PACE_SECONDS = 0.2
+
+# How often the log of a task repeats that its application is held.
+_REMINDER_SECONDS = 1800.0
 
 # If the API server takes longer than this, a task that has timed out reports the last known obstacle.
 _LAST_CHECK_SECONDS = 2.0
@@ -98,6 +105,9 @@ class ObstacleWatch:
         self._situation = situation
         self._pauses = pauses
         self._shown: set[str] = set()
+        self._hold: str | None = None
+        self._last_reminder = -inf
+        self._has_checked_queue = False
         self._blocked: set[str] = set()  # the uids of driver pods
         self._seen: Progress | None = None
         self._resource: Mapping[str, Any] = {}
@@ -123,10 +133,14 @@ class ObstacleWatch:
             self._task = None
 
     async def check(self) -> None:
-        """Read what the driver waits for, and show it if it is new."""
+        """Read what the application or its driver waits for, and show it if it is new."""
         seen = self._seen
-        if seen is None or not seen.driver_expected:
+        if seen is None:
             return
+        if not seen.driver_expected:
+            await self._check_hold(seen)
+            return
+        await self._check_queue()
         self._situation.obstacle = why = await self._find_obstacle(seen)
         if why:
             self._show(f"{self._reference} is waiting: {why}")
@@ -145,12 +159,44 @@ class ObstacleWatch:
             left = overdue - loop.time()
             pause = backoff.next()
             await asyncio.sleep(min(pause, left) if left > 0 else pause)
-            if loop.time() >= overdue:
-                self._check_operator()
-                self._check_suspension(settled=True)
             async with _pace.setdefault(self._client, asyncio.Lock()):
                 await asyncio.sleep(_PACE_SECONDS)
             await self.check()
+            if loop.time() >= overdue:
+                self._check_operator()
+                self._check_suspension(settled=True)
+
+    async def _check_hold(self, seen: Progress) -> None:
+        """Read what holds the application, and show it once per cause and as a reminder."""
+        now = datetime.now(UTC)
+        try:
+            held = find_held_application(seen, self._resource)
+            hold = await read_hold(self._client, self._reference, held) if held is not None else None
+        except KubeError as error:
+            logger.debug("could not read why %s is queued or suspended: %s", self._reference, error)
+            return
+        if hold is None:
+            self._hold = None
+            return
+        self._situation.obstacle = sentence = clean_line(hold.describe(now))
+        cause, time = hold.cause, asyncio.get_running_loop().time()
+        if cause != self._hold or time >= self._last_reminder + _REMINDER_SECONDS:
+            self._hold, self._last_reminder = cause, time
+            self._sink.show_obstacle(f"{self._reference} is waiting: {sentence}")
+
+    async def _check_queue(self) -> None:
+        """Show, once, that the operator ignores the queue of the application."""
+        if self._has_checked_queue or not get_queue(self._resource):
+            return
+        try:
+            events = await list_own_events(self._client, self._reference)
+        except KubeError as error:
+            logger.debug("could not read the Events of %s: %s", self._reference, error)
+            return
+        self._has_checked_queue = True
+        why = find_ignored_queue(self._resource, events or ())
+        if why:
+            self._show(f"{self._reference}: {clean_line(why)}")
 
     async def _find_obstacle(self, seen: Progress) -> str | None:
         try:
@@ -170,11 +216,7 @@ class ObstacleWatch:
         return clean_line(why) if why else None
 
     def _check_operator(self) -> None:
-        if self._resource.get("status"):
-            return
-        if wants_suspension(self._resource):
-            self._situation.obstacle = "it is suspended; set spec.suspend to false to start it"
-            self._show(f"{self._reference} is waiting: {self._situation.obstacle}")
+        if self._resource.get("status") or self._hold is not None:
             return
         self._situation.obstacle = "no operator seems to reconcile it"
         self._show(

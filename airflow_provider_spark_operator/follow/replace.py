@@ -140,10 +140,14 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
         return
     limit = f"{PATIENCE_SECONDS / 60:.0f} min"
     if _seconds_since_end(present) >= PATIENCE_SECONDS:
-        logger.warning("%s ended, but its task did not record the result within %s; replacing it", reference, limit)
+        logger.warning(
+            "%s of an earlier run ended, but that run did not record the result within %s; replacing it",
+            reference,
+            limit,
+        )
         return
     logger.info(
-        "%s ended, but its task has not recorded the result; waiting for up to %.0f s",
+        "%s of an earlier run ended, but that run has not recorded the result yet; waiting for up to %.0f s",
         reference,
         _ACKNOWLEDGEMENT_SECONDS,
     )

@@ -263,7 +263,9 @@ async def _find_ending(
     ending = judge(resource)
     if ending is not None or not read_progress(resource).driver_abandoned:
         return ending
-    given_up = f"{reference}: the operator has given up, but a driver pod exists; waiting for the driver to end"
+    given_up = (
+        f"{reference}: the operator reports a failed submission, but a driver pod exists; the task waits for its end"
+    )
     narrator.show_remark(logging.WARNING, given_up)
     narrator.follow_driver()
     backoff, was_alive = Backoff(first=1.0, longest=30.0), False

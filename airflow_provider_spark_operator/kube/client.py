@@ -272,15 +272,25 @@ class KubeClient:
         found = await self._transport.request(Call("get", "GET", _VERSION, None, address="/version"))
         return str(found.get("gitVersion") or "unknown")
 
-    async def is_served(self, resource: ResourceType) -> bool:
-        """Return whether the API serves the kind in exactly this version."""
-        served = await self._discover(resource, f"/apis/{resource.api_version}")
-        return any(item.get("name") == resource.plural for item in served.get("resources") or ())
+    async def is_served(self, resource: ResourceType, subresource: str | None = None) -> bool:
+        """Return whether the API serves the kind, or its subresource, in exactly this version."""
+        root = "/apis" if resource.group else "/api"
+        served = await self._discover(resource, f"{root}/{resource.api_version}")
+        name = f"{resource.plural}/{subresource}" if subresource else resource.plural
+        return any(item.get("name") == name for item in served.get("resources") or ())
 
     async def list_versions(self, resource: ResourceType) -> tuple[str, ...]:
         """List the versions of the kind's group. Use `is_served` to find out whether a version contains the kind."""
         served = await self._discover(resource, f"/apis/{resource.group}")
         return tuple(str(item["version"]) for item in served.get("versions") or ())
+
+    async def read_schema(self, resource: ResourceType) -> JsonObject:
+        """Read the OpenAPI schema of the kind. Return an empty schema if the API does not describe the kind."""
+        document = await self._discover(resource, f"/openapi/v3/apis/{resource.api_version}")
+        schemas: Mapping[str, JsonObject] = (document.get("components") or {}).get("schemas") or {}
+        described = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        key = "x-kubernetes-group-version-kind"
+        return next((schema for schema in schemas.values() if described in schema.get(key, ())), {})
 
     async def _discover(self, resource: ResourceType, address: str) -> JsonObject:
         """Read a discovery document. Return an empty document if the API does not serve the group or version."""

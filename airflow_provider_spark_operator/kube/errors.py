@@ -24,7 +24,10 @@ class KubeError(Exception):
         resource: The kind as RBAC rules name it (`sparkapplications.spark.apache.org`, `pods/log`).
         namespace: The namespace. None for all namespaces and for cluster-scoped kinds.
         name: The name of the object. None for a collection.
+        retry_after: The pause in seconds that an overloaded server requests (429 and 5xx). None without such a request.
     """
+
+    retry_after: float | None = None
 
     def __init__(
         self,
@@ -131,9 +134,7 @@ class Invalid(KubeError):
 
 
 class TooManyRequests(KubeError):
-    """429: the API is overloaded. `retry_after` is the requested pause in seconds, or None."""
-
-    retry_after: float | None = None
+    """429: the API is overloaded."""
 
 
 class ServerError(KubeError):
@@ -197,7 +198,7 @@ def build_error_from_status(
     elif reason == "Expired":
         kind = Gone
     error = kind(status, reason or kind.__name__, message, verb, resource, namespace, name)
-    if isinstance(error, TooManyRequests):
+    if isinstance(error, TooManyRequests | ServerError):
         error.retry_after = retry_after
     return error
 

@@ -187,8 +187,7 @@ class _Watch:
     def _fail(self, error: KubeError) -> None:
         if not isinstance(error, Gone):
             self._on_error(error)
-        if isinstance(error, TooManyRequests):
-            self._requested_pause = error.retry_after or 0.0
+        self._requested_pause = error.retry_after or 0.0
         if not self._can_resume(error):
             self._version = None
         self._failures_since_event += 1

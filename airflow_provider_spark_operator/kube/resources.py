@@ -63,6 +63,12 @@ SPARK_CLUSTERS = ResourceType(GROUP, VERSIONS[0], "sparkclusters", "SparkCluster
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
 )
+WORKLOADS = ResourceType("kueue.x-k8s.io", "v1beta2", "workloads", "Workload")
+RESOURCE_FLAVORS = ResourceType("kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor")
+WORKLOAD_PRIORITY_CLASSES = ResourceType(
+    "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", "WorkloadPriorityClass"
+)
+PRIORITY_CLASSES = ResourceType("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass")
 VALIDATING_WEBHOOK_CONFIGURATIONS = ResourceType(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"
 )

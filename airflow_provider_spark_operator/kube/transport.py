@@ -65,7 +65,7 @@ class RequestRetryPolicy:
         """Return the seconds before retry number `retry` (from 0). Return None if the request is not repeated."""
         if retry >= self.retries:
             return None
-        wanted = error.retry_after if isinstance(error, TooManyRequests) else None
+        wanted = error.retry_after
         if wanted is not None:
             return wanted if wanted <= self.longest else None
         return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
@@ -207,7 +207,9 @@ class Transport:
         try:
             await self._request_once(call)
         except KubeError as error:
-            if error.status == status or isinstance(error, Forbidden | NotFound | Unauthorized):
+            # The check of the second permission ends with an empty reason.
+            is_second = isinstance(error, Forbidden) and error.message.rstrip().endswith("is forbidden:")
+            if not is_second and (error.status == status or isinstance(error, Forbidden | NotFound | Unauthorized)):
                 return error
         if status == _FORBIDDEN:  # Kubernetes 1.35 and later require a second permission
             advice = f'grant the verb "create" on {call.rbac_resource} in namespace {call.namespace}'

@@ -83,13 +83,14 @@ def select_known_parameters(values: Mapping[str, Any]) -> Parameters:
 
 def _replace_pending(value: Any) -> Any:
     """Return `value` with `PENDING` in place of the results of other tasks in it."""
-    if isinstance(value, (str, int)):
+    if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, XComArg):
-        return PENDING
-    if isinstance(value, Mapping):
+    if isinstance(value, list):
+        return [_replace_pending(entry) for entry in value]
+    # The check for a dict is faster than that for a Mapping, and DAG files run it for each task.
+    if isinstance(value, (dict, Mapping)):
         return {key: _replace_pending(entry) for key, entry in value.items()}
-    return [_replace_pending(entry) for entry in value] if isinstance(value, list) else value
+    return PENDING if isinstance(value, XComArg) else value
 
 
 def check_if_exists(value: object) -> None:

@@ -59,7 +59,10 @@ def report_lost_failure(
     decision = policy.evaluate(error, task_instance.try_number - 1, task_instance.max_tries, context)
     if decision.action is RetryAction.FAIL:
         raise error
-    logger.warning("an earlier try was lost before it reported the failure of its application; trying again: %s", error)
+    logger.warning(
+        "this try submits a new application. The worker or triggerer of an earlier try was lost before it reported: %s",
+        error,
+    )
 
 
 def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:

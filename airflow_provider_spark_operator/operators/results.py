@@ -52,7 +52,8 @@ def build_error(
     if event.kind in (EventKind.UNSUBMITTED, EventKind.REPLACED):
         return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
-        return SparkApplicationError(f"{event.sentence}; it may still be running: {describe_successor(has_retry_left)}")
+        follows = describe_successor(has_retry_left)
+        return SparkApplicationError(f"{event.sentence.rstrip('.')}. The application may still be running; {follows}")
     if event.outcome == "Succeeded":
         return None
     return build_failure(

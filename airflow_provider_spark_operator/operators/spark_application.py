@@ -43,6 +43,7 @@ from airflow_provider_spark_operator.core.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
     from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun, Program
 
+_DEFERRABLE = conf.getboolean("operators", "default_deferrable", fallback=False)
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
 _INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
 
@@ -127,6 +129,11 @@ class SparkApplicationOperator(BaseOperator):
         restart_policy: When the operator in the cluster restarts the application: "Never", "OnFailure",
             "OnInfrastructureFailure" or "Always", or a `RestartPolicy` with the number of restarts and the delay.
         proxy_user: User that Spark impersonates.
+        kueue_queue: Name of a LocalQueue of Kueue. The operator in the cluster starts the application when Kueue admits
+            it to the queue. Airflow's own argument `queue` selects the workers of the task.
+        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the application in its queue.
+        scheduler: Scheduler of the pods: `volcano`, `yunikorn`, or another name. `Scheduler` also sets the queue of
+            Volcano or YuniKorn, for example `Scheduler("yunikorn", queue="root.data")`.
         upload_to: URL of a folder for local files that are too large for a ConfigMap, or not text, for example
             "s3://connection@bucket/jobs". If None, the task uploads nothing.
         download_from: URL of the same folder, as the driver reads it. If None, it is `upload_to` without the connection
@@ -195,7 +202,24 @@ class SparkApplicationOperator(BaseOperator):
     template_ext: Sequence[str] = ()
     operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
-    # Airflow's `__setattr__` is slow. The constructor sets only those of these parameters that the task sets.
+    # Airflow's `__setattr__` is slow. The constructor sets only those of these attributes that the task sets.
+    application: Any = None
+    py_file: str | None = None
+    py_files: Sequence[str] | str | None = None
+    main_class: str | None = None
+    jars: Sequence[str] | str | None = None
+    files: Sequence[str] | str | None = None
+    arguments: Sequence[object] | None = None
+    conf: Mapping[str, object] | None = None
+    image: str | None = None
+    spark_version: str | None = None
+    service_account: str | None = None
+    driver_cores: int | str | None = None
+    driver_memory: str | None = None
+    executor_cores: int | str | None = None
+    executor_memory: str | None = None
+    executor_instances: int | str | None = None
+    cluster: str | None = None
     labels: Mapping[str, object] | None = None
     annotations: Mapping[str, object] | None = None
     env_vars: Mapping[str, object] | None = None
@@ -217,6 +241,22 @@ class SparkApplicationOperator(BaseOperator):
     timeouts: object = None
     restart_policy: object = None
     proxy_user: str | None = None
+    kueue_queue: str | None = None
+    kueue_priority: str | None = None
+    scheduler: object = None
+    upload_to: str | None = None
+    download_from: str | None = None
+    api_version: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    ttl: timedelta | float | None = None
+    keep_driver: timedelta | float | None = None
+    restarts: str | None = None
+    retry_policy: RetryPolicy | None = None
+    link_target: "LinkTarget | None" = None
+    resumed = False
+    source_error: AirflowFailException | None = None
+    _run: "ApplicationRun | None" = None
 
     def __init__(
         self,
@@ -259,13 +299,16 @@ class SparkApplicationOperator(BaseOperator):
         timeouts: Timeouts | Mapping[str, object] | None = None,
         restart_policy: RestartPolicy | Mapping[str, object] | str | None = None,
         proxy_user: str | None = None,
+        kueue_queue: str | None = None,
+        kueue_priority: str | None = None,
+        scheduler: Scheduler | Mapping[str, object] | str | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         api_version: str | None = None,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
-        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        deferrable: bool = _DEFERRABLE,
         wait_for_completion: bool = True,
         delete_on_kill: bool = True,
         ttl: timedelta | float | None = None,
@@ -294,7 +337,6 @@ class SparkApplicationOperator(BaseOperator):
         }
         renamed = take_renamed_arguments(kwargs, [name for name, value in own.items() if value is not None])
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
-        self.retry_policy = retry_policy
         check_booleans(
             deferrable=deferrable,
             wait_for_completion=wait_for_completion,
@@ -305,40 +347,32 @@ class SparkApplicationOperator(BaseOperator):
             start_from_trigger=start_from_trigger,
         )
         check_connection_id(kubernetes_conn_id)
-        self.restarts = restarts
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info
-        self.application = checks.convert_application(application)
-        self.py_file = checks.convert_path(py_file)
-        self.py_files = py_files
-        self.main_class = main_class
-        self.jars = jars
-        self.files = files
-        self.arguments = arguments
-        self.conf = conf
-        self.image = image
-        self.spark_version = spark_version
-        self.service_account = service_account
-        self.driver_cores = driver_cores
-        self.driver_memory = driver_memory
-        self.executor_cores = executor_cores
-        self.executor_memory = executor_memory
-        self.executor_instances = executor_instances
-        self.cluster = cluster
-        self.upload_to = upload_to
-        self.download_from = download_from
-        self.api_version = api_version
-        self.name = name
-        self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
         self.deferrable = deferrable
         self.wait_for_completion = wait_for_completion
         self.delete_on_kill = delete_on_kill
-        self.ttl = ttl
         self.get_logs = get_logs
         self.keep_failed_driver = keep_failed_driver
-        self.keep_driver = keep_driver
-        given = {
+        values = {
+            "application": checks.convert_application(application),
+            "py_file": checks.convert_path(py_file),
+            "py_files": py_files,
+            "main_class": main_class,
+            "jars": jars,
+            "files": files,
+            "arguments": arguments,
+            "conf": conf,
+            "image": image,
+            "spark_version": spark_version,
+            "service_account": service_account,
+            "driver_cores": driver_cores,
+            "driver_memory": driver_memory,
+            "executor_cores": executor_cores,
+            "executor_memory": executor_memory,
+            "executor_instances": executor_instances,
+            "cluster": cluster,
             "labels": labels,
             "annotations": annotations,
             "env_vars": env_vars,
@@ -360,14 +394,26 @@ class SparkApplicationOperator(BaseOperator):
             "timeouts": convert_to_plain(timeouts),
             "restart_policy": convert_to_plain(restart_policy),
             "proxy_user": proxy_user,
+            "kueue_queue": kueue_queue,
+            "kueue_priority": kueue_priority,
+            "scheduler": convert_to_plain(scheduler),
+            "upload_to": upload_to,
+            "download_from": download_from,
+            "api_version": api_version,
+            "name": name,
+            "namespace": namespace,
+            "ttl": ttl,
+            "keep_driver": keep_driver,
+            "restarts": restarts,
+            "retry_policy": retry_policy,
             **renamed,
         }
+        given = {name_here: value for name_here, value in values.items() if value is not None}
         for name_here, value in given.items():
-            if value is not None:
-                setattr(self, name_here, value)
+            setattr(self, name_here, value)
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
-        known = checks.select_known_parameters({name: getattr(self, name) for name in PARAMETERS})
+        known = checks.select_known_parameters({name: given[name] for name in PARAMETERS if name in given})
         problems = [find_ttl_problem(ttl), find_retention_problem("keep_driver", keep_driver)]
         problems.append(find_retention_problem("keep_failed_driver", keep_failed_driver))
         checks.check_problems([*known.find_problems(alone=application is None), *problems])
@@ -386,10 +432,6 @@ class SparkApplicationOperator(BaseOperator):
         checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
         checks.check_unless_template(namespace, find_namespace_problem)
         checks.check_unless_template(upload_to, find_folder_problem)
-        self.link_target: LinkTarget | None = None
-        self.resumed = False
-        self.source_error: AirflowFailException | None = None
-        self._run: ApplicationRun | None = None
 
     def render_template(
         self,

@@ -31,8 +31,10 @@ from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (
     check_if_exists,
+    check_problems,
     check_unless_template,
     convert_application,
+    select_known_parameters,
 )
 from airflow_provider_spark_operator.operators.retries import ask_policy
 
@@ -59,13 +61,17 @@ class SparkClusterOperator(BaseOperator):
             derived from the DAG id, the task id and the run id.
         namespace: Namespace of the cluster. Overrides `metadata.namespace`. If neither is set, the namespace of the
             connection is used.
+        kueue_queue: Name of a LocalQueue of Kueue. The operator in the cluster creates the pods when Kueue admits the
+            SparkCluster to the queue. The time in the queue does not count against `ready_timeout`.
+        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the SparkCluster in its queue.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
             used. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         wait_until_ready: Wait until the master and the workers are ready. If False, the task succeeds when the cluster
             is created.
-        ready_timeout: How long to wait for the master and the workers. The default is 10 minutes.
+        ready_timeout: How long to wait for the master and the workers, without the time in a queue. The default is 10
+            minutes.
         delete_on_kill: Delete the cluster if a user stops the task, or if the task fails.
         if_exists: What to do if a cluster of another run of the same task has the same name. "replace_ended" (the
             default) deletes it if it has failed, waits for the deletion, and fails if it has not failed. "fail" always
@@ -79,7 +85,14 @@ class SparkClusterOperator(BaseOperator):
         ValueError: A name is not a valid Kubernetes name.
     """
 
-    template_fields: Sequence[str] = ("cluster", "name", "namespace", "kubernetes_conn_id")
+    template_fields: Sequence[str] = (
+        "cluster",
+        "name",
+        "namespace",
+        "kueue_queue",
+        "kueue_priority",
+        "kubernetes_conn_id",
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {"cluster": "yaml"}
     # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
@@ -92,6 +105,8 @@ class SparkClusterOperator(BaseOperator):
         cluster: JsonObject | str | os.PathLike[str] | PydanticModel | XComArg,
         name: str | None = None,
         namespace: str | None = None,
+        kueue_queue: str | None = None,
+        kueue_priority: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         wait_until_ready: bool = True,
@@ -109,6 +124,8 @@ class SparkClusterOperator(BaseOperator):
         self.cluster = convert_application(cluster, _NOUN)
         self.name = name
         self.namespace = namespace
+        self.kueue_queue = kueue_queue
+        self.kueue_priority = kueue_priority
         self.kubernetes_conn_id = kubernetes_conn_id
         self.deferrable = deferrable
         self.wait_until_ready = wait_until_ready
@@ -118,6 +135,8 @@ class SparkClusterOperator(BaseOperator):
         self.if_exists = if_exists
         check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, find_namespace_problem)
+        queue = {"kueue_queue": kueue_queue, "kueue_priority": kueue_priority}
+        check_problems(select_known_parameters(queue).find_problems())
         check_connection_id(kubernetes_conn_id)
         self.source_error: AirflowFailException | None = None
         self.link_target: LinkTarget | None = None

@@ -19,10 +19,14 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralError,
     TaskDeferralTimeout,
 )
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.compose.application import write_metadata
 from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.holds import find_held_cluster
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import build_master_url
+from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -79,6 +83,8 @@ class ClusterTask(Protocol):
     cluster: object
     name: str | None
     namespace: str | None
+    kueue_queue: str | None
+    kueue_priority: str | None
     kubernetes_conn_id: str | None
     deferrable: bool
     wait_until_ready: bool
@@ -142,7 +148,8 @@ class ClusterCreation:
         """
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
-            return self._cancel_timed_out(engagement, engagement.describe_timeout("the readiness of", "the cluster"))
+            sentence = engagement.describe_timeout("the readiness of", "the cluster")
+            return self._cancel_timed_out(engagement, sentence, self._find_limit())
         successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
             f"the trigger failed (see the log of the triggerer); the cluster may still be running: {successor}"
@@ -153,14 +160,22 @@ class ClusterCreation:
         if self._engagement is not None:
             self._engagement.stop()
 
-    @property
-    def _timeout(self) -> timedelta:
-        return min(self._task.ready_timeout, self._task.execution_timeout or self._task.ready_timeout)
+    def _find_limits(self, document: JsonObject) -> tuple[datetime | None, float | None]:
+        """Return when the wait ends, and how long it lasts without the time in a queue; None without such a limit.
+
+        A SparkCluster that nothing can hold has one limit, which Airflow enforces even if no triggerer runs.
+        """
+        task, now = self._task, datetime.now(UTC)
+        limit = None if task.execution_timeout is None else now + task.execution_timeout
+        if find_held_cluster(document) is not None:
+            return limit, task.ready_timeout.total_seconds()
+        ready = now + task.ready_timeout
+        return min(ready, limit or ready), None
 
     def _execute(self) -> str:
         task = self._task
-        deadline = datetime.now(UTC) + self._timeout
         document = self._read_document()
+        deadline, ready_seconds = self._find_limits(document)
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
             with LoopThread() as loop:
@@ -171,15 +186,15 @@ class ClusterCreation:
                 if not task.wait_until_ready:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
-                trigger = self._create_trigger(submission, engagement, deadline)
+                trigger = self._create_trigger(submission, engagement, deadline, ready_seconds)
                 if task.deferrable:
-                    timeout = deadline - datetime.now(UTC) + DEFERRAL_SLACK
+                    timeout = deadline - datetime.now(UTC) + DEFERRAL_SLACK if deadline else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 push_links(CLUSTER_LINKS, task.link_target, self._context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
             sentence = engagement.describe_timeout("the readiness of", "the cluster", "the task did not see")
-            raise self._cancel_timed_out(engagement, sentence) from error
+            raise self._cancel_timed_out(engagement, sentence, "execution_timeout") from error
         return self._conclude(engagement, event)
 
     def _read_document(self) -> JsonObject:
@@ -196,6 +211,9 @@ class ClusterCreation:
         if document.get("kind") != CLUSTER_IDENTITY.kind:
             raise InvalidResource([Problem("kind", f"must be SparkCluster, not {document.get('kind')!r}")])
         document = override_metadata(document, name=task.name, namespace=task.namespace, identity=CLUSTER_IDENTITY)
+        document = write_metadata(
+            document, Parameters(kueue_queue=task.kueue_queue, kueue_priority=task.kueue_priority)
+        )
         name = stamp_of(self._context["ti"]).build_cluster_name()
         return document | {"metadata": {"name": name, **document["metadata"]}}
 
@@ -206,7 +224,7 @@ class ClusterCreation:
         return self._engagement
 
     def _create_trigger(
-        self, submission: Submission, engagement: Engagement, deadline: datetime
+        self, submission: Submission, engagement: Engagement, deadline: datetime | None, ready_seconds: float | None
     ) -> SparkClusterTrigger:
         return SparkClusterTrigger(
             name=submission.reference.name,
@@ -216,7 +234,8 @@ class ClusterCreation:
             connection_required=engagement.connection_exists,
             api_version=submission.reference.resource.api_version,
             stamp=asdict(engagement.stamp),
-            deadline=deadline.isoformat(),
+            deadline=deadline.isoformat() if deadline else None,
+            ready_seconds=ready_seconds,
             delete_on_kill=self._task.delete_on_kill,
         )
 
@@ -228,17 +247,25 @@ class ClusterCreation:
                 requests.acknowledge(loop, engagement, results.reference_of(event, SPARK_CLUSTERS))
             return event.name
         if event.kind is EventKind.TIMED_OUT:
-            raise self._cancel_timed_out(engagement, event.sentence)
+            limit = "ready_timeout" if event.reason == reasons.CLUSTER_NOT_READY else self._find_limit()
+            raise self._cancel_timed_out(engagement, event.sentence, limit)
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
         if event.kind is EventKind.DELETED:
             raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
         raise SparkApplicationError(event.sentence)
 
-    def _cancel_timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        limit = "ready_timeout" if self._timeout == self._task.ready_timeout else "execution_timeout"
+    def _find_limit(self) -> str:
+        """Return the name of the limit that ended a wait with a deadline."""
+        task = self._task
+        queued = find_held_cluster(self._read_document()) is not None
+        is_shorter = task.execution_timeout is not None and (queued or task.execution_timeout < task.ready_timeout)
+        return "execution_timeout" if is_shorter else "ready_timeout"
+
+    def _cancel_timed_out(self, engagement: Engagement, sentence: str, limit: str) -> SparkApplicationTimedOut:
+        duration = getattr(self._task, limit)
         return SparkApplicationTimedOut(
-            self._give_up(engagement, f"{sentence} within the task's {limit} of {self._timeout}")
+            self._give_up(engagement, f"{sentence} within the task's {limit} of {duration}")
         )
 
     def _give_up(self, engagement: Engagement, sentence: str) -> str:

@@ -1,9 +1,11 @@
 """The adapter of the reconciler for SparkApplications."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     ConfirmAbsence,
@@ -12,11 +14,24 @@ from airflow_provider_spark_operator.core.decision import (
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
+    DeletePod,
+    ReadPods,
     Settings,
 )
+from airflow_provider_spark_operator.core.driver_end import get_main_container
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    MarkFinished,
+    MarkPodsReady,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
+from airflow_provider_spark_operator.core.kueue.assignment import change_application
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import can_label
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR, can_label
 from airflow_provider_spark_operator.core.observation import (
     Absent,
     Observed,
@@ -25,22 +40,25 @@ from airflow_provider_spark_operator.core.observation import (
     find_drivers,
     find_executors,
     get_attempt_id,
-    get_main_container,
     has_fixed_child_names,
     list_owner_uids,
     observe,
+    observe_live,
 )
+from airflow_provider_spark_operator.core.pods import has_ended
 from airflow_provider_spark_operator.core.unreadable import refuse_application
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.reconcile.admissions import AdmissionRequest
 from airflow_provider_spark_operator.reconcile.attempt import clear_mounts, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.driver_log import quote_driver_log
-from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_spec_warning
+from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
-from airflow_provider_spark_operator.reconcile.pod_selectors import build_driver_selector
+from airflow_provider_spark_operator.reconcile.pod_selectors import build_role_selector
+from airflow_provider_spark_operator.reconcile.queueing import NOTICES, Queueing, get_changes
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
 
@@ -50,7 +68,7 @@ class ApplicationAdapter:
 
     Attributes:
         settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
-        notices: Empty: a decision about an application is recorded only if it changes the status.
+        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
 
     Args:
         client: The client of the API.
@@ -59,10 +77,11 @@ class ApplicationAdapter:
         settings: See above.
         recorder: Writes Events.
         metrics: Count transitions.
+        queueing: Kueue.
         now: The clock, in UTC.
     """
 
-    notices: frozenset[str] = frozenset()
+    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, **NOTICES}
 
     def __init__(
         self,
@@ -72,6 +91,7 @@ class ApplicationAdapter:
         settings: Settings,
         recorder: EventRecorder,
         metrics: Metrics,
+        queueing: Queueing,
         now: Callable[[], datetime],
     ) -> None:
         self.settings = settings
@@ -80,6 +100,7 @@ class ApplicationAdapter:
         self._pods = pods
         self._recorder = recorder
         self._metrics = metrics
+        self._queueing = queueing
         self._now = now
         self._parser = ApplicationParser()
 
@@ -88,9 +109,10 @@ class ApplicationAdapter:
         return self._parser.parse(resource)
 
     def observe(self, model: SparkApplication) -> Observed:
-        """Return the driver and the executors as the cache shows them."""
+        """Return the pods and the Workload as the caches show them."""
         key = _key_of(model)
-        return observe(model, self._pods.list_owned(key), self._pods.list_deleted(key))
+        observed = observe(model, self._pods.list_owned(key), self._pods.list_deleted(key))
+        return replace(observed, queue=self._queueing.observe(model))
 
     def decide(self, model: SparkApplication, observed: Observed, now: datetime) -> Decision:
         """Return what to do next."""
@@ -101,14 +123,20 @@ class ApplicationAdapter:
         match action:
             case ConfirmAbsence():
                 return await self._confirm_absence(revision.model, observed)
+            case ReadPods():
+                return observe_live(observed, revision.model, await self._list_pods(_key_of(revision.model)))
             case CreateAttempt(attempt_id):
                 return await self._create_attempt(attempt_id, revision, observed)
             case DeleteDriver(attempt_id, force):
                 await self._delete_driver(attempt_id, force, revision.model)
+            case DeletePod(name, uid, force):
+                await self._delete_pod(revision.model, name, uid, force=force)
             case DeleteAttemptResources(attempt_id):
                 await delete_attempt(self._client, revision.model, attempt_id, self.settings.operator_name)
             case DeleteApplication():
                 await self._resources.delete(revision.document)
+            case RequestAdmission() | ReleaseQuota() | GiveBackQuota() | MarkPodsReady() | MarkFinished():
+                return await self._apply_to_queue(action, revision, observed)
         return observed
 
     async def clean_up(self, model: SparkApplication) -> None:
@@ -135,7 +163,26 @@ class ApplicationAdapter:
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the application has a driver, by a live read."""
         uid = resource["metadata"]["uid"]
-        return any(uid in list_owner_uids(pod) for pod in await self._list_labelled_drivers(key_of(resource)))
+        return any(uid in list_owner_uids(pod) for pod in await self._list_labelled_pods(key_of(resource), ROLE_DRIVER))
+
+    async def release_quota(self, resource: JsonObject) -> None:
+        """Return the quota of an application that cannot be parsed and has no pods; errors as `apply`."""
+        key = key_of(resource)
+        await self._queueing.release_refused(resource, lambda: self._have_pods(key))
+
+    async def _apply_to_queue(
+        self, action: QueueAction, revision: Revision[SparkApplication], observed: Observed
+    ) -> Observed:
+        application = revision.model
+        build = partial(build_application_pod_sets, application, self.settings.operator_name)
+        request = AdmissionRequest(application, build, lambda: self._have_pods(_key_of(application)))
+        driver = [observed.driver.pod] if isinstance(observed.driver, Present) else []
+        members = {ROLE_DRIVER: driver, ROLE_EXECUTOR: observed.executors}
+        queue = await self._queueing.apply(action, revision.document, request, members)
+        return observed if queue is None else replace(observed, queue=queue)
+
+    async def _have_pods(self, key: ObjectKey) -> bool:
+        return not all(has_ended(pod) for pod in await self._list_pods(key))
 
     async def _confirm_absence(self, application: SparkApplication, observed: Observed) -> Observed:
         driver = await self._find_driver(application, get_attempt_id(application))
@@ -148,16 +195,24 @@ class ApplicationAdapter:
         return find_driver(application, attempt_id, await self._list_drivers(application))
 
     async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
-        pods = await self._list_labelled_drivers(_key_of(application))
+        return find_drivers(application, await self._list_pods(_key_of(application), ROLE_DRIVER))
+
+    async def _list_pods(self, key: ObjectKey, *roles: str) -> list[JsonObject]:
+        """Read the pods that carry an application's name as a label, and update the cache.
+
+        Args:
+            key: The application.
+            roles: The roles of the pods. Default: drivers and executors.
+        """
+        pods = await self._list_labelled_pods(key, *roles)
         for pod in pods:
             self._pods.put_answer(pod)
-        return find_drivers(application, pods)
+        return pods
 
-    async def _list_labelled_drivers(self, key: ObjectKey) -> list[JsonObject]:
-        """Read the driver pods that carry an application's name as a label."""
+    async def _list_labelled_pods(self, key: ObjectKey, *roles: str) -> list[JsonObject]:
         if not can_label(key.name):
             return []  # no such pod can exist, and the API rejects the selector
-        selector = build_driver_selector(self.settings.operator_name, key.name)
+        selector = build_role_selector(self.settings.operator_name, key.name, *roles or (ROLE_DRIVER, ROLE_EXECUTOR))
         return (await self._client.list(PODS, key.namespace, label_selector=selector)).items
 
     async def _create_attempt(
@@ -166,11 +221,12 @@ class ApplicationAdapter:
         # A decision on an outdated state could create the driver of an attempt that has already ended.
         if not revision.is_current:
             await self._resources.require_current(revision.document)
-        application = revision.model
+        application = change_application(revision.model, get_changes(observed.queue))
         drivers = [] if _is_untouched(revision) else await self._list_drivers(application)
         creation = await create_attempt(self._client, application, attempt_id, self.settings.operator_name, drivers)
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
+        self._queueing.warn_if_disabled(revision.document, application)
         if warning := find_spec_warning(revision.document, self._now()):
             self._recorder.record(warning)
         self._pods.put_answer(creation.driver)
@@ -182,21 +238,24 @@ class ApplicationAdapter:
         driver = driver or await self._find_driver(application, attempt_id)
         if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
             return
+        await self._delete_pod(application, driver["metadata"]["name"], driver["metadata"]["uid"], force=force)
+
+    async def _delete_pod(self, application: SparkApplication, name: str, uid: str, *, force: bool) -> None:
         try:
             await self._client.delete(
                 PODS,
-                driver["metadata"]["name"],
-                key.namespace,
+                name,
+                application.namespace,
                 # Foreground deletion makes the driver wait for its services and ConfigMaps. All drivers wait for
                 # the garbage collector, which sends 20 requests per second by default (kube-controller-manager's
                 # --kube-api-qps).
                 propagation="Background" if force or not has_fixed_child_names(application) else "Foreground",
                 grace_seconds=0 if force else None,
-                uid=driver["metadata"]["uid"],
+                uid=uid,
             )
         except (NotFound, Conflict):
             # The driver does not exist any more, although the cache shows it. A pod of the same name is a new pod.
-            self._pods.forget(key_of(driver))
+            self._pods.forget(ObjectKey(application.namespace, name))
 
 
 def _key_of(application: SparkApplication) -> ObjectKey:

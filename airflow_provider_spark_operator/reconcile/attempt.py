@@ -89,7 +89,10 @@ async def create_attempt(
         return Creation(Refused(str(error), reasons.SPEC_UNBUILDABLE))
     for warning in resources.warnings:
         logger.warning(
-            "attempt %d: %s", attempt_id, warning, extra={"application": f"{application.namespace}/{application.name}"}
+            "attempt %d: %s",
+            attempt_id + 1,
+            warning,
+            extra={"application": f"{application.namespace}/{application.name}"},
         )
     objects = _AttemptObjects(client, application, operator_name, resources)
     name = resources.pod["metadata"]["name"]

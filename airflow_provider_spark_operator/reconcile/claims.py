@@ -235,13 +235,13 @@ class Claims:
         """Claim a resource; `former` is the other controller that managed it last, if any."""
         if former is not None:
             self._takeover_times[key_of(resource)] = self._now()
-            self._record(resource, NORMAL, reasons.TAKEN_OVER, f"taken over from {former}", former)
+            self._record(resource, NORMAL, reasons.TAKEN_OVER, f"taken over from {former}")
         self._add(resource)
 
     async def _leave_if_managed(self, resource: JsonObject, manager: str) -> None:
         objection = await self._arbiter.find_objection(manager)
         if objection is not None:
-            self._leave(resource, manager, objection)
+            self._leave(resource, objection)
             raise ManagedElsewhere(objection)
 
     def _find_other_manager(self, resource: JsonObject) -> str | None:
@@ -255,18 +255,17 @@ class Claims:
         self._foreign.pop(key, None)
         self._settled.discard(key)
 
-    def _leave(self, resource: JsonObject, manager: str, objection: str) -> None:
+    def _leave(self, resource: JsonObject, objection: str) -> None:
         key = key_of(resource)
         self._uids.pop(key, None)
         if self._objections.get(key) != objection:
-            self._record(resource, WARNING, reasons.DRIVEN_BY_ANOTHER, f"left alone: {objection}", manager)
+            self._record(resource, WARNING, reasons.DRIVEN_BY_ANOTHER, f"left alone: {objection}")
         self._objections[key] = objection
 
-    def _record(self, resource: JsonObject, event_type: str, reason: str, message: str, manager: str) -> None:
+    def _record(self, resource: JsonObject, event_type: str, reason: str, message: str) -> None:
         level = logging.INFO if event_type == NORMAL else logging.WARNING
         logger.log(level, message, extra={self._kind.noun: str(key_of(resource))})
-        identity = f"{self._arbiter.own} {manager}"
-        self._recorder.record(ResourceEvent(resource, event_type, reason, message, identity, self._now()))
+        self._recorder.record(ResourceEvent(resource, event_type, reason, message, self._now()))
 
 
 class ClaimReport:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests, is_refused_content
+from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
+from airflow_provider_spark_operator.reconcile.admissions import Admissions
 from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
@@ -31,6 +32,7 @@ from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
 from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
+from airflow_provider_spark_operator.reconcile.queueing import Queueing
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.scope import Scope
@@ -41,7 +43,9 @@ from airflow_provider_spark_operator.reconcile.workers import Workers
 logger = logging.getLogger(__name__)
 
 
-# A cluster is reconciled only when it is created and when it is deleted: two workers suffice.
+# The default of the Apache operator's api.secondaryResourceCreateMaxBackoffMillis.
+_LONGEST_REQUESTED_PAUSE = 40.0
+# A cluster is reconciled only when it is created, suspended, resumed and deleted: two workers suffice.
 _CLUSTER_WORKERS = 2
 
 
@@ -139,7 +143,7 @@ class Controller:
         self._is_active = False
         self._metrics = metrics or Metrics()
         self._now = now
-        self._recorder = EventRecorder(client, settings.decisions.operator_name)
+        self._recorder = EventRecorder(client, settings.decisions.operator_name, settings.events)
         self._arbiter = None if identity is None else Arbiter(client, identity, settings.takeover, now)
         self._metrics.watch_states(self._caches.applications.list_documents, self._caches.clusters.list_documents)
         self._metrics.watch_leadership(self._leadership)
@@ -167,6 +171,7 @@ class Controller:
             self._settings.decisions,
             self._recorder,
             self._metrics,
+            self._build_queueing(self._caches.application_workloads),
             self._now,
         )
         reconciler = Reconciler(resources, self._applications, self._recorder, self._metrics, self._now)
@@ -175,9 +180,11 @@ class Controller:
     def _build_clusters(self) -> _Pipeline:
         claims = self._build_claims(CLUSTER)
         resources = Resources(self._client, CLUSTER, self._caches.clusters, claims)
-        name = self._settings.decisions.operator_name
-        adapter = ClusterAdapter(self._client, resources, name, self._recorder, self._now)
-        reconciler = Reconciler(resources, adapter, self._recorder, self._metrics, self._now)
+        queueing = self._build_queueing(self._caches.cluster_workloads)
+        self._clusters = ClusterAdapter(
+            self._client, resources, self._settings.decisions, self._recorder, queueing, self._now
+        )
+        reconciler = Reconciler(resources, self._clusters, self._recorder, self._metrics, self._now)
         return self._build_pipeline(resources, self._caches.clusters, claims, reconciler.reconcile)
 
     def _build_claims(self, kind: Kind) -> Claims | None:
@@ -213,7 +220,12 @@ class Controller:
             partial(self._enqueue, CLUSTER.type.kind),
             inspect=self._inspect,
             persistent=persistent,
+            kueue=self._settings.kueue,
         )
+
+    def _build_queueing(self, workloads: ObjectCache) -> Queueing:
+        admissions = Admissions(self._client, workloads, self._now) if self._settings.kueue else None
+        return Queueing(admissions, self._recorder, self._now)
 
     @property
     def is_ready(self) -> bool:
@@ -222,7 +234,8 @@ class Controller:
 
     def apply(self, settings: ControllerSettings, scope: Scope) -> None:
         """Use other settings and another scope from now on; the operator's name stays, and nothing is interrupted."""
-        self._applications.settings = settings.decisions
+        self._applications.settings = self._clusters.settings = settings.decisions
+        self._recorder.settings = settings.events
         if self._arbiter is not None:
             self._arbiter.settings = settings.takeover
             self._requeue_foreign()
@@ -298,7 +311,7 @@ def _count_claims(claims: Claims, known: ObjectCache) -> ClaimCounts:
 
 
 def _read_requested_pause(error: KubeError) -> float:
-    return (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
+    return min(error.retry_after or 0.0, _LONGEST_REQUESTED_PAUSE)
 
 
 def _find_first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

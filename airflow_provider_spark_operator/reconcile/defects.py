@@ -42,8 +42,8 @@ class DefectReporter:
         noun = self.resources.kind.noun
         cause = _describe_cause(defect)
         message = f"could not reconcile this {noun}: {cause}. The controller retries; its log has the details"
-        identity = f"{type(defect).__name__} {resource['metadata'].get('generation')}"
-        self.recorder.record(ResourceEvent(resource, WARNING, reasons.CONTROLLER_FAILED, message, identity, self.now()))
+        if not isinstance(defect, KubeError):  # the reconciler has recorded a rejected request
+            self._record(resource, reasons.RECONCILE_ERROR, message)
         try:
             await self._write(resource, message)
         except KubeError as error:
@@ -53,12 +53,17 @@ class DefectReporter:
         if not (self.resources.is_being_finalized(resource) and self.resources.is_claimed(resource)):
             return False
         context = {self.resources.kind.noun: str(key)}
-        logger.warning("finalizer removed without cleanup: %s", _describe_cause(defect), extra=context)
+        message = f"finalizer removed without cleanup: {_describe_cause(defect)}"
+        logger.warning("%s", message, extra=context)
+        self._record(resource, reasons.CLEANUP_ERROR, message)
         try:
             await self.resources.remove_finalizer(resource)
         except KubeError as error:
             logger.warning("could not remove the finalizer: %s", error, extra=context)
         return True
+
+    def _record(self, resource: JsonObject, reason: str, message: str) -> None:
+        self.recorder.record(ResourceEvent(resource, WARNING, reason, message, self.now()))
 
     async def _write(self, resource: JsonObject, message: str) -> None:
         patch = build_message_patch(resource, message)

@@ -8,11 +8,13 @@ from datetime import datetime
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings, RepetitionFilter
 from airflow_provider_spark_operator.reconcile.kinds import KINDS
 
 logger = logging.getLogger(__name__)
@@ -36,7 +38,6 @@ class ResourceEvent:
         type: NORMAL or WARNING.
         reason: A constant word for the kind of event.
         message: A sentence for the user.
-        identity: Distinguishes events of the same reason; events of the same identity are written once.
         time: The time of the event.
     """
 
@@ -44,29 +45,40 @@ class ResourceEvent:
     type: str
     reason: str
     message: str
-    identity: str
     time: datetime
 
 
 class EventRecorder:
     """Writes Events in the background: reconciling never waits for them nor fails with them.
 
-    Events of one resource are written one after the other, in order.
+    Events of one resource are written one after the other, in order. Events of one resource with the same reason are
+    one object: a repetition replaces its message and increases its count.
+
+    Attributes:
+        settings: Which Events are written. Can be changed at any time.
 
     Args:
         client: The client of the API.
         component: The component that reports the events: the operator's name.
+        settings: See above.
     """
 
-    def __init__(self, client: KubeClient, component: str) -> None:
+    def __init__(self, client: KubeClient, component: str, settings: EventSettings | None = None) -> None:
+        self.settings = settings or EventSettings()
         self._client = client
         self._component = component
+        self._repetitions = RepetitionFilter()
         self._queues: tuple[asyncio.Queue[JsonObject], ...] = tuple(
             asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
         )
 
     def record(self, event: ResourceEvent) -> None:
-        """Queue an Event to be written. The Event is dropped if too many are waiting."""
+        """Queue an Event to be written, if the settings permit it. It is dropped if too many are waiting."""
+        uid, settings = event.resource["metadata"].get("uid", ""), self.settings
+        if not settings.permits(event.reason):
+            return
+        if not self._repetitions.admit(uid, event.reason, event.message, event.time, settings):
+            return
         # The document is small. `event` would keep the whole resource in memory.
         document = build_event(event, self._component)
         try:
@@ -110,38 +122,41 @@ class EventRecorder:
 
     async def _write(self, document: JsonObject) -> None:
         try:
-            await self._client.create(EVENTS, document, document["metadata"]["namespace"])
-        except AlreadyExists:
-            return  # written by an earlier reconcile that was interrupted
+            try:
+                await self._client.create(EVENTS, document, document["metadata"]["namespace"])
+            except AlreadyExists:
+                await self._repeat(document)
         except KubeError as error:
             fields = _build_log_fields(document)
             logger.warning("could not write event %s: %s", document["reason"], error, extra=fields)
 
+    async def _repeat(self, document: JsonObject) -> None:
+        name, namespace = document["metadata"]["name"], document["metadata"]["namespace"]
+        existing = await self._client.get(EVENTS, name, namespace)
+        patch = build_repetition(existing, document, self.settings)
+        if patch is not None:
+            await self._client.patch(EVENTS, name, namespace, patch)
+
 
 def build_invalid_event(resource: JsonObject, problems: InvalidResource, time: datetime) -> ResourceEvent:
-    """Build the event of a resource that cannot be parsed, once for each version of its spec."""
+    """Build the event of a resource that cannot be parsed."""
     sentence = "; ".join(str(problem) for problem in problems.problems)
-    metadata = resource["metadata"]
-    identity = str(metadata.get("generation", metadata.get("resourceVersion")))
-    return ResourceEvent(resource, WARNING, reasons.INVALID_RESOURCE, sentence, identity, time)
+    return ResourceEvent(resource, WARNING, reasons.INVALID_RESOURCE, sentence, time)
 
 
 def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | None:
-    """Return the event with the problems that `spark-operator validate` finds, once for each version of the spec."""
+    """Return the event with the problems that `spark-operator validate` finds; None if there are no problems."""
     problems = validate_without_status(resource)
     if not problems:
         return None
     sentence = "; ".join(str(problem) for problem in problems)
-    generation = str(resource["metadata"].get("generation"))
-    return ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, generation, time)
+    return ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, time)
 
 
 def build_event(event: ResourceEvent, component: str) -> JsonObject:
-    """Build the `core/v1` Event; its name is derived from the resource, the reason and the identity."""
+    """Build the `core/v1` Event; its name is derived from the resource and the reason."""
     metadata = event.resource["metadata"]
-    digest = hashlib.sha256("\0".join((metadata.get("uid", ""), event.reason, event.identity)).encode()).hexdigest()[
-        :16
-    ]
+    digest = hashlib.sha256(f"{metadata.get('uid', '')}\0{event.reason}".encode()).hexdigest()[:16]
     time = event.time.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": EVENTS.api_version,
@@ -167,6 +182,28 @@ def build_event(event: ResourceEvent, component: str) -> JsonObject:
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,
+    }
+
+
+def build_repetition(existing: JsonObject, document: JsonObject, settings: EventSettings) -> JsonObject | None:
+    """Build the merge patch that adds an event to the earlier ones of its reason.
+
+    Args:
+        existing: The Event as stored.
+        document: The Event as `build_event` returned it.
+        settings: The settings in force.
+
+    Returns:
+        The patch; None if an earlier controller or replica wrote the same event a short time before.
+    """
+    earlier, later = read_time(existing.get("lastTimestamp")), read_time(document["lastTimestamp"])
+    same = existing.get("message") == document["message"]
+    if same and earlier is not None and later is not None and settings.is_repeated_too_soon(earlier, later):
+        return None
+    count = existing.get("count")
+    return {
+        "count": (count if isinstance(count, int) else 1) + 1,
+        **{key: document[key] for key in ("lastTimestamp", "message", "type")},
     }
 
 

@@ -185,7 +185,7 @@ def _redact(path: str) -> str:
     try:
         address = urlsplit(path)
     except ValueError:
-        return "of an invalid URI"
+        return "(invalid URI)"
     web = address.scheme.lower() in _WEB_SCHEMES
     if not (web or address.netloc):
         return path
@@ -216,7 +216,9 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
         what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
         raise InvalidResource([Problem(key, f"the file {_redact(path)} {what}{place}")]) from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
-        raise InvalidResource([Problem(key, f"the file {_redact(path)} is not a template: it has no spec")])
+        raise InvalidResource(
+            [Problem(key, f"the file {_redact(path)} is not a template: it is not an object with spec")]
+        )
     return template
 
 

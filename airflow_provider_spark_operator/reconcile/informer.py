@@ -2,23 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
 from airflow_provider_spark_operator.core.observation import is_driver
-from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, Gone, KubeError, NotFound
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
+from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
 from airflow_provider_spark_operator.kube.resources import (
     NAMESPACES,
     PODS,
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
-    ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.change_stream import drop_managed_fields, stream_changes
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector, get_application_key
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.reconcile.scope import (
     Scope,
     SelectedNamespaces,
 )
+from airflow_provider_spark_operator.reconcile.workload_watch import WorkloadWatch
 
 logger = logging.getLogger(__name__)
 
@@ -39,11 +40,18 @@ class Caches:
     applications: ObjectCache
     pods: ObjectCache
     clusters: ObjectCache
+    application_workloads: ObjectCache
+    cluster_workloads: ObjectCache
 
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        return cls(ObjectCache(), ObjectCache(get_application_key, is_memorable=is_driver), ObjectCache())
+        pods = ObjectCache(get_application_key, is_memorable=is_driver)
+        return cls(ObjectCache(), pods, ObjectCache(), ObjectCache(), ObjectCache())
+
+    def list_all(self) -> tuple[ObjectCache, ...]:
+        """Return all caches."""
+        return (self.applications, self.pods, self.clusters, self.application_workloads, self.cluster_workloads)
 
 
 class Informer:
@@ -58,6 +66,7 @@ class Informer:
         notify_cluster: Called with the key of every cluster that has changed.
         inspect: Called with every application and cluster that the watch shows, with its managed fields.
         persistent: Whether to retry a namespace that cannot be listed at first, instead of raising an error.
+        kueue: Whether to watch the Workloads of Kueue.
     """
 
     def __init__(
@@ -71,6 +80,7 @@ class Informer:
         *,
         inspect: Callable[[JsonObject], None] | None = None,
         persistent: bool = False,
+        kueue: bool = False,
     ) -> None:
         self._client = client
         self._scope = scope
@@ -80,6 +90,7 @@ class Informer:
         self._notify_cluster = notify_cluster
         self._inspect = inspect
         self._persistent = persistent
+        self._workload_watches = _build_workload_watches(client, caches, notify, notify_cluster) if kueue else ()
         self._synced = asyncio.Event()
 
     @property
@@ -119,7 +130,7 @@ class Informer:
         watches: dict[str, asyncio.Task[None]] = {}
         async with (
             asyncio.TaskGroup() as group,
-            aclosing(self._stream_changes(NAMESPACES, None, _drop_managed_fields, selector)) as stream,
+            aclosing(stream_changes(self._client, NAMESPACES, None, drop_managed_fields, selector)) as stream,
         ):
             async for change in stream:
                 wanted = _update_names(change, set(watches))
@@ -137,9 +148,8 @@ class Informer:
         watch.cancel()
         # The watch may be processing a change: the caches can be cleared only after it has ended.
         await asyncio.wait([watch])
-        self._caches.applications.forget_namespace(namespace)
-        self._caches.pods.forget_namespace(namespace)
-        self._caches.clusters.forget_namespace(namespace)
+        for cache in self._caches.list_all():
+            cache.forget_namespace(namespace)
 
     async def _watch_persistently(self, namespace: str | None, filled: asyncio.Event) -> None:
         # A selected namespace without permissions must not stop the others.
@@ -158,29 +168,38 @@ class Informer:
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _watch_namespace(self, namespace: str | None, filled: asyncio.Event) -> None:
-        """Watch all kinds; applications are reported only when the pods are known as well."""
+        """Watch all kinds; resources are reported only when their pods and Workloads are known as well."""
         async with asyncio.TaskGroup() as group:
             pods_known, applications_known, clusters_known = asyncio.Event(), asyncio.Event(), asyncio.Event()
+            workloads_known = [asyncio.Event() for _ in self._workload_watches]
+            for watch, known in zip(self._workload_watches, workloads_known, strict=True):
+                group.create_task(watch.run(namespace, known))
             group.create_task(self._watch_pods(namespace, pods_known))
-            group.create_task(self._watch_applications(namespace, pods_known, applications_known))
-            group.create_task(self._watch_clusters(namespace, clusters_known))
+            required = [pods_known, *workloads_known]
+            group.create_task(self._watch_applications(namespace, required, applications_known))
+            group.create_task(self._watch_clusters(namespace, workloads_known, clusters_known))
             await applications_known.wait()
             await clusters_known.wait()
             filled.set()
 
-    async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
-        async with aclosing(self._stream_changes(SPARK_APPLICATIONS, namespace, self._inspect_and_trim)) as stream:
+    async def _watch_applications(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
+        changes = stream_changes(self._client, SPARK_APPLICATIONS, namespace, self._inspect_and_trim)
+        async with aclosing(changes) as stream:
             async for change in stream:
-                await pods_known.wait()
+                await _wait_for_all(required)
                 for key in _store(change, self._caches.applications, namespace, key_of):
                     self._notify(key)
                 known.set()
 
-    async def _watch_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
+    async def _watch_clusters(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
         # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
         while True:
             try:
-                await self._follow_clusters(namespace, known)
+                await self._follow_clusters(namespace, required, known)
             except KubeError as error:
                 is_refusal = isinstance(error, NotFound | Forbidden)
                 if not (is_refusal or known.is_set()):
@@ -191,9 +210,13 @@ class Informer:
             known.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
-    async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        async with aclosing(self._stream_changes(SPARK_CLUSTERS, namespace, self._inspect_and_trim)) as stream:
+    async def _follow_clusters(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
+        changes = stream_changes(self._client, SPARK_CLUSTERS, namespace, self._inspect_and_trim)
+        async with aclosing(changes) as stream:
             async for change in stream:
+                await _wait_for_all(required)
                 for key in _store(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
@@ -202,40 +225,32 @@ class Informer:
         # Each page is trimmed before the next page is read: the managed fields are the largest part of many resources.
         if self._inspect is not None:
             self._inspect(document)
-        _drop_managed_fields(document)
+        drop_managed_fields(document)
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
         selector = build_pod_selector(self._operator_name)
-        async with aclosing(self._stream_changes(PODS, namespace, _drop_managed_fields, selector)) as stream:
+        async with aclosing(stream_changes(self._client, PODS, namespace, drop_managed_fields, selector)) as stream:
             async for change in stream:
                 for key in _store(change, self._caches.pods, namespace, get_application_key):
                     self._notify(key)
                 pods_known.set()
 
-    async def _stream_changes(
-        self,
-        resource: ResourceType,
-        namespace: str | None,
-        trim: Callable[[JsonObject], object],
-        label_selector: str | None = None,
-    ) -> AsyncGenerator[Change, None]:
-        """Run `list_and_watch`; if the first list expires between two pages, run it again."""
-        report, backoff = _build_reporter(resource, namespace), Backoff()
-        while True:
-            changes = list_and_watch(
-                self._client, resource, namespace, label_selector=label_selector, on_error=report, trim=trim
-            )
-            try:
-                async with aclosing(changes) as stream:
-                    async for change in stream:
-                        yield change
-            except Gone as error:  # only from the first list: later lists are repeated by `list_and_watch`
-                report(error)
-            await asyncio.sleep(backoff.next())
+
+async def _wait_for_all(events: Sequence[asyncio.Event]) -> None:
+    for event in events:
+        await event.wait()
 
 
-def _drop_managed_fields(document: JsonObject) -> None:
-    document["metadata"].pop("managedFields", None)
+def _build_workload_watches(
+    client: KubeClient,
+    caches: Caches,
+    notify: Callable[[ObjectKey], None],
+    notify_cluster: Callable[[ObjectKey], None],
+) -> tuple[WorkloadWatch, ...]:
+    return (
+        WorkloadWatch(client, LABEL_APPLICATION_NAME, caches.application_workloads, notify),
+        WorkloadWatch(client, LABEL_CLUSTER_NAME, caches.cluster_workloads, notify_cluster),
+    )
 
 
 def _store(
@@ -269,12 +284,3 @@ def _update_names(change: Change, known: set[str]) -> set[str]:
             return known | {document["metadata"]["name"]}
         case Removed(document):
             return known - {document["metadata"]["name"]}
-
-
-def _build_reporter(resource: ResourceType, namespace: str | None) -> Callable[[KubeError], None]:
-    def report(error: KubeError) -> None:
-        place = namespace or "all namespaces"
-        what = resource.qualified_name
-        logger.warning("watch of %s in %s interrupted: %s", what, place, error, extra={"namespace": namespace})
-
-    return report

@@ -6,7 +6,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
-from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.core.states import FAILURE, ApplicationState
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
 
@@ -18,16 +18,20 @@ class Kind:
         type: The kind in the Kubernetes API.
         noun: The word for one resource in messages, and the name of its field in structured logs.
         finalizer: The finalizer that controllers put on resources of this kind.
-        failure_states: The states that are reported as warnings.
+        warning_states: The states that are reported as warnings.
     """
 
     type: ResourceType
     noun: str
     finalizer: str
-    failure_states: frozenset[str]
+    warning_states: frozenset[str]
 
 
-APPLICATION: Final = Kind(SPARK_APPLICATIONS, "application", APPLICATION_FINALIZER, frozenset(FAILURE))
+_APPLICATION_WARNINGS: Final = FAILURE | {
+    ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS,
+    ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES,
+}
+APPLICATION: Final = Kind(SPARK_APPLICATIONS, "application", APPLICATION_FINALIZER, frozenset(_APPLICATION_WARNINGS))
 CLUSTER: Final = Kind(SPARK_CLUSTERS, "cluster", CLUSTER_FINALIZER, frozenset(CLUSTER_FAILURE))
 KINDS: Final[Mapping[str, Kind]] = {kind.type.kind: kind for kind in (APPLICATION, CLUSTER)}
 """The kinds by their name in documents."""

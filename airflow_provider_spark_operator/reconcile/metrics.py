@@ -52,7 +52,7 @@ DEFECT: Final = "Defect"
 CANCELLED: Final = "Cancelled"
 """Outcome of an attempt whose application was deleted."""
 SUSPENDED: Final = "Suspended"
-"""Outcome of an attempt that `spec.suspend` has stopped."""
+"""Outcome of an attempt that a suspension has stopped."""
 NO_ANSWER: Final = "none"
 """Status of a request that the API did not answer."""
 UNKNOWN_STATE: Final = "Unknown"
@@ -269,6 +269,6 @@ def _find_outcome(before: ApplicationState, after: ApplicationState) -> str | No
         return None
     interrupted = {
         ApplicationState.RESOURCE_RELEASED: CANCELLED,
-        ApplicationState.SCHEDULED_TO_RESTART: SUSPENDED,
+        ApplicationState.SUSPENDED: SUSPENDED,
     }
     return interrupted.get(after)

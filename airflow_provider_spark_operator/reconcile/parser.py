@@ -1,9 +1,9 @@
 """The parser of resources, which checks their nesting and keeps the specs of recent applications."""
 
-from airflow_provider_spark_operator.core.models import parse
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster as parse_cluster_document
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
@@ -46,7 +46,7 @@ def parse_cluster(resource: JsonObject) -> SparkCluster:
         InvalidResource: A field is missing, of the wrong type, has an unknown value, or is nested too deeply.
     """
     _check_nesting(resource)
-    return parse.parse_cluster(resource)
+    return parse_cluster_document(resource)
 
 
 def _parse_application(resource: JsonObject) -> SparkApplication:

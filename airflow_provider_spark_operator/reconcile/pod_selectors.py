@@ -7,7 +7,6 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_NAME,
     LABEL_OPERATOR_NAME,
     LABEL_ROLE,
-    ROLE_DRIVER,
 )
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 
@@ -24,8 +23,7 @@ def build_pod_selector(operator_name: str) -> str:
     return f"{LABEL_OPERATOR_NAME}={operator_name}"
 
 
-def build_driver_selector(operator_name: str, application_name: str) -> str:
-    """Return the label selector of the drivers of one application, of all attempts."""
-    return (
-        f"{LABEL_OPERATOR_NAME}={operator_name},{LABEL_APPLICATION_NAME}={application_name},{LABEL_ROLE}={ROLE_DRIVER}"
-    )
+def build_role_selector(operator_name: str, application_name: str, *roles: str) -> str:
+    """Return the label selector of the pods with one of `roles` of one application, of all attempts."""
+    role = f"{LABEL_ROLE}={roles[0]}" if len(roles) == 1 else f"{LABEL_ROLE} in ({','.join(roles)})"
+    return f"{LABEL_OPERATOR_NAME}={operator_name},{LABEL_APPLICATION_NAME}={application_name},{role}"

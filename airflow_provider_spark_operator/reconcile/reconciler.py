@@ -4,19 +4,21 @@ What differs between the kinds is behind an `Adapter`: `applications.py` and `cl
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.cluster import ClusterAction, ClusterDecision
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.cluster_decision import ClusterAction, ClusterDecision
 from airflow_provider_spark_operator.core.decision import Action, AddFinalizer, Decision, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, KubeError
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import (
@@ -26,6 +28,7 @@ from airflow_provider_spark_operator.reconcile.events import (
     ResourceEvent,
     build_invalid_event,
 )
+from airflow_provider_spark_operator.reconcile.failures import is_reported, name_failure
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.patches import build_status_patch
 from airflow_provider_spark_operator.reconcile.resources import Outdated, Resources
@@ -65,8 +68,8 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
     """The properties of one kind of resource that the reconciler needs."""
 
     @property
-    def notices(self) -> frozenset[str]:
-        """The reasons of decisions that are recorded as a warning Event although nothing changes."""
+    def notices(self) -> Mapping[str, str]:
+        """The reasons of decisions that are recorded as Events although nothing changes, with the type of the Event."""
 
     def parse(self, resource: JsonObject) -> Model:
         """Parse a resource.
@@ -107,6 +110,9 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
 
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the resource has a driver or a master, by a live read."""
+
+    async def release_quota(self, resource: JsonObject) -> None:
+        """Return the quota of a resource that cannot be parsed and has no pods; errors as `apply`."""
 
 
 class _Unclaimed(Exception):
@@ -194,8 +200,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
     ) -> timedelta | None:
         for _ in range(_MAX_DECISIONS):
             known = observed
-            for action in decision.actions:
-                observed = await self._apply(action, revision, observed)
+            observed = await self._apply_all(decision, revision, observed)
             if observed is known:
                 completed = await self._adapter.complete(revision, observed, decision)
                 has_changed = await self._write_status(revision, completed)
@@ -205,6 +210,15 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             f"could not reconcile {key_of(revision.document)}: one reconcile did not finish within {_MAX_DECISIONS} "
             f"steps (last step: {decision.reason})"
         )
+
+    async def _apply_all(self, decision: AnyDecision, revision: Revision[Model], observed: Observation) -> Observation:
+        try:
+            for action in decision.actions:
+                observed = await self._apply(action, revision, observed)
+        except KubeError as error:
+            self._record_failure(revision.document, name_failure(revision.model), error)
+            raise
+        return observed
 
     async def _apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
         match action:
@@ -221,30 +235,40 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         """Write the changes of the status; return whether there were any."""
         status, document = decision.status, revision.document
         if status is None:
-            if decision.reason in self._adapter.notices:
-                identity = f"generation {revision.model.generation}"
-                self._record(document, WARNING, decision.reason, decision.message, identity)
+            if event_type := self._adapter.notices.get(decision.reason):
+                self._record(document, event_type, decision.reason, decision.message)
             return False
         patch = build_status_patch(document, status.to_document())
         if patch is None:
             return False
-        await self._resources.patch(document, patch, subresource="status")
+        try:
+            await self._resources.patch(document, patch, subresource="status")
+        except KubeError as error:
+            self._record_failure(document, reasons.STATUS_UPDATE_FAILED, error)
+            raise
         self._adapter.count_transition(revision.model, status)
         before, state = revision.model.status, status.current_state
         if before is None or before.current_state != state:
-            self._record_state(document, status, decision)
+            self._record_state(document, status, decision, is_new=before is None)
         return True
 
-    def _record_state(self, resource: JsonObject, status: AnyStatus, decision: AnyDecision) -> None:
+    def _record_state(self, resource: JsonObject, status: AnyStatus, decision: AnyDecision, *, is_new: bool) -> None:
         state, kind = status.current_state, self._resources.kind
         word = state.current_state_summary
         logger.info("%s: %s", word, decision.message or decision.reason, extra={kind.noun: str(key_of(resource))})
-        event_type = WARNING if word in kind.failure_states else NORMAL
+        if is_new and word == ApplicationState.SUBMITTED:
+            return  # the Event would only say that the resource exists
+        event_type = WARNING if word in kind.warning_states else NORMAL
+        # Without the lines of the driver's log, which the message of the state may contain.
         message = decision.message or f"{kind.noun.capitalize()} is {word}"
-        self._record(resource, event_type, decision.reason, message, f"{word} {state.last_transition_time.isoformat()}")
+        self._record(resource, event_type, word, message)
 
-    def _record(self, resource: JsonObject, event_type: str, reason: str, message: str, identity: str) -> None:
-        self._recorder.record(ResourceEvent(resource, event_type, reason, message, identity, self._now()))
+    def _record_failure(self, resource: JsonObject, reason: str, error: KubeError) -> None:
+        if is_reported(reason, error):
+            self._record(resource, WARNING, reason, f"{error}; the controller retries")
+
+    def _record(self, resource: JsonObject, event_type: str, reason: str, message: str) -> None:
+        self._recorder.record(ResourceEvent(resource, event_type, reason, message, self._now()))
 
     async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
         """Report the problems of a resource that cannot be parsed, and write its final status.
@@ -275,6 +299,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         patch = None if status is None else build_status_patch(resource, status.to_document())
         # A creation that was interrupted before the status was written may have left a running workload.
         if patch is not None and not await self._adapter.has_workload(resource):
+            await self._adapter.release_quota(resource)
             await self._resources.patch(resource, patch, subresource="status")
 
 

@@ -57,7 +57,7 @@ class ScopeWatch:
             self._informer = self._build_informer(self._scope, True)
 
     def _forget_out_of_scope(self) -> None:
-        for cache in (self._caches.applications, self._caches.pods, self._caches.clusters):
+        for cache in self._caches.list_all():
             for namespace in {key.namespace for key in cache}:
                 if not is_covered(self._scope, namespace):
                     cache.forget_namespace(namespace)

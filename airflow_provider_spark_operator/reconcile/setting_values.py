@@ -1,6 +1,7 @@
 """The readers of setting values. Each raises ValueError with a message such as "must be a number"."""
 
 import math
+import re
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -15,7 +16,10 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
 
-SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference
+SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference | tuple[str, ...]
+
+_MAX_PATTERNS = 100
+_LONGEST_PATTERN = 200
 
 
 def read_text(value: object) -> str:
@@ -111,6 +115,24 @@ def read_namespaces(value: object) -> Scope:
     if not all(map(is_namespace, stripped)):
         raise ValueError(f"must be names of namespaces ({NAMESPACE_RULE})")
     return NamedNamespaces(stripped)
+
+
+def read_patterns(value: object) -> tuple[str, ...]:
+    """Read regular expressions as a list or as comma-separated text, at most 100 of at most 200 characters."""
+    patterns = value.split(",") if isinstance(value, str) else value
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ValueError("must be a list of regular expressions")
+    stripped = tuple(dict.fromkeys(pattern.strip() for pattern in patterns if pattern.strip()))
+    if len(stripped) > _MAX_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in stripped):
+        raise ValueError(
+            f"must be at most {_MAX_PATTERNS} regular expressions of at most {_LONGEST_PATTERN} characters"
+        )
+    for pattern in stripped:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"must be a list of regular expressions ({pattern!r}: {error})") from None
+    return stripped
 
 
 def read_lease(value: object) -> LeaseReference:

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import Scope
@@ -24,6 +25,7 @@ from airflow_provider_spark_operator.reconcile.setting_values import (
     read_namespaces,
     read_number,
     read_object_name,
+    read_patterns,
     read_positive,
     read_seconds,
     read_workers,
@@ -80,6 +82,8 @@ class ControllerSettings:
         requests: The maximum rate of requests to the API.
         election: The leader election.
         takeover: How to treat resources that other controllers manage.
+        events: Which Events are written.
+        kueue: Whether to queue resources that name a queue of Kueue.
         ignored: The keys of the file that the Apache operator uses and this controller does not.
     """
 
@@ -91,6 +95,8 @@ class ControllerSettings:
     requests: RequestLimit = field(default_factory=RequestLimit)
     election: ElectionSettings = field(default_factory=ElectionSettings)
     takeover: TakeoverSettings = field(default_factory=TakeoverSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    kueue: bool = False
     ignored: tuple[str, ...] = ()
 
 
@@ -136,6 +142,13 @@ _SETTINGS = (
     ),
     _Setting(
         "decisions",
+        "suspend_hold_requeue_interval",
+        "suspendHoldRequeueIntervalSeconds",
+        f"{_LOOP}suspendHoldRequeueIntervalSeconds",
+        read_seconds,
+    ),
+    _Setting(
+        "decisions",
         "trim_state_transition_history",
         "trimStateTransitionHistory",
         f"{_LOOP}trimStateTransitionHistoryEnabled",
@@ -150,6 +163,10 @@ _SETTINGS = (
     ),
     _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
     _Setting("requests", "burst", "apiRequestBurst", None, read_count),
+    _Setting("events", "is_enabled", "eventsEnabled", "events.enabled", read_flag),
+    _Setting("events", "excluded_reasons", "eventsExcludedReasons", "events.excludedReasons", read_patterns),
+    _Setting("events", "min_interval", "eventsMinIntervalSeconds", "events.minIntervalSeconds", read_seconds),
+    _Setting("", "kueue", "kueueEnabled", "kueue.enabled", read_flag, is_fixed=True),
     _Setting("election", "is_enabled", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
     _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
     _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
@@ -260,6 +277,7 @@ def _build_settings(
         requests=RequestLimit(**read["requests"]),
         election=ElectionSettings(**read["election"], terms=terms),
         takeover=TakeoverSettings(**read["takeover"]),
+        events=EventSettings(**read["events"]),
         ignored=ignored,
         **read[""],
     )

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
+from airflow_provider_spark_operator.core.states import SuspendReason
 from airflow_provider_spark_operator.testing.lives import StateChange, find_life
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import build_ended_container, build_running_container
@@ -28,6 +29,7 @@ class Application:
         document: The application as it was when the script started.
         driver: Name of the driver pod.
         log: The log of the driver. `log.write("text")` adds a line.
+        attempt: Number of the attempt, from 0. `resume` begins another attempt, with its own driver and log.
     """
 
     def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:
@@ -38,8 +40,8 @@ class Application:
         self.name: str = document["metadata"]["name"]
         self.namespace: str = document["metadata"]["namespace"]
         self.uid: str = document["metadata"]["uid"]
-        identifier = self._dialect.read_application_id(document, 0)
-        self.driver: str = self._dialect.read_driver_pod_name(document, identifier) or ""
+        self.attempt = self._dialect.read_progress(document).attempt
+        self.driver = self._name_driver()
         log = cluster.logs.get((self.namespace, self.driver))
         if log is None or log.owner not in ("", self.uid):  # of an earlier application with the same name
             log = cluster.logs[self.namespace, self.driver] = Log(self.uid)
@@ -51,6 +53,7 @@ class Application:
         message: str | None = None,
         driver: JsonObject | None = None,
         reason: str | None = None,
+        suspend_reason: str | None = None,
     ) -> None:
         """Write states into the status, one after the other, as the operator does.
 
@@ -59,9 +62,44 @@ class Application:
             message: Message of each state, for the user.
             driver: Status of the driver pod.
             reason: Reason of each state.
+            suspend_reason: Why the application is suspended, if the state is "Suspended".
         """
         for state in states:
-            self._write(StateChange(state, message, reason, driver))
+            self._write(StateChange(state, message, reason, driver, suspend_reason, self.attempt))
+
+    def report(self, reason: str, message: str, *, warning: bool = False) -> None:
+        """Record an Event about the application, as the operator does while it holds or queues the application.
+
+        Args:
+            reason: Reason of the Event, for example "KueueAdmissionPending".
+            message: Message of the Event.
+            warning: Whether the Event is a warning.
+        """
+        self._cluster.record_event(self.document, reason, message, warning=warning)
+
+    def suspend(self, reason: str = SuspendReason.SPEC_SUSPEND, message: str | None = None) -> None:
+        """Suspend: stop the driver and delete its pod. Call `start` first.
+
+        Args:
+            reason: "SpecSuspend", or "KueueEviction" if Kueue has evicted the application from its queue.
+            message: Message of the state.
+        """
+        first, *others = self._life.suspended
+        self.enter(first, message=message, suspend_reason=reason)
+        self.log.end()
+        self.delete_driver()
+        self.enter(*others, message=message, suspend_reason=reason)
+
+    def resume(self, message: str | None = None) -> None:
+        """Resume a suspended application with another attempt, which `start` then runs.
+
+        Args:
+            message: Message of the state.
+        """
+        self.attempt += 1
+        self.driver = self._name_driver()
+        self.log = self._cluster.logs[self.namespace, self.driver] = Log(self.uid)
+        self.enter(*self._life.resuming, message=message)
 
     def start(self, executors: int = 0) -> None:
         """Run: create a running driver and executors, and enter the states up to the running state.
@@ -69,7 +107,8 @@ class Application:
         Args:
             executors: Number of executors, all ready.
         """
-        self.enter(*self._life.waiting)
+        # The operator has already written the first state of another attempt.
+        self.enter(*(self._life.waiting[-1:] if self.attempt else self._life.waiting))
         self.start_driver(executors)
         self.enter(*self._life.running)
 
@@ -140,6 +179,10 @@ class Application:
     def delete_driver(self) -> None:
         """Delete the driver pod, as the operator does when it releases the resources."""
         self._cluster.delete_pod(self.namespace, self.driver)
+
+    def _name_driver(self) -> str:
+        identifier = self._dialect.read_application_id(self.document, self.attempt)
+        return self._dialect.read_driver_pod_name(self.document, identifier) or ""
 
     def _write(self, change: StateChange) -> None:
         self._cluster.write_status(self.namespace, self.name, lambda old: self._life.write(old, change))

@@ -21,12 +21,16 @@ class StateChange:
         message: A message for the user.
         reason: A constant of `core.reasons`.
         driver: The status of the driver pod.
+        suspend_reason: Why the application is suspended: "SpecSuspend" or "KueueEviction".
+        attempt: The number of the attempt, from 0.
     """
 
     state: str
     message: str | None = None
     reason: str | None = None
     driver: Mapping[str, Any] | None = None
+    suspend_reason: str | None = None
+    attempt: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Life:
         running: The states from the start of the driver until all pods run.
         succeeding: The states from the success of the driver to the end of the application.
         failing: The states from the failure of the driver to the end of the application.
+        suspended: The states from the suspension of a running application until its pods are deleted.
+        resuming: The states between a suspension and the request of another driver.
         write: Writes a change into the status of an application.
         read_state: Reads the state of an application; None if it has no state.
         definitions: Returns the CustomResourceDefinitions of the dialect.
@@ -48,6 +54,8 @@ class Life:
     running: tuple[str, ...]
     succeeding: tuple[str, ...]
     failing: tuple[str, ...]
+    suspended: tuple[str, ...]
+    resuming: tuple[str, ...]
     write: Callable[[JsonObject, StateChange], JsonObject]
     read_state: Callable[[Mapping[str, Any]], str | None]
     definitions: Callable[[], list[JsonObject]]
@@ -72,11 +80,12 @@ def _write_apache(document: JsonObject, change: StateChange) -> JsonObject:
     entry |= {"message": change.message} if change.message else {}
     entry |= {"reason": change.reason} if change.reason else {}
     entry |= {"lastObservedDriverStatus": change.driver} if change.driver else {}
+    entry |= {"suspendReason": change.suspend_reason} if change.suspend_reason else {}
     status = document.setdefault("status", {})
     history = status.setdefault("stateTransitionHistory", {})
     history[str(len(history))] = entry
     status["currentState"] = entry
-    status.setdefault("currentAttemptSummary", {"attemptInfo": {"id": 0}})
+    status["currentAttemptSummary"] = {"attemptInfo": {"id": change.attempt}}
     return document
 
 
@@ -123,6 +132,8 @@ _LIVES: Final[Mapping[str, Life]] = {
         running=("DriverStarted", "DriverReady", "RunningHealthy"),
         succeeding=("Succeeded", "ResourceReleased"),
         failing=("Failed", "TerminatedWithoutReleaseResources"),
+        suspended=("Suspended",),
+        resuming=("Submitted",),
         write=_write_apache,
         read_state=_read_apache_state,
         definitions=build_custom_resource_definitions,
@@ -133,6 +144,8 @@ _LIVES: Final[Mapping[str, Life]] = {
         running=("RUNNING",),
         succeeding=("SUCCEEDING", "COMPLETED"),
         failing=("FAILING", "FAILED"),
+        suspended=("SUSPENDING", "SUSPENDED"),
+        resuming=("RESUMING",),
         write=_write_kubeflow,
         read_state=_read_kubeflow_state,
         definitions=lambda: [build_kubeflow_definition()],

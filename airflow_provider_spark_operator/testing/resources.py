@@ -1,12 +1,13 @@
 """The resources that the operator and the kubelet of a scripted cluster write, and the container logs."""
 
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import IMAGE, build_ended_pod_status, build_running_pod_status
-from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.kinds import EVENTS, PODS
 from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
@@ -83,6 +84,32 @@ class ScriptedResources:
     def delete_pod(self, namespace: str, name: str) -> None:
         """Delete a pod without a grace period."""
         self._store.delete(PODS, namespace, name, grace_seconds=0)
+
+    def record_event(self, document: JsonObject, reason: str, message: str, *, warning: bool) -> None:
+        """Record an Event about a resource. A later Event of the same reason replaces the message."""
+        metadata, now = document["metadata"], datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        name, namespace = f"{metadata['name']}.{reason.lower()}", metadata["namespace"]
+
+        def repeat(old: JsonObject) -> JsonObject:
+            return {**old, "message": message, "lastTimestamp": now, "count": old["count"] + 1}
+
+        try:
+            self._store.update(EVENTS, namespace, name, repeat)
+        except ApiStatusError:
+            subject = {key: document[key] for key in ("apiVersion", "kind")}
+            event = {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": name, "namespace": namespace},
+                "involvedObject": {**subject, "name": metadata["name"], "namespace": namespace, "uid": metadata["uid"]},
+                "type": "Warning" if warning else "Normal",
+                "reason": reason,
+                "message": message,
+                "firstTimestamp": now,
+                "lastTimestamp": now,
+                "count": 1,
+            }
+            self._store.create(EVENTS, namespace, event)
 
     async def read(
         self,

@@ -26,6 +26,7 @@ class ScriptedSparkCluster:
         self.name: str = document["metadata"]["name"]
         self.namespace: str = document["metadata"]["namespace"]
         self.uid: str = document["metadata"]["uid"]
+        self._history: dict[str, JsonObject] = {}
 
     def enter(self, *states: str, message: str = "") -> None:
         """Write states into the status, one after the other, as the operator does.
@@ -37,7 +38,19 @@ class ScriptedSparkCluster:
         for state in states:
             entry = {"currentStateSummary": state, "lastTransitionTime": datetime.now(UTC).isoformat()}
             entry |= {"message": message} if message else {}
-            self._cluster.write_cluster_status(self.namespace, self.name, {"currentState": entry})
+            self._history[str(len(self._history))] = entry
+            status = {"currentState": entry, "stateTransitionHistory": dict(self._history)}
+            self._cluster.write_cluster_status(self.namespace, self.name, status)
+
+    def report(self, reason: str, message: str, *, warning: bool = False) -> None:
+        """Record an Event about the SparkCluster, as the operator does while it holds or queues the SparkCluster.
+
+        Args:
+            reason: Reason of the Event, for example "KueueAdmissionPending".
+            message: Message of the Event.
+            warning: Whether the Event is a warning.
+        """
+        self._cluster.record_event(self.document, reason, message, warning=warning)
 
     def start_master(self) -> None:
         """Create the master pod, ready."""
@@ -77,7 +90,8 @@ async def come_up(cluster: ScriptedSparkCluster) -> None:
 
 async def be_refused(cluster: ScriptedSparkCluster) -> None:
     """Fail, because the operator cannot create the resources."""
-    cluster.enter("Submitted", "SchedulingFailure", "Failed", message="a quota is exceeded")
+    cluster.enter("Submitted", "SchedulingFailure", message="a quota is exceeded")
+    cluster.enter("ResourceReleased", message="the cause is in the state SchedulingFailure")
 
 
 async def stay_without_workers(cluster: ScriptedSparkCluster) -> None:

@@ -33,5 +33,8 @@ class ScriptTarget(Protocol):
     def end_pod(self, namespace: str, name: str, container: JsonObject) -> JsonObject:
         """Terminate a pod with the status of its container, and return the status of the pod."""
 
+    def record_event(self, document: JsonObject, reason: str, message: str, *, warning: bool) -> None:
+        """Record an Event about an application or a SparkCluster."""
+
     def delete_pod(self, namespace: str, name: str) -> None:
         """Delete a pod without a grace period."""

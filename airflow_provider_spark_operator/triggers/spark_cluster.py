@@ -31,6 +31,8 @@ class SparkClusterTrigger(BaseTrigger):
         stamp: Identifies the try that owns the SparkCluster. If None, the SparkCluster is not deleted when a user stops
             the task.
         deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
+        ready_seconds: Seconds after which the wait ends, without the time in which Kueue or `spec.suspend` holds the
+            SparkCluster. If None, there is no such limit. Another triggerer that continues the wait starts again.
         delete_on_kill: Delete the SparkCluster if a user stops the task.
         connection_required: Whether the connection existed when the SparkCluster was created. If the connection was
             deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default
@@ -53,6 +55,7 @@ class SparkClusterTrigger(BaseTrigger):
         connection_required: bool = False,
         poke_interval: float = 60.0,
         version: int = FORMAT_VERSION,
+        ready_seconds: float | None = None,
         **later: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -66,6 +69,7 @@ class SparkClusterTrigger(BaseTrigger):
         self.delete_on_kill = delete_on_kill
         self.connection_required = connection_required
         self.poke_interval = poke_interval
+        self.ready_seconds = ready_seconds
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -110,4 +114,5 @@ class SparkClusterTrigger(BaseTrigger):
             deadline=self.deadline,
             connection_required=self.connection_required,
             poke_interval=self.poke_interval,
+            ready_seconds=self.ready_seconds,
         )

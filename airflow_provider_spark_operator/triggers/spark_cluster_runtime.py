@@ -12,8 +12,14 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException
+from airflow_provider_spark_operator.core.reasons import CLUSTER_NOT_READY
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, read_readiness, wait_until_ready
+from airflow_provider_spark_operator.follow.cluster_ready import (
+    ClusterFailed,
+    ClusterNotReady,
+    read_readiness,
+    wait_until_ready,
+)
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
@@ -49,6 +55,7 @@ class ClusterWatch:
     deadline: str | None
     connection_required: bool
     poke_interval: float
+    ready_seconds: float | None = None
 
     @property
     def subject(self) -> str:
@@ -76,12 +83,14 @@ class ClusterWatch:
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
                 reference = await self._find_reference(hub, show_links)
-                await wait_until_ready(hub, reference, logger)
+                await wait_until_ready(hub, reference, logger, ready_seconds=self.ready_seconds)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
         except ClusterFailed as error:
             failed = self._build_event(EventKind.ENDED, str(error))
             return replace(failed, state="Failed", outcome="Failed", failure_kind="scheduling")
+        except ClusterNotReady:
+            return replace(await self._describe_timeout(access), reason=CLUSTER_NOT_READY)
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -35,10 +35,11 @@ VARIANTS: Mapping[str, Json] = {
         },
         "replicas": 3,
         "serviceAccount": {"name": "controller", "annotations": {"team": "x"}},
-        "workload": {"serviceAccount": {"name": "driver", "annotations": {"role": "x"}}},
+        "workload": {"serviceAccount": {"name": "driver", "annotations": {"role": "x"}}, "podAllocators": True},
         "podDisruptionBudget": {"enabled": True},
         "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
         "webhook": {"enabled": True, "failurePolicy": "Fail"},
+        "kueue": {"enabled": True},
         "networkPolicy": {
             "enabled": True,
             "metricsFrom": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}],
@@ -57,6 +58,7 @@ VARIANTS: Mapping[str, Json] = {
         },
         "properties": "spark.kubernetes.operator.name=ours\nspark.kubernetes.operator.reconciler.parallelism=10\n",
         "webhook": {"enabled": True},
+        "kueue": {"enabled": True},
         "networkPolicy": {"enabled": True},
     },
     "everywhere": {
@@ -67,6 +69,7 @@ VARIANTS: Mapping[str, Json] = {
         "workload": {"namespaces": ["jobs"]},
         "metrics": {"enabled": False},
         "webhook": {"enabled": True},
+        "kueue": {"enabled": True},
         "crds": {"install": False},
         "workers": 20,
         "extraArgs": ["--log-format=text"],

@@ -89,11 +89,10 @@ def test_documented_webhook_equals_that_of_the_chart() -> None:
     block = re.search(r"^   ```yaml\n(.*?)^   ```", page, re.MULTILINE | re.DOTALL)
     assert block is not None
     configuration, role = yaml.safe_load_all(textwrap.dedent(block[1]))
-    documents = render_chart({"webhook": {"enabled": True}, "watch": {"allNamespaces": True}})
+    documents = render_chart({"webhook": {"enabled": True}, "watch": {"namespaces": ["spark-jobs"]}})
     (drawn,) = select_kind(documents, "ValidatingWebhookConfiguration")
     (hook,) = drawn["webhooks"]
     hook["clientConfig"]["service"]["namespace"] = "spark-operator"
-    hook.pop("matchConditions")  # the webhook itself admits what these conditions exclude
     assert configuration["webhooks"] == [hook]
     granted = list_permissions(documents, f"{drawn['metadata']['name']}-webhook")
     assert list_permissions([role], role["metadata"]["name"]) == granted
@@ -230,6 +229,27 @@ def test_chart_permissions_equal_those_of_the_manifests(role: str, manifest: str
     )
 
 
+WITHOUT_NAMESPACE = {"resourceflavors", "workloadpriorityclasses", "priorityclasses"}
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_kueue_is_off_or_has_its_flag_permissions_and_policy(values: Json) -> None:
+    documents = render_chart(values)
+    (deployment,) = select_kind(documents, "Deployment")
+    _, options = parse(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
+    enabled = values.get("kueue", {}).get("enabled", False)
+    assert options["kueue"] is enabled
+    rules = [
+        rule for kind in ("Role", "ClusterRole") for role in select_kind(documents, kind) for rule in role["rules"]
+    ]
+    assert any(rule["resources"] == ["workloads"] for rule in rules) is enabled
+    policies = [each["metadata"]["name"] for each in select_kind(documents, "ValidatingAdmissionPolicy")]
+    bound = [each["spec"]["policyName"] for each in select_kind(documents, "ValidatingAdmissionPolicyBinding")]
+    assert policies == bound
+    assert bool(policies) is enabled
+
+
 @needs_helm
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 def test_roles_have_no_wildcard_and_cover_only_watched_namespaces(values: Json) -> None:
@@ -239,7 +259,9 @@ def test_roles_have_no_wildcard_and_cover_only_watched_namespaces(values: Json) 
     watch = values.get("watch", {})
     if not (watch.get("allNamespaces") or watch.get("namespaceSelector")):
         cluster_wide = [rule for role in select_kind(documents, "ClusterRole") for rule in role["rules"]]
-        assert all(rule.get("resourceNames") for rule in cluster_wide)
+        assert all(
+            rule.get("resourceNames") or WITHOUT_NAMESPACE.issuperset(rule["resources"]) for rule in cluster_wide
+        )
 
 
 @needs_helm

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,13 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
 from tests.charts.test_chart import list_permissions
-from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller, state_of
+from tests.reconcile.stage import QUICK, Stage, build_application, play_drivers, run_controller, state_of
 from tests.reconcile.test_clusters import build_cluster as spark_cluster
 
 from control_plane import build_kubeconfig
@@ -40,6 +42,8 @@ pytestmark = [needs_helm, pytest.mark.timeout(600)]
 
 PREVIOUS = Path(__file__).parent / "previous"
 DEADLINE = 120
+# A repeated Event is read and changed.
+EVERY_EVENT = replace(QUICK, events=EventSettings(min_interval=timedelta(0)))
 # The part of the Prometheus operator's CRD that a ServiceMonitor of the chart uses.
 SERVICE_MONITORS = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -186,7 +190,7 @@ async def test_permissions_are_sufficient_and_all_are_used(
     async with (
         run_chart_controller(cluster, used) as limited,
         elect(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
-        run_controller(limited, "jobs", leadership=leadership),
+        run_controller(limited, "jobs", leadership=leadership, settings=EVERY_EVENT),
     ):
         async with play_drivers(stage, "succeeded", "failed", "run"):
             await run_applications(stage)
@@ -237,24 +241,31 @@ async def run_clusters(stage: Stage) -> None:
     """Run clusters that cause every request of the controller for clusters.
 
     The second cluster already has its finalizer, as after a crash of the controller. No request has confirmed its state
-    before its resources are created, so the controller reads the cluster once more.
+    before its resources are created, so the controller reads the cluster once more. Each cluster is suspended and
+    resumed, so that the controller deletes its objects.
     """
     new, interrupted = spark_cluster(), spark_cluster()
     interrupted["metadata"] |= {"name": "interrupted", "finalizers": [CLUSTER_FINALIZER]}
     for document in (new, interrupted):
+        name = document["metadata"]["name"]
         await stage.client.create(SPARK_CLUSTERS, document, "jobs")
-        async with asyncio.timeout(DEADLINE):
-            while True:
-                if await read_cluster_state(stage, document["metadata"]["name"]) == ClusterState.RUNNING_HEALTHY:
-                    break
-                await asyncio.sleep(0.05)
-        await stage.client.delete(SPARK_CLUSTERS, document["metadata"]["name"], "jobs")
+        await wait_for_cluster_state(stage, name, ClusterState.RUNNING_HEALTHY)
+        await stage.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": True}})
+        await wait_for_cluster_state(stage, name, ClusterState.SUSPENDED)
+        await stage.client.patch(SPARK_CLUSTERS, name, "jobs", {"spec": {"suspend": False}})
+        await wait_for_cluster_state(stage, name, ClusterState.RUNNING_HEALTHY)
+        await stage.client.delete(SPARK_CLUSTERS, name, "jobs")
 
 
-async def read_cluster_state(stage: Stage, name: str) -> object:
-    """Return the state word of a cluster; None before there is one."""
-    document = await stage.client.get(SPARK_CLUSTERS, name, "jobs")
-    return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
+async def wait_for_cluster_state(stage: Stage, name: str, state: ClusterState) -> None:
+    """Wait until a cluster is in `state`."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            document = await stage.client.get(SPARK_CLUSTERS, name, "jobs")
+            current = (document.get("status") or {}).get("currentState") or {}
+            if current.get("currentStateSummary") == state:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def test_api_server_calls_the_webhook(cluster: Cluster, client: KubeClient, chart_values: Json) -> None:
@@ -339,7 +350,9 @@ async def test_upgrade_updates_crds_and_keeps_existing_resources(
 
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
     kept = await client.get(SPARK_APPLICATIONS, "pi", "jobs")
-    assert (kept["metadata"]["uid"], kept["spec"]) == (created["metadata"]["uid"], created["spec"])
+    # The API server adds the default of the new field.
+    assert kept["spec"] == {**created["spec"], "suspend": False}
+    assert kept["metadata"]["uid"] == created["metadata"]["uid"]
     deployment = cluster.ask("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}")
     assert "--workers=7" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
@@ -385,5 +398,5 @@ async def test_release_can_take_over_existing_crds(cluster: Cluster, client: Kub
 
     name = SPARK_APPLICATIONS.qualified_name
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
-    assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["spec"] == created["spec"]
+    assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["spec"] == {**created["spec"], "suspend": False}
     run_helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)

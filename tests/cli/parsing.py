@@ -25,4 +25,9 @@ def parse(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 def list_options(verb: Verb) -> set[str]:
     """Return the options of a verb, without `--help`."""
-    return {name for each in build_verb(verb).params for name in each.opts if each.param_type_name == "option"}
+    return {name for each in list_parameters(verb) for name in each.opts if each.param_type_name == "option"}
+
+
+def list_parameters(verb: Verb) -> list[Any]:
+    """Return the arguments and options of a verb, which typer does not type."""
+    return list(build_verb(verb).params)

@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 from aiohttp import WSMsgType, web
 
+from local_kubernetes.api import discovery
+from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.handlers import ResourceRequest
+from local_kubernetes.api.registry import KindRegistry
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.subresources import SubresourceHandlers
 
@@ -19,7 +22,15 @@ def serve_ports(monkeypatch: pytest.MonkeyPatch, accepts: Callable[[str, int], b
         monkeypatch: Ends the change with the test.
         accepts: Whether a pod listens at a port.
     """
-    original = SubresourceHandlers.handle
+    original, original_list = SubresourceHandlers.handle, discovery.list_resources
+
+    def list_resources(kinds: KindRegistry, group_name: str, version: str) -> JsonObject:
+        found = original_list(kinds, group_name, version)
+        if group_name:
+            return found
+        return found | {
+            "resources": [*found["resources"], {"name": "pods/portforward", "kind": "PodPortForwardOptions"}]
+        }
 
     async def handle(self: SubresourceHandlers, request: ResourceRequest) -> web.StreamResponse:
         if request.path.subresource != "portforward":
@@ -41,6 +52,7 @@ def serve_ports(monkeypatch: pytest.MonkeyPatch, accepts: Callable[[str, int], b
         return socket
 
     monkeypatch.setattr(SubresourceHandlers, "handle", handle)
+    monkeypatch.setattr(discovery, "list_resources", list_resources)
 
 
 def build_answer(text: str) -> bytes:

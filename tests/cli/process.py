@@ -72,7 +72,9 @@ async def wait_for_exit(process: asyncio.subprocess.Process) -> tuple[int | None
     return process.returncode, out.decode(), err.decode()
 
 
-async def run_command(*words: str, home: Path) -> tuple[int | None, str, str]:
+async def run_command(
+    *words: str, home: Path, variables: Mapping[str, str] | None = None
+) -> tuple[int | None, str, str]:
     """Run `spark-operator` to its end. Return its exit code, stdout and stderr."""
-    async with start_command(*words, home=home) as process:
+    async with start_command(*words, home=home, variables=variables) as process:
         return await wait_for_exit(process)

@@ -1,6 +1,8 @@
 """Completion: the words that a shell offers, and the script of bash in a real bash."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import kubectl_completion, main
-from airflow_provider_spark_operator.cli.completers import complete_states
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.states import ApplicationState
-from tests.cluster import Cluster
+from tests.cluster import Cluster, stay_submitted
+from tests.kube.scripted import build_kubeconfig
 
 
 def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
@@ -53,8 +54,59 @@ def test_names_of_the_cluster_are_completed(
     assert complete(capsys, "reconcile", "--context", "") == []
 
 
-def test_states_are_those_of_all_dialects() -> None:
-    assert {*ApplicationState, "COMPLETED"} <= set(complete_states())
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        (["wait", "pi", "--for"], set()),
+        (["list", "--state"], {"waiting", "ended", "failed"}),
+        (["cleanup", "--older-than", "7d", "--state"], {"succeeded"}),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else "",
+)
+def test_states_of_all_dialects_are_completed(
+    words: list[str], others: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = complete(capsys, *words, "")
+    assert {"RunningHealthy", "COMPLETED", *others} <= set(states)
+    assert len({state.lower() for state in states}) == len(states)
+
+
+@pytest.mark.parametrize("verb", ["describe", "delete", "restart", "top"])
+def test_applications_of_both_api_groups_are_completed(
+    verb: str, kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeflow_cluster.script = stay_submitted
+    for name in ("old-one", "old-two", "other"):
+        kubeflow_cluster.create(name)
+    assert complete(capsys, verb, "old") == ["old-one", "old-two"]
+
+
+def test_name_that_is_already_on_the_command_line_is_not_completed_again(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    for name in ("one", "two"):
+        scripted_cluster.create(name)
+    assert complete(capsys, "delete", "one", "") == ["two"]
+
+
+@pytest.mark.parametrize("is_listening", [True, False])
+@pytest.mark.parametrize("words", [["describe", ""], ["list", "-n", ""], ["cluster", "scale", ""]], ids=" ".join)
+def test_server_that_does_not_answer_completes_nothing(
+    words: list[str],
+    is_listening: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        if is_listening:  # the kernel accepts connections, and nothing answers
+            server.listen()
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(build_kubeconfig(f"http://127.0.0.1:{server.getsockname()[1]}")))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        assert complete(capsys, *words) == []
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,22 @@ def test_describe_of_a_running_application_has_no_verdict_and_no_log(
     text = capsys.readouterr().out
     pairs, sections = read_pairs(text), read_sections(text)
     assert (pairs["State"], pairs["Executors"]) == ("RunningHealthy", "2/2")
+    assert (pairs["Driver pod"], pairs["Spark UI"]) == ("pi-0-driver", "`spark-operator forward pi -n jobs`")
     assert not pairs.keys() & {"Outcome", "Verdict", "Cause", "Ended", "Retry"}
     assert list(sections) == ["States", "Executors", "Conditions of the driver pod", "Events"]
     assert len(sections["Executors"]) == 3
     assert sections["Events"] == ["  none"]
+
+
+def test_describe_names_no_driver_pod_that_was_deleted(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, succeed)
+    scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod(NAMESPACE, "pi-0-driver"))
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    pairs = read_pairs(capsys.readouterr().out)
+    assert pairs["State"] == "ResourceReleased"
+    assert not pairs.keys() & {"Driver pod", "Spark UI"}
 
 
 def test_describe_of_kubeflow_application_uses_its_driver_pod(
@@ -203,6 +215,7 @@ async def test_timeline_is_drawn_in_ascii_without_unicode(scripted_cluster: Clus
 
 
 def test_pictures_are_drawn(scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `pictures` is not installed")
     create(scripted_cluster, fail_with_cause)
     svg, png = tmp_path / "pi.svg", tmp_path / "pi.png"
     assert main(["timeline", "pi", "--svg", str(svg), "--png", str(png)]) == ExitCode.SUCCESS
@@ -214,6 +227,7 @@ def test_pictures_are_drawn(scripted_cluster: Cluster, tmp_path: Path, capsys: p
 def test_picture_that_cannot_be_written_is_an_error(
     scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `pictures` is not installed")
     create(scripted_cluster, succeed)
     path = tmp_path / "missing" / "pi.svg"
     assert main(["timeline", "pi", "--svg", str(path)]) == ExitCode.INVALID

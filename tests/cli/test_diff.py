@@ -57,6 +57,15 @@ def test_changed_fields_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.usefixtures("scripted_cluster")
+def test_header_says_that_options_were_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, MANIFEST)
+    assert main(["submit", file]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(["diff", file, "--executor-instances", "20"]) == ExitCode.CHECK_FAILED
+    assert capsys.readouterr().out.splitlines()[1] == f"+++ {file} (with options)"
+
+
 def test_missing_application_is_shown_whole_and_not_created(
     scripted_cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,4 +106,45 @@ def test_invalid_manifest_and_programs_are_refused(tmp_path: Path, capsys: pytes
     assert main(["diff", write(tmp_path, {**MANIFEST, "spec": {}})]) == ExitCode.INVALID
     assert "spec.runtimeVersions: is required" in capsys.readouterr().err
     assert main(["diff", "job.py"]) == ExitCode.INVALID
-    assert "must be a manifest" in capsys.readouterr().err
+    assert "add --name with the application to compare with" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("scripted_cluster")
+def test_options_of_submit_are_applied_before_the_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, MANIFEST)
+    options = ["--executor-instances", "5", "--ttl", "1h", "--set", "metadata.labels.team=b"]
+    assert main(["submit", file, *options]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(["diff", file, *options]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == ""
+    assert main(["diff", file]) == ExitCode.CHECK_FAILED
+    changed = [line for line in capsys.readouterr().out.splitlines()[2:] if line[0] in "+-"]
+    assert "-    team: b" in changed
+    assert "+    team: a" in changed
+    assert "+    spark.executor.instances: '2'" in changed
+    assert main(["diff", file, "--name", "other"]) == ExitCode.CHECK_FAILED
+    assert "SparkApplication jobs/other does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("scripted_cluster")
+def test_program_with_a_name_is_compared_and_not_uploaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "job.py"
+    script.write_text("print(1)\n")
+    (tmp_path / "data.bin").write_bytes(bytes(range(256)))
+    store = tmp_path / "store"
+    words = ["job.py", "--name", "job", "--image", "spark:4.3.0", "--spark-version", "4.3.0", "--files", "data.bin"]
+    words += ["--upload-to", store.as_uri(), "--download-from", "s3a://bucket/jobs"]
+    assert main(["diff", *words]) == ExitCode.CHECK_FAILED
+    assert not store.exists()
+    assert main(["submit", *words]) == ExitCode.SUCCESS
+    assert store.exists()
+    capsys.readouterr()
+    assert main(["diff", *words]) == ExitCode.SUCCESS, capsys.readouterr().out
+    script.write_text("print(2)\n")
+    assert main(["diff", *words, "--", "--day", "1"]) == ExitCode.CHECK_FAILED
+    assert {"+        print(2)", "+  - --day"} <= set(capsys.readouterr().out.splitlines())

@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.diagnosis.drivers import DRIVER_PERMISSIONS
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import find_part
 from local_kubernetes.api.kinds import PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
@@ -49,20 +52,44 @@ def test_complete_cluster_passes_all_checks(scripted_cluster: Cluster, capsys: p
     assert checks["SparkCluster of spark.apache.org (v1)"]["status"] == "passed"
     assert checks["SparkApplication of sparkoperator.k8s.io"]["status"] == "skipped"
     assert checks["permission to create sparkapplications.spark.apache.org in namespace jobs"]["status"] == "passed"
+    assert {check["fix"] for check in checks.values() if check["status"] == "passed"} == {""}
     assert checks["service account spark of drivers"]["status"] == "passed"
     assert checks["permissions of drivers on pods"]["status"] == "passed"
     assert checks["ResourceQuotas"]["result"] == "namespace jobs has none"
     assert checks["DNS of the cluster"]["status"] == "skipped"
 
 
+def test_definition_without_suspension_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scripted_cluster: Cluster
+) -> None:
+    assert diagnose(capsys)[1]["definition of SparkApplication (v1)"]["status"] == "passed"
+    definitions = build_custom_resource_definitions()
+    for version in definitions[0]["spec"]["versions"]:
+        schema = version["schema"]["openAPIV3Schema"]
+        del find_part(schema, "spec")["properties"]["suspend"]
+        find_part(schema, "status.currentState.currentStateSummary")["enum"].remove("Suspended")
+    with Cluster(definitions).serve() as older:
+        path = tmp_path / "older"
+        path.write_text(json.dumps(older.kubeconfig))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        check = diagnose(capsys)[1]["definition of SparkApplication (v1)"]
+    assert check["status"] == "warning"
+    assert check["result"] == "it lacks the field spec.suspend and the state Suspended"
+    assert "spark-operator crds | kubectl apply" in check["fix"]
+
+
 def test_table_has_one_line_for_each_check(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
     assert main(["doctor"]) == ExitCode.SUCCESS
-    titles, *rows = capsys.readouterr().out.splitlines()
+    captured = capsys.readouterr()
+    titles, *rows = captured.out.splitlines()
     assert titles.split() == ["STATUS", "CHECK", "RESULT", "FIX"]
     assert {row.split()[0] for row in rows} == {"passed", "warning", "skipped"}
     _, checks = diagnose(capsys)
     assert len(rows) == len(checks)
+    numbers = re.fullmatch(r"spark-operator: (\d+) passed, (\d+) warning, 0 failed, (\d+) skipped\n", captured.err)
+    assert numbers is not None
+    assert sum(map(int, numbers.groups())) == len(rows)
 
 
 def test_missing_service_account_fails_with_the_command_that_creates_it(
@@ -145,6 +172,8 @@ class Api:
             return Answer({"items": [{"metadata": {"name": "kube-dns"}}]})
         if self.ready is not None and "/kube-system/endpointslices" in asked.path:
             return Answer({"items": [{"endpoints": [{"conditions": {"ready": one}} for one in self.ready]}]})
+        if asked.path.startswith("/openapi/v3/"):  # every user can read it
+            return Answer({"components": {"schemas": {}}})
         if "/namespaces/jobs/" in asked.path and asked.path.endswith(("/sparkapplications", "/pods")):
             return Answer({"items": []})
         return refuse(asked)
@@ -181,13 +210,14 @@ def test_permissions_of_the_documented_role_are_enough(capsys: pytest.CaptureFix
     assert code == ExitCode.SUCCESS
     skipped = {name: check["result"] for name, check in checks.items() if check["status"] == "skipped"}
     assert skipped == {
+        "definition of SparkApplication (v1)": "the API server does not describe the kind",
         "SparkApplication of sparkoperator.k8s.io": "the kind is not installed",
-        "controller of spark.apache.org": "needs list on pods cluster-wide",
-        "service account spark of drivers": "needs get on serviceaccounts in namespace jobs",
-        "ResourceQuotas": "needs list on resourcequotas in namespace jobs",
-        "DNS of the cluster": "needs list on services in namespace kube-system",
+        "controller of spark.apache.org": "you need list on pods cluster-wide",
+        "service account spark of drivers": "you need get on serviceaccounts in namespace jobs",
+        "ResourceQuotas": "you need list on resourcequotas in namespace jobs",
+        "DNS of the cluster": "you need list on services in namespace kube-system",
         **{
-            f"permissions of drivers on {kind.plural}": "needs create on "
+            f"permissions of drivers on {kind.plural}": "you need create on "
             "localsubjectaccessreviews.authorization.k8s.io in namespace jobs"
             for kind in DRIVER_PERMISSIONS
         },

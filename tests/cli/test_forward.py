@@ -1,7 +1,9 @@
 import asyncio
+import json
 import re
 import signal
 import socket
+import threading
 from pathlib import Path
 
 import aiohttp
@@ -12,17 +14,19 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
+from tests.cli.relay import serve_relay
+from tests.cli.test_logs import build_next_attempt
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
-async def fetch(address: str, status: int = 200) -> str:
-    """Read a page until it has a status."""
+async def fetch(address: str, status: int = 200, text: str = "") -> str:
+    """Read a page until it has a status, and contains a text."""
     async with asyncio.timeout(DEADLINE), aiohttp.ClientSession() as session:
         while True:
             async with session.get(address) as response:
-                text = await response.text()
-                if response.status == status:
-                    return text
+                page = await response.text()
+                if response.status == status and text in page:
+                    return page
             await asyncio.sleep(0.05)
 
 
@@ -75,6 +79,77 @@ async def test_error_of_the_node_is_shown_and_printed_once(
     assert err.count("error: connection refused") == 1
 
 
+async def test_address_shows_the_new_driver_after_a_restart(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
+        address = find_address(await read_line(process, "Forwarding "))
+        assert await fetch(address) == "pi-0-driver:4040"
+        scripted_cluster.play(build_next_attempt(scripted_cluster))
+        assert await fetch(address, text="pi-1-driver:4040")
+        process.send_signal(signal.SIGINT)
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.SUCCESS
+    assert err.index(": RunningHealthy") < err.index(": ScheduledToRestart") < err.rindex(": RunningHealthy")
+
+
+async def test_address_works_again_after_an_outage_of_the_api_server(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve_ports(monkeypatch)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with serve_relay(scripted_cluster.kubeconfig) as (relay, kubeconfig):
+        (tmp_path / "relayed").write_text(json.dumps(kubeconfig))
+        words = ["forward", "pi", "--port", "0", "--kubeconfig", str(tmp_path / "relayed")]
+        async with start_command(*words, home=tmp_path) as process:
+            address = find_address(await read_line(process, "Forwarding "))
+            assert await fetch(address) == "pi-0-driver:4040"
+            await relay.close()
+            assert "could not" in await fetch(address, 503)
+            await relay.open()
+            assert await fetch(address) == "pi-0-driver:4040"
+            scripted_cluster.play(end)
+            code, _, err = await wait_for_exit(process)
+    assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
+    assert "SparkApplication jobs/pi has ended, and the Spark UI with it" in err
+
+
+async def test_lost_connection_to_the_pod_ends_only_this_connection(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened = threading.Event()
+
+    def accept(*_: object) -> bool:
+        opened.set()
+        return True
+
+    serve_ports(monkeypatch, accept)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    async with serve_relay(scripted_cluster.kubeconfig) as (relay, kubeconfig):
+        (tmp_path / "relayed").write_text(json.dumps(kubeconfig))
+        words = ["forward", "pi", "--port", "0", "--kubeconfig", str(tmp_path / "relayed")]
+        async with start_command(*words, home=tmp_path) as process:
+            address = find_address(await read_line(process, "Forwarding "))
+            assert await fetch(address) == "pi-0-driver:4040"
+            opened.clear()
+            # The pod answers the first bytes. This connection sends none, so it stays open.
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+            assert await asyncio.to_thread(opened.wait, DEADLINE)
+            await relay.cut()
+            async with asyncio.timeout(DEADLINE):
+                await reader.read()
+            writer.close()
+            assert await fetch(address) == "pi-0-driver:4040"
+            process.send_signal(signal.SIGINT)
+            code, _, err = await wait_for_exit(process)
+    assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
+
+
 async def end(application: Application) -> None:
     """Let the running driver succeed."""
     application.succeed()
@@ -115,10 +190,25 @@ def test_ended_application_is_refused(scripted_cluster: Cluster, capsys: pytest.
     assert "SparkApplication jobs/pi has ended" in capsys.readouterr().err
 
 
-def test_port_in_use_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_in_use_is_refused(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve_ports(monkeypatch)
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         assert main(["forward", "pi", "--port", str(port)]) == ExitCode.INVALID
     assert f"--port {port}: could not listen on the port" in capsys.readouterr().err
+
+
+def test_api_without_port_forwarding_is_refused_before_the_address_is_printed(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    assert main(["forward", "pi", "--port", "0"]) == ExitCode.API_FAILED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "could not forward the Spark UI of SparkApplication jobs/pi: the API has no pods/portforward" in err
+    assert "`spark-operator local status --home DIR` shows the address" in err

@@ -12,9 +12,12 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.kube import client as client_module
+from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
 from local_kubernetes.cluster import LocalCluster
-from tests.cli.process import read_line, start_command
+from tests.cli.process import DEADLINE, read_line, start_command
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
+from tests.hooks.clouds.loopback import Answer, Asked, serve
+from tests.kube.scripted import build_kubeconfig
 
 TASK = {"airflow.spark-operator/dag-id": "sales", "airflow.spark-operator/task-id": "load"}
 
@@ -30,6 +33,11 @@ def create_applications(cluster: Cluster) -> None:
     cluster.script = run_on
     cluster.create("live")
     cluster.wait_for_state("RUNNING" if cluster.dialect is KUBEFLOW else "RunningHealthy")
+
+
+async def end(application: Application) -> None:
+    """End successfully."""
+    application.succeed()
 
 
 def read_rows(text: str) -> dict[str, list[str]]:
@@ -76,6 +84,24 @@ def test_list_shows_only_applications_that_match(
     captured = capsys.readouterr()
     assert captured.out.split() == [f"sparkapplication.spark.apache.org/{name}" for name in names]
     assert ("no applications found" in captured.err) is not bool(names)
+
+
+def test_list_shows_that_the_driver_was_out_of_memory_and_when(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_out_of_memory
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_end()
+    assert main(["list", "-o", "wide"]) == ExitCode.SUCCESS
+    titles, row = (re.split(" {2,}", line) for line in capsys.readouterr().out.splitlines())
+    cells = dict(zip(titles, row, strict=True))
+    assert (cells["OUTCOME"], cells["REASON"]) == ("Failed (OOMKilled)", "OOMKilled")
+    assert re.fullmatch(r"\d+s", cells["ENDED"])
+
+
+def test_list_rejects_a_state_that_no_application_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--state", "runing"]) == ExitCode.INVALID
+    assert "--state: unknown state runing: did you mean running?" in capsys.readouterr().err
 
 
 def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,6 +152,71 @@ async def test_watch_prints_changes_until_interrupted(scripted_cluster: Cluster,
             pass
         process.terminate()
         assert await process.wait() == ExitCode.INTERRUPTED
+
+
+async def test_watch_prints_the_end_and_the_deletion_of_a_running_application(
+    scripted_cluster: Cluster, tmp_path: Path
+) -> None:
+    scripted_cluster.script = run_on
+    await asyncio.to_thread(scripted_cluster.create, "pi")
+    await asyncio.to_thread(scripted_cluster.wait_for_state, "RunningHealthy")
+    async with start_command("list", "--watch", "--state", "running", home=tmp_path) as process:
+        assert "RunningHealthy" in await read_line(process, "pi ")
+        await asyncio.to_thread(scripted_cluster.play, end, "pi")
+        assert "Succeeded" in await read_line(process, "pi ")
+        scripted_cluster.script = stay_submitted
+        await asyncio.to_thread(scripted_cluster.create, "idle")
+        scripted_cluster.script = run_on
+        await asyncio.to_thread(scripted_cluster.create, "live")
+        row = await read_line(process, "")
+        assert row.startswith("live"), "neither the application that ended nor the one that waits is printed"
+        while "RunningHealthy " not in row:
+            row = await read_line(process, "live")
+        await asyncio.to_thread(scripted_cluster.delete, "live")
+        while "RunningHealthy (deleted)" not in row:
+            row = await read_line(process, "live")
+
+
+async def test_watch_prints_each_resource_by_itself(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    scripted_cluster.script = stay_submitted
+    async with start_command("list", "-w", "-o", "jsonpath={.metadata.name}\n", home=tmp_path) as process:
+        assert process.stderr is not None
+        async with asyncio.timeout(DEADLINE):
+            note = await process.stderr.readline()
+        assert b"no applications found in namespace jobs; waiting for changes" in note
+        for name in ("one", "two"):
+            await asyncio.to_thread(scripted_cluster.create, name)
+            await read_line(process, name)
+        await asyncio.to_thread(scripted_cluster.delete, "one")
+        async with asyncio.timeout(DEADLINE):
+            note = await process.stderr.readline()
+        assert b"SparkApplication jobs/one was deleted" in note
+
+
+@pytest.mark.parametrize("may_list", [False, True])
+def test_watch_names_a_missing_permission(
+    may_list: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application = {"metadata": {"name": "pi", "namespace": "jobs", "uid": "1", "resourceVersion": "5"}}
+
+    def answer(asked: Asked) -> Answer:
+        if asked.path.startswith("/apis/sparkoperator.k8s.io"):
+            return Answer({"kind": "Status", "message": "not found", "reason": "NotFound"}, 404)
+        if asked.path == "/apis/spark.apache.org/v1":
+            return Answer({"resources": [{"name": "sparkapplications"}]})
+        if may_list and "watch" not in asked.query:
+            return Answer({"metadata": {"resourceVersion": "9"}, "items": [application]})
+        return Answer({"kind": "Status", "message": "User a cannot do it", "reason": "Forbidden"}, 403)
+
+    with serve(answer) as url:
+        path = tmp_path / "restricted"
+        path.write_text(json.dumps(build_kubeconfig(url)))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        assert main(["list", "--watch"]) == ExitCode.API_FAILED
+    captured = capsys.readouterr()
+    assert ("pi" in read_rows(captured.out)) is may_list
+    assert "User a cannot do it" in captured.err
+    assert "Traceback" not in captured.err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli import local_prepare, main
+from airflow_provider_spark_operator.local import archive_writer
 from airflow_provider_spark_operator.local.java import Java, JavaMissing
 
 
@@ -57,6 +58,15 @@ def test_prepare_without_an_archive_prints_the_last_line_of_java(
     fake_java("echo out of memory >&2; exit 1")
     assert main(["local", "prepare"]) == 5
     assert "did not write an archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_prepare_ends_with_4_if_spark_does_not_end_in_time(
+    fake_java: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(archive_writer, "_SECONDS", 1)
+    fake_java("exec sleep 600")
+    assert main(["local", "prepare"]) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == "spark-operator: error: Spark did not end within 1 s"
 
 
 def test_prepare_without_java_prints_what_to_install(

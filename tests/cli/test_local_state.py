@@ -49,6 +49,12 @@ async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> Non
         _, out, _ = await run_command("local", "status", *words, home=tmp_path)
         row = out.splitlines()[-1].split()
         assert (*row[:2], row[3], row[5]) == ("default", "pi", "-", "http://127.0.0.1:41234")
+        used = {"KUBECONFIG": str(home / "kubeconfig")}
+        _, out, _ = await run_command("local", "status", "-o", "json", home=tmp_path, variables=used)
+        assert json.loads(out)["home"] == str(home)
+        exit_code, out, err = await run_command("forward", "pi", "-n", "default", home=tmp_path, variables=used)
+        assert (exit_code, out) == (ExitCode.API_FAILED, "")
+        assert err.endswith("In this local cluster, open http://127.0.0.1:41234\n")
         exit_code, _, err = await run_command("local", "reset", *words, home=tmp_path)
         assert exit_code == ExitCode.INVALID
         assert err.endswith(f"a local cluster runs in {home}. Stop it with `spark-operator local down --home {home}`\n")
@@ -72,6 +78,8 @@ async def test_running_cluster_is_shown_stopped_and_reset(tmp_path: Path) -> Non
     )
     assert not home.exists()
     assert (await read())["state"] == "absent"
+    exit_code, _, err = await run_command("local", "status", *words, home=tmp_path)
+    assert err == f"spark-operator: no local cluster in {home}: give its folder with --home DIR\n"
 
 
 @pytest.mark.parametrize("verb", ["status", "down", "reset"])

@@ -37,17 +37,23 @@ def write_executor_lines(cluster: Cluster) -> list[str]:
 
 
 def build_restart(cluster: Cluster) -> Script:
-    """Build a script that fails in the first attempt and succeeds in the second."""
-
-    def count(document: JsonObject) -> JsonObject:
-        document["status"]["currentAttemptSummary"]["attemptInfo"]["id"] = 1
-        return document
+    """Build a script that fails in the first attempt and runs on in the second."""
+    continue_with_next = build_next_attempt(cluster)
 
     async def restart(application: Application) -> None:
         application.start()
         application.log.write("first")
+        await continue_with_next(application)
+
+    return restart
+
+
+def build_next_attempt(cluster: Cluster) -> Script:
+    """Build a script in which the running first attempt fails, and the second one runs."""
+
+    async def continue_with_next(application: Application) -> None:
         application.enter("Failed", driver=application.end_driver(1))
-        cluster.resources.write_status("jobs", "pi", count)
+        application.attempt = 1
         application.enter("ScheduledToRestart")
         identifier = APACHE.read_application_id(application.document, 1)
         application.driver = APACHE.read_driver_pod_name(application.document, identifier) or ""
@@ -58,7 +64,7 @@ def build_restart(cluster: Cluster) -> Script:
         application.enter("DriverStarted", "RunningHealthy")
         application.log.write("second")
 
-    return restart
+    return continue_with_next
 
 
 def test_log_of_the_driver_is_printed(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> No
     ("words", "message"),
     [
         pytest.param(["fly"], "unknown verb fly. Run `spark-operator --help` for the usage", id="unknown verb"),
-        pytest.param(["validate"], "missing argument FILE|DIR...", id="missing file"),
+        pytest.param(["validate"], "missing argument FILE|DIR. Run", id="missing file"),
         pytest.param(["reconcile", "--health-port", "99999"], "--health-port: ", id="invalid port"),
         pytest.param(["reconcile", "--metrics-port", "x"], "--metrics-port: ", id="invalid metrics port"),
         pytest.param(["reconcile", "--workers", "0"], "--workers: ", id="zero workers"),

@@ -89,7 +89,7 @@ def test_resources_equal_those_of_the_controller(file: Path, capsys: pytest.Capt
     write_changed(file, metadata=metadata)
     attempt = build_attempt(parse_application(APPLICATION | {"metadata": metadata}), 2, "spark-kubernetes-operator")
     expected = [*attempt.pre_resources, attempt.pod, *attempt.post_resources]
-    assert run_render(capsys, str(file), "--attempt", "2") == json.loads(json.dumps(expected))
+    assert run_render(capsys, str(file), "--attempt", "3") == json.loads(json.dumps(expected))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_attempt_defaults_to_that_of_the_status(file: Path, capsys: pytest.Captu
     status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 3}}}
     write_changed(file, status=status | {"stateTransitionHistory": {"0": state}})
     assert "Pod/pi-3-driver" in list_names(run_render(capsys, str(file)))
-    assert "Pod/pi-1-driver" in list_names(run_render(capsys, "--attempt", "1", str(file)))
+    assert "Pod/pi-1-driver" in list_names(run_render(capsys, "--attempt", "2", str(file)))
 
 
 def test_namespace_comes_from_the_file_or_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +179,7 @@ def test_invalid_input_of_render_prints_one_sentence(file: Path, capsys: pytest.
     assert read_refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
 
 
-@pytest.mark.parametrize("option", [("-n", "x"), ("--attempt", "0"), ("--config", "x")])
+@pytest.mark.parametrize("option", [("-n", "x"), ("--attempt", "1"), ("--config", "x")])
 def test_options_of_a_file_are_refused_with_spark_submit(
     option: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,7 +190,7 @@ def test_options_of_a_file_are_refused_with_spark_submit(
 
 
 def test_invalid_attempt_is_a_usage_error(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", str(file), "--attempt", "-1"]) == ExitCode.INVALID
+    assert main(["render", str(file), "--attempt", "0"]) == ExitCode.INVALID
     assert "--attempt" in capsys.readouterr().err
 
 

@@ -182,7 +182,7 @@ def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.Cap
         (["pi.yaml", "--set", "spec.mainClass.a=1"], "spec.mainClass: is not an object, so a cannot be set"),
         (["pi.yaml", "--set", "spec.mainKlass=A"], "mainKlass"),
         (["pi.yaml", "--volumes", "name=v"], "--volumes[0]: needs path"),
-        (["pi.yaml", "--volumes", "v"], "--volumes: must be KEY=VALUE,KEY=VALUE"),
+        (["pi.yaml", "--volumes", "v"], "--volumes: must be name=V,path=DIR,…, not 'v'"),
         (["pi.yaml", "--timeout", "5m"], "--timeout needs --wait or --follow"),
         (["pi.yaml", "--ttl", "long"], "--ttl: invalid duration 'long'"),
         (["job.py", "--api-version", "v1"], "--api-version: must be one of"),

@@ -140,6 +140,59 @@ def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, caps
     assert "spec.mainApplicationFile: is required" in capsys.readouterr().out
 
 
+SCHEDULED = """\
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: ScheduledSparkApplication
+metadata: {name: nightly}
+spec:
+  schedule: "@daily"
+  template:
+    {type: Python, sparkVersion: 4.0.0, mainApplicationFile: "local:///a.py", driver: {}, executor: {instnces: 2}}
+"""
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+
+
+def test_scheduled_application_is_validated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "schedule.yaml"
+    file.write_text(SCHEDULED)
+    assert main(["validate", str(file)]) == ExitCode.SUCCESS
+    warning, result = capsys.readouterr().out.splitlines()
+    assert warning.startswith(
+        f"{file}:7:102: warning: ScheduledSparkApplication nightly: spec.template.executor.instnces:"
+    )
+    assert warning.endswith("did you mean instances?")
+    assert result == "1 resource valid"
+    file.write_text(SCHEDULED.replace("@daily", "@dayly"))
+    assert main(["validate", str(file)]) == ExitCode.INVALID
+
+
+def test_items_of_a_list_are_validated_with_their_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "list.yaml"
+    items = "".join(f"- {text.strip()}\n".replace("\n", "\n  ").rstrip() + "\n" for text in (CONFIG_MAP, SCHEDULED))
+    file.write_text(f"apiVersion: v1\nkind: List\nitems:\n{items}")
+    assert main(["validate", str(file)]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"{file}:13:104: warning: ScheduledSparkApplication nightly:")
+    assert captured.out.endswith("\n1 resource valid\n")
+    assert "1 resource of other kinds left out" in captured.err
+    assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
+    file.write_text("apiVersion: v1\nkind: List\n")
+    assert main(["validate", str(file)]) == ExitCode.INVALID
+    assert "kind: 'List' is not supported" in capsys.readouterr().out
+
+
+def test_other_kinds_are_left_out_unless_a_file_has_only_those(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text(f"{CONFIG_MAP}---\n{APPLICATION}")
+    assert main(["validate", str(file)]) == ExitCode.SUCCESS
+    assert "1 resource of other kinds left out" in capsys.readouterr().err
+    file.write_text(CONFIG_MAP)
+    assert main(["validate", str(file)]) == ExitCode.INVALID
+    assert "kind: 'ConfigMap' is not supported" in capsys.readouterr().out
+
+
 def test_position_is_that_of_the_field_in_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "apps.yaml"
     file.write_text(

@@ -14,7 +14,7 @@ import yaml
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.parameters import Parameters
-from tests.every_parameter import EVERY, TIMEOUTS
+from tests.every_parameter import EVERY, KUEUE, TIMEOUTS
 
 KUBEFLOW = "sparkoperator.k8s.io"
 _DROPPED = ("description", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
@@ -22,7 +22,7 @@ _DROPPED = ("description", "x-kubernetes-list-type", "x-kubernetes-list-map-keys
 
 def compose_every(group: str, version: str) -> dict[str, Any]:
     """Return the application of a group that every parameter describes."""
-    unsupported = TIMEOUTS if group == KUBEFLOW else {}
+    unsupported = {**TIMEOUTS, **KUEUE} if group == KUBEFLOW else {}
     parameters = Parameters(**{name: value for name, value in EVERY.items() if name not in unsupported})
     document = override_metadata(new_application(f"{group}/{version}"), name="every", namespace=None)
     return apply_parameters(document, parameters)

@@ -1,12 +1,17 @@
 """A server accepts the CustomResourceDefinitions, and prunes, defaults and validates resources by them."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.schema import find_part
 
@@ -202,6 +207,7 @@ async def test_defaults_are_those_of_the_apache_operator(
         reply = await create(server_with_definitions, sent, version, "?dryRun=All")
         assert reply.body["spec"] == {
             **RUNTIME,
+            "suspend": False,
             TOLERATIONS: {
                 "restartConfig": {"restartCounterResetMillis": -1},
                 "instanceConfig": {},
@@ -210,6 +216,25 @@ async def test_defaults_are_those_of_the_apache_operator(
                 "ttlAfterStopMillis": -1,
             },
         }
+
+
+async def test_cluster_is_not_suspended_by_default(server_with_definitions: Conversation) -> None:
+    for version in VERSIONS:
+        reply = await create(server_with_definitions, cluster("default", 1, 1, 1), version, "?dryRun=All")
+        assert reply.body["spec"]["suspend"] is False
+
+
+@pytest.mark.parametrize("port", [0, 65536])
+async def test_metrics_port_out_of_range_is_refused_with_its_name(
+    server_with_definitions: Conversation, port: int
+) -> None:
+    document = cluster("refused", 1, 1, 1)
+    document["spec"]["workerSpec"] = {"networkPolicy": {"metricsPort": port, "metricsIngress": []}}
+    reply = await create(server_with_definitions, document)
+    assert reply.status == 422
+    assert [cause["field"] for cause in reply.body["details"]["causes"]] == [
+        "spec.workerSpec.networkPolicy.metricsPort"
+    ]
 
 
 async def test_object_can_be_read_and_written_in_every_version(server_with_definitions: Conversation) -> None:
@@ -244,6 +269,85 @@ async def test_spec_and_status_are_written_separately(server_with_definitions: C
     changed = await conversation.ask("PATCH", path, {"spec": {"mainClass": "A"}}, content_type=MERGE_PATCH)
     assert changed.body["metadata"]["generation"] == 2
     assert changed.body["status"] == status
+
+
+def build_suspended_status(kind: str, cause: str | None) -> Document:
+    """Build a status as release 1.1.0 writes it, with the state Suspended in each of its parts."""
+    suspended = {
+        "currentStateSummary": "Suspended",
+        "lastTransitionTime": "2026-11-20T10:00:00.123456Z",
+        "message": "The resource is suspended.",
+    } | ({"suspendReason": cause} if cause else {})
+    submitted = {**suspended, "currentStateSummary": "Submitted"}
+    submitted.pop("suspendReason", None)
+    status: Document = {
+        "currentState": suspended,
+        "stateTransitionHistory": {"3": submitted, "4": suspended},
+        "currentAttemptSummary": {"attemptInfo": {"id": 1}, "stateTransitionHistory": {"4": suspended}},
+        "previousAttemptSummary": {"attemptInfo": {"id": 0}, "stateTransitionHistory": {"2": suspended}},
+    }
+    if kind == "SparkApplication":
+        counters = {"restartCounter": 2, "failureRestartCounter": 1, "schedulingFailureRestartCounter": 0}
+        status["currentAttemptSummary"]["attemptInfo"] |= counters
+    return status
+
+
+PARSERS: dict[str, Callable[[Document], SparkApplication | SparkCluster]] = {
+    "SparkApplication": parse_application,
+    "SparkCluster": parse_cluster,
+}
+
+
+@pytest.mark.parametrize("cause", ["SpecSuspend", "KueueEviction", None])
+@pytest.mark.parametrize("kind", PARSERS)
+async def test_suspended_status_of_release_1_1_0_survives_both_controllers(
+    server_with_definitions: Conversation, kind: str, cause: str | None
+) -> None:
+    conversation = server_with_definitions
+    document = application(suspend=True) if kind == "SparkApplication" else cluster("it", 1, 1, 1)
+    await create(conversation, document)
+    path = conversation.path(f"{kind.lower()}s/it", f"{GROUP}/v1")
+    theirs = build_suspended_status(kind, cause)
+    stored = await conversation.ask("PATCH", f"{path}/status", {"status": theirs}, content_type=MERGE_PATCH)
+    assert stored.status == 200, stored.body
+    assert stored.body["status"] == theirs
+    # This controller reads the status and writes it back, for example with another state.
+    status = PARSERS[kind](stored.body).status
+    assert status is not None
+    ours = status.to_document()
+    assert find_lost_fields(theirs, ours) == []
+    written = await conversation.ask("PATCH", f"{path}/status", {"status": ours}, content_type=MERGE_PATCH)
+    assert written.status == 200, written.body
+    assert find_lost_fields(theirs, written.body["status"]) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_write_through_every_version_keeps_the_suspension(
+    server_with_definitions: Conversation, version: str
+) -> None:
+    conversation = server_with_definitions
+    await create(conversation, application(suspend=True))
+    path = conversation.path("sparkapplications/it", f"{GROUP}/v1")
+    status = {"status": build_suspended_status("SparkApplication", "KueueEviction")}
+    await conversation.ask("PATCH", f"{path}/status", status, content_type=MERGE_PATCH)
+    other = conversation.path("sparkapplications/it", f"{GROUP}/{version}")
+    read = (await conversation.ask("GET", other)).body
+    read["metadata"]["labels"] = {"seen": "yes"}
+    assert (await conversation.ask("PUT", other, read)).status == 200
+    stored = (await conversation.ask("GET", path)).body
+    assert stored["spec"]["suspend"] is True
+    assert stored["status"] == status["status"]
+
+
+async def test_unknown_cause_of_a_suspension_is_refused(server_with_definitions: Conversation) -> None:
+    conversation = server_with_definitions
+    await create(conversation, cluster("it", 1, 1, 1))
+    path = conversation.path("sparkclusters/it", f"{GROUP}/v1")
+    state = {"currentStateSummary": "Suspended", "suspendReason": "Boredom"}
+    refused = await conversation.ask(
+        "PATCH", f"{path}/status", {"status": {"currentState": state}}, content_type=MERGE_PATCH
+    )
+    assert refused.status == 422
 
 
 async def test_table_of_applications_shows_the_state(server_with_definitions: Conversation) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     Action,
@@ -19,13 +18,25 @@ from airflow_provider_spark_operator.core.decision import (
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
+    DeletePod,
+    ReadPods,
     RemoveFinalizer,
     Settings,
 )
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    MarkFinished,
+    MarkPodsReady,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.observation import (
     Absent,
+    ApplicationPods,
     CreateOutcome,
     DriverObservation,
     Observed,
@@ -37,7 +48,8 @@ from tests.builders import NOW, build_application_model, build_status_at, second
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_MAX_DECISIONS = 3  # the first decision, one after a live read and one after a creation
+# The first decision, one after a live read of the pods, two after requests to Kueue, and one after a creation.
+_MAX_DECISIONS = 5
 
 
 class World(Protocol):
@@ -48,6 +60,9 @@ class World(Protocol):
 
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         """Return the executor pods of the current driver."""
+
+    def list_pods(self, application: SparkApplication, *, live: bool) -> ApplicationPods:
+        """Return the pods of all attempts, from the cache or by a live read."""
 
     def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
         """Create the resources of an attempt."""
@@ -64,11 +79,20 @@ class World(Protocol):
     def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
         """Delete the driver pod of an attempt."""
 
+    def delete_pod(self, application: SparkApplication, uid: str, *, force: bool) -> None:
+        """Delete a driver pod of any attempt."""
+
     def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
         """Delete the resources of an attempt by name."""
 
     def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
         """Write the status, if the application still exists."""
+
+    def observe_queue(self, application: SparkApplication) -> QueueObservation | None:
+        """Return the Workload of the application; None without Kueue."""
+
+    def apply_to_queue(self, application: SparkApplication, action: QueueAction) -> QueueObservation | None:
+        """Carry out an action that concerns Kueue; return the observation after the action, None if it is unchanged."""
 
 
 class TooManyPasses(AssertionError):
@@ -83,7 +107,12 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
     """
     cached = world.find_driver(application, live=False)
     driver: DriverObservation = Present(cached) if cached else Unconfirmed()
-    observed = Observed(driver, tuple(world.list_executors(application)))
+    observed = Observed(
+        driver,
+        tuple(world.list_executors(application)),
+        pods=world.list_pods(application, live=False),
+        queue=world.observe_queue(application),
+    )
     decisions: list[Decision] = []
     for _ in range(_MAX_DECISIONS):
         decision = decide(application, observed, settings, now)
@@ -91,8 +120,18 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
         if ConfirmAbsence() in decision.actions:
             live = world.find_driver(application, live=True)
             observed = replace(observed, driver=Present(live) if live else Absent())
+        elif ReadPods() in decision.actions:
+            live = world.find_driver(application, live=True)
+            observed = replace(
+                observed,
+                driver=Present(live) if live else Absent(),
+                executors=tuple(world.list_executors(application)) if live else (),
+                pods=world.list_pods(application, live=True),
+            )
         elif creation := next((each for each in decision.actions if isinstance(each, CreateAttempt)), None):
             observed = replace(observed, create_outcome=world.create_attempt(application, creation.attempt_id))
+        elif queue := _ask_queue(world, application, decision):
+            observed = replace(observed, queue=queue)
         else:
             for action in decision.actions:
                 _apply(world, application, action)
@@ -100,6 +139,14 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
                 world.write_status(application, decision.status)
             return decisions
     raise TooManyPasses([decision.reason for decision in decisions])
+
+
+def _ask_queue(world: World, application: SparkApplication, decision: Decision) -> QueueObservation | None:
+    """Carry out the action of a decision that needs another decision with the answer of Kueue."""
+    for action in decision.actions:
+        if isinstance(action, RequestAdmission | ReleaseQuota | GiveBackQuota):
+            return world.apply_to_queue(application, action)
+    return None
 
 
 def _apply(world: World, application: SparkApplication, action: Action) -> None:
@@ -113,6 +160,11 @@ def _apply(world: World, application: SparkApplication, action: Action) -> None:
         case DeleteDriver(attempt_id=attempt_id, force=force):
             _check_deletion(world, application, force=force)
             world.delete_driver(application, attempt_id, force=force)
+        case DeletePod(uid=uid, force=force):
+            _check_deletion(world, application, force=force)
+            world.delete_pod(application, uid, force=force)
+        case MarkPodsReady() | MarkFinished():
+            world.apply_to_queue(application, action)
         case DeleteAttemptResources(attempt_id=attempt_id):
             _check_deletion(world, application, force=False)
             world.delete_attempt_resources(application, attempt_id)
@@ -125,9 +177,10 @@ def _check_deletion(world: World, application: SparkApplication, *, force: bool)
         return
     current = application.status.current_state if application.status else None
     state = current.current_state_summary if current else ApplicationState.SUBMITTED
-    suspended = application.spec.suspend or (current is not None and current.reason == reasons.SUSPENDED)
-    stopped = application.deletion_timestamp is not None or suspended or state in STOPPING | TERMINATED
-    assert stopped, f"the driver is deleted in {state}, but neither deletion nor suspension was requested"
+    ended = state in STOPPING | TERMINATED | {ApplicationState.SUSPENDED}
+    assert ended or application.deletion_timestamp is not None, (
+        f"the driver is deleted in {state}, but neither deletion nor suspension is recorded"
+    )
     if force:
         assert "deletionTimestamp" in driver["metadata"], (
             "the driver is force-deleted without an earlier graceful deletion"

@@ -1,19 +1,24 @@
 """A scene: one application, whose pods a test controls, and a clock that the test advances."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kueue.actions import QueueAction
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
+from airflow_provider_spark_operator.core.observation import ApplicationPods, Created, CreateOutcome, Refused
 from tests.builders import NOW, build_driver_pod
 from tests.core.harness import JsonObject, TooManyPasses, reconcile
+
+if TYPE_CHECKING:
+    from tests.core.scene_queue import SceneQueue
 
 GRACE_SECONDS = 30
 
@@ -37,6 +42,7 @@ class Scene:
         cleaned: The attempts whose resources were deleted by name.
         forced: The attempts whose driver was force-deleted.
         wake: The time of the next reconcile, or None.
+        queue: The simulated Kueue, or None if the controller runs without Kueue.
     """
 
     def __init__(self, document: dict[str, Any], settings: Settings | None = None, *, builds: bool = False) -> None:
@@ -56,6 +62,7 @@ class Scene:
         self.reasons: list[str] = []
         self.states: list[str] = ["Submitted"]
         self.wake: datetime | None = None
+        self.queue: SceneQueue | None = None
 
     @property
     def application(self) -> SparkApplication:
@@ -66,6 +73,11 @@ class Scene:
     def state(self) -> str:
         status = self.application.status
         return str(status.current_state.current_state_summary) if status else "Submitted"
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the last decision only waits for a change of the spec."""
+        return bool(self.reasons) and self.reasons[-1] in (reasons.SUSPENDED, reasons.SUSPEND_HELD)
 
     @property
     def attempt(self) -> int:
@@ -139,6 +151,7 @@ class Scene:
 
     def _run_pass(self) -> bool:
         """Run one pass. Return whether another pass is due immediately, by the decision or by events of its actions."""
+        self._collect_executors()
         decisions = reconcile(self, self.application, self.settings, self.now)
         self.reasons += [decision.reason for decision in decisions]
         if self.lose_writes:
@@ -155,7 +168,13 @@ class Scene:
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         return self.executors
 
+    def list_pods(self, application: SparkApplication, *, live: bool) -> ApplicationPods:
+        drivers = tuple(self.pods.values()) if live or self.cached else ()
+        return ApplicationPods(drivers, tuple(self.executors), live)
+
     def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
+        held = application.spec.suspend and attempt_id not in self.pods
+        assert not held, f"the driver of attempt {attempt_id} is created although spec.suspend is true"
         others = [number for number in self.pods if number != attempt_id]
         assert not others, f"attempt {attempt_id} is created while the driver of {others} exists"
         if self.refusal is not None:
@@ -163,6 +182,8 @@ class Scene:
         if refusal := self._describe_build_error(attempt_id):
             return Refused(refusal, reasons.SPEC_UNBUILDABLE)
         if attempt_id not in self.pods:
+            if self.queue is not None:
+                self.queue.check_admission(application)
             self.created.append(attempt_id)
             self.pods[attempt_id] = build_driver_pod("pending")
         return Created()
@@ -178,9 +199,15 @@ class Scene:
         self.delete()
 
     def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
-        pod = self.pods.get(attempt_id)
-        if pod is None:
-            return
+        if attempt_id in self.pods:
+            self._delete_driver(attempt_id, force=force)
+
+    def delete_pod(self, application: SparkApplication, uid: str, *, force: bool) -> None:
+        for attempt_id in [number for number, pod in self.pods.items() if pod["metadata"]["uid"] == uid]:
+            self._delete_driver(attempt_id, force=force)
+
+    def _delete_driver(self, attempt_id: int, *, force: bool) -> None:
+        pod = self.pods[attempt_id]
         if force:
             self.forced.append(attempt_id)
         ended = pod["status"]["phase"] in ("Succeeded", "Failed", "Pending")
@@ -193,6 +220,13 @@ class Scene:
         self.cleaned.append(attempt_id)
         if not self._describe_build_error(attempt_id):  # without a build, the names of the resources are unknown
             self.delete_driver(application, attempt_id, force=False)
+
+    def observe_queue(self, application: SparkApplication) -> QueueObservation | None:
+        return None if self.queue is None else self.queue.observe(application)
+
+    def apply_to_queue(self, application: SparkApplication, action: QueueAction) -> QueueObservation | None:
+        assert self.queue is not None, f"{action}: the controller runs without Kueue"
+        return self.queue.apply(action, application, self.now, [*self.pods.values(), *self.executors])
 
     def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
         if self.lose_writes or self.document is None:
@@ -213,6 +247,15 @@ class Scene:
             except DriverBuildError as error:
                 return str(error)
         return None
+
+    def _collect_executors(self) -> None:
+        """Delete the executors of a deleted driver, as the garbage collector does."""
+        if self.pods:
+            return
+        for executor in self.executors:
+            self._begin_deletion(executor)
+        if not self.stuck:
+            self.executors = []
 
     def _begin_deletion(self, pod: JsonObject) -> None:
         ends = self.now + timedelta(seconds=GRACE_SECONDS)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kueue.actions import QueueAction
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
+from airflow_provider_spark_operator.core.observation import ApplicationPods, Created, CreateOutcome, Refused
 from tests.core.harness import JsonObject, reconcile
 from tests.core.stage import Key, RefusedByApi, Stage, key_of
 
@@ -76,6 +78,11 @@ class StageController:
         driver = self.find_driver(application, live=False)
         return self._list_pods(driver["metadata"]["uid"]) if driver else []
 
+    def list_pods(self, application: SparkApplication, *, live: bool) -> ApplicationPods:
+        drivers = self._list_pods(application.uid)
+        executors = [pod for driver in drivers for pod in self._list_pods(driver["metadata"]["uid"])]
+        return ApplicationPods(drivers, executors, live)
+
     def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
         try:
             resources = self._build(application, attempt_id)
@@ -106,8 +113,13 @@ class StageController:
     def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
         driver = self.find_driver(application, live=True)
         if driver is not None:
-            propagation = "Background" if force else "Foreground"
-            self._stage.delete(key_of(driver), propagation=propagation, grace=0 if force else None)
+            self.delete_pod(application, driver["metadata"]["uid"], force=force)
+
+    def delete_pod(self, application: SparkApplication, uid: str, *, force: bool) -> None:
+        for pod in self._list_pods(application.uid):
+            if pod["metadata"]["uid"] == uid:
+                propagation = "Background" if force else "Foreground"
+                self._stage.delete(key_of(pod), propagation=propagation, grace=0 if force else None)
 
     def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
         try:
@@ -122,6 +134,12 @@ class StageController:
         if key in self._stage.objects:
             self._stage.objects[key]["status"] = status.to_document()
             self._stage.notify(key)
+
+    def observe_queue(self, application: SparkApplication) -> QueueObservation | None:
+        return None
+
+    def apply_to_queue(self, application: SparkApplication, action: QueueAction) -> QueueObservation | None:
+        raise AssertionError(f"{action}: the stage has no Kueue")
 
     def _list_pods(self, owner_uid: str) -> list[JsonObject]:
         return [self._stage.objects[key] for key in self._stage.list_owned(owner_uid) if key.kind == "Pod"]

@@ -97,6 +97,16 @@ def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:
     assert list(scene.pods) == [1]
 
 
+def test_restart_message_counts_attempts_from_one_and_names_the_limit() -> None:
+    scene = Scene(build_application_document(restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 2})).run()
+    assert scene.created == [0]
+    scene.set_driver("failed")
+    scene.run()
+    assert scene.application.status is not None
+    message = scene.application.status.current_state.message
+    assert message == "Attempt 1 ended in Failed; attempt 2 follows (restart 1 of up to 2)."
+
+
 def test_reached_restart_limit_is_reported() -> None:
     scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
     scene.set_driver("succeeded")

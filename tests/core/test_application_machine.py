@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.observation import (
     Absent,
+    ApplicationPods,
     Created,
     CreateOutcome,
     DriverObservation,
@@ -134,6 +135,13 @@ def compute_max_state_duration(application: SparkApplication) -> timedelta | Non
     return policy.get_time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
 
 
+def compute_max_release_duration(application: SparkApplication) -> timedelta:
+    """Return the longest time in which the driver of a suspended application, and then its executors, are released."""
+    timeouts = application.spec.application_tolerations.application_timeout_config
+    grace = to_duration(timeouts.force_termination_grace_period_millis) + timedelta(seconds=GRACE_SECONDS)
+    return 2 * (grace + Settings().reconcile_interval) + CONFIRMATION_TIME
+
+
 def compute_lost_driver_deadline(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
     """Return the latest time to abandon a driver that was deleted or lost its node, or None if neither happened."""
     grace = to_duration(
@@ -152,8 +160,12 @@ class ApplicationMachine(RuleBasedStateMachine):
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
         document = build_application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
         self.scene = Scene(document, Settings(trim_state_transition_history=trim), builds=True)
-        self.limits_changed = self.scene.now
+        self.limits_changed = self.release_changed = self.scene.now
         self.clock_went_back = False
+
+    def compute_limit(self, application: SparkApplication) -> timedelta | None:
+        """Return the longest time in the current state, or None if it is unlimited."""
+        return compute_max_state_duration(application)
 
     def has_application(self) -> bool:
         return self.scene.document is not None
@@ -181,7 +193,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def lose_node(self) -> None:
         self.scene.lose_node()
 
-    @precondition(has_application)
+    @precondition(has_driver)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
     def set_executors(self, ready: int, held_up: bool) -> None:
         self.scene.executors = build_executors(ready)
@@ -192,7 +204,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule(tolerations=tolerations())
     def edit_tolerations(self, tolerations: dict[str, Any]) -> None:
         self.scene.edit(applicationTolerations=tolerations)
-        self.limits_changed = self.scene.now
+        self.limits_changed = self.release_changed = self.scene.now
 
     @precondition(has_application)
     @rule(spec=SPEC_EDITS)
@@ -203,6 +215,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule(suspend=st.booleans())
     def edit_suspend(self, suspend: bool) -> None:
         self.scene.edit(suspend=suspend)
+        self.release_changed = self.scene.now
 
     @precondition(has_application)
     @rule()
@@ -221,6 +234,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
     def move_clock(self, seconds: int) -> None:
         self.scene.now += timedelta(seconds=seconds)
+        self.release_changed = self.scene.now
         self.clock_went_back |= seconds < 0
 
     @precondition(has_application)
@@ -235,7 +249,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         if self.scene.document is None or self.clock_went_back:
             return
         application = self.scene.application
-        limit = compute_max_state_duration(application)
+        limit = self.compute_limit(application)
         if limit is not None and not application.spec.suspend:
             assert application.status is not None
             entered = application.status.current_state.last_transition_time
@@ -243,6 +257,19 @@ class ApplicationMachine(RuleBasedStateMachine):
             grace = to_duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + CONFIRMATION_TIME)
             assert self.scene.now <= due, f"{self.scene.state} has lasted {self.scene.now - entered}"
+
+    @precondition(has_application)
+    @rule(seconds=st.sampled_from([61, 1000]))
+    def advance_time_past_release(self, seconds: int) -> None:
+        """Check that a resumed application leaves Suspended as soon as its pods have had their time to end."""
+        self.scene.run().advance(seconds)
+        if self.scene.document is None or self.clock_went_back or self.scene.state != "Suspended":
+            return
+        application = self.scene.application
+        assert application.status is not None
+        began = max(application.status.current_state.last_transition_time, self.release_changed)
+        if not application.spec.suspend and not application.deletion_timestamp:
+            assert self.scene.now <= began + compute_max_release_duration(application)
 
     @precondition(has_driver)
     @rule(seconds=st.sampled_from([61, 1000]))
@@ -253,8 +280,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         application = self.scene.application
         due = compute_lost_driver_deadline(application, self.scene.pods[self.scene.attempt])
         if due is not None and self.scene.state in STARTING | RUNNING and not application.deletion_timestamp:
-            suspended = application.status and application.status.current_state.reason == "Suspended"
-            assert suspended or self.scene.now <= max(due, self.limits_changed + CONFIRMATION_TIME)
+            assert self.scene.now <= max(due, self.limits_changed + CONFIRMATION_TIME)
 
     @precondition(has_application)
     @rule()
@@ -279,6 +305,31 @@ class ApplicationMachine(RuleBasedStateMachine):
     @invariant()
     def check_no_driver_when_released(self) -> None:
         assert self.scene.document is None or self.scene.state != "ResourceReleased" or not self.scene.pods
+
+    @invariant()
+    def check_suspended_application_has_no_pods(self) -> None:
+        """Check that a suspended application with nothing to wait for has no pods."""
+        if self.scene.document is not None and self.scene.state == "Suspended" and self.scene.is_at_rest:
+            executors = [pod for pod in self.scene.executors if "deletionTimestamp" not in pod["metadata"]]
+            assert not self.scene.pods
+            assert not executors
+
+    @invariant()
+    def check_suspension_does_not_count_as_restart(self) -> None:
+        """Check the counters: each restart increments both the id and the restart counter, a resumption only the id."""
+        if self.scene.document is None or self.scene.application.status is None:
+            return
+        info = self.scene.application.status.current_attempt_summary.attempt_info
+        resumed = sum(pair == ("Suspended", "Submitted") for pair in pairwise(self.scene.states))
+        restarted = self.scene.states.count("ScheduledToRestart")
+        assert info.id == resumed + restarted
+        assert info.restart_counter <= restarted
+
+    @invariant()
+    def check_only_suspended_record_has_suspend_reason(self) -> None:
+        if self.scene.document is not None and self.scene.application.status is not None:
+            current = self.scene.application.status.current_state
+            assert (current.suspend_reason is not None) is (self.scene.state == "Suspended")
 
     @invariant()
     def check_moves_are_legal(self) -> None:
@@ -355,8 +406,10 @@ PODS = st.dictionaries(KEYS, JSON, max_size=5)
     driver=st.builds(Present, PODS) | st.just(Absent()) | st.just(Unconfirmed()),
     seen=st.lists(PODS, max_size=2),
     outcome=st.none() | st.just(Created()) | st.builds(Refused, st.text(max_size=5)),
+    left=st.builds(ApplicationPods, st.lists(PODS, max_size=2), st.lists(PODS, max_size=2), st.booleans()),
     seconds=st.integers(-(10**9), 10**9),
     deleted=st.booleans(),
+    suspend=st.booleans(),
     tolerations=tolerations(),
 )
 def test_decide_accepts_any_observation(
@@ -364,12 +417,16 @@ def test_decide_accepts_any_observation(
     driver: DriverObservation,
     seen: list[dict[str, Any]],
     outcome: CreateOutcome | None,
+    left: ApplicationPods,
     seconds: int,
     deleted: bool,
+    suspend: bool,
     tolerations: dict[str, Any],
 ) -> None:
-    resource = build_application_model(status=build_status_at(state), deleted=deleted, tolerations=tolerations)
-    observed = Observed(driver, seen, outcome)
+    resource = build_application_model(
+        status=build_status_at(state), deleted=deleted, suspend=suspend, tolerations=tolerations
+    )
+    observed = Observed(driver, seen, outcome, left)
     decision = decide(resource, observed, Settings(), NOW + timedelta(seconds=seconds))
     if decision.status is not None:
         assert decision.status.to_document()

@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.observation import (
     Absent,
+    ApplicationPods,
     JsonObject,
     Present,
     Unconfirmed,
@@ -14,6 +15,7 @@ from airflow_provider_spark_operator.core.observation import (
     find_executors,
     has_fixed_child_names,
     observe,
+    observe_live,
 )
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
@@ -119,6 +121,25 @@ def test_observation_contains_only_executors_of_driver() -> None:
     assert observed.driver == Present(driver)
     assert [get_name(dict(executor)) for executor in observed.executors] == ["mine"]
     assert find_executors(driver, pods) == observed.executors
+
+
+def test_pods_of_all_attempts_are_observed() -> None:
+    drivers = [build_pod("pi-0-driver"), build_pod("pi-1-driver", selector="pi-1")]
+    executors = [build_pod("of a deleted driver", role="executor", owner="another")]
+    other = [build_pod("of an earlier application", owner="former"), build_pod("else", role="else")]
+    expected = ApplicationPods(tuple(drivers), tuple(executors), is_live=False)
+    assert observe(APPLICATION, [*drivers, *executors, *other]).pods == expected
+
+
+def test_live_read_replaces_all_pods_of_the_cache() -> None:
+    driver = build_pod("pi-0-driver")
+    executor = build_pod("mine", role="executor", owner=driver["metadata"]["uid"])
+    cached = observe(APPLICATION, [driver, executor])
+    gone = observe_live(cached, APPLICATION, [executor])
+    assert (gone.driver, gone.executors, gone.pods) == (Absent(), (), ApplicationPods((), (executor,), is_live=True))
+    back = observe_live(gone, APPLICATION, [driver, executor])
+    assert (back.driver, back.executors) == (Present(driver), (executor,))
+    assert back.pods == ApplicationPods((driver,), (executor,), is_live=True)
 
 
 def test_executor_without_owner_is_found_by_label() -> None:

@@ -189,7 +189,7 @@ def test_duration_of_attempt_starts_at_its_driver_request() -> None:
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
     assert policy.measure_attempt(first) == seconds(100)
-    assert policy.measure_attempt(second) == seconds(15)
+    assert policy.measure_attempt(second) == seconds(5)
 
 
 def test_duration_starts_at_first_entry_if_start_is_trimmed() -> None:

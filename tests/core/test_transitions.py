@@ -18,7 +18,6 @@ from airflow_provider_spark_operator.core.transitions import (
     get_next_key,
     move,
     move_to_next_attempt,
-    replace_reason,
     sort_records,
 )
 from tests.builders import NOW, build_status, build_status_at, seconds
@@ -27,18 +26,18 @@ S = ApplicationState
 LATER = NOW + timedelta(seconds=5)
 
 
-def test_every_state_is_in_exactly_one_set() -> None:
-    sets = (INITIALIZING, STARTING, RUNNING, STOPPING, TERMINATED)
+def test_every_state_but_suspended_is_in_exactly_one_set() -> None:
+    sets = (INITIALIZING, STARTING, RUNNING, STOPPING, TERMINATED, {S.SUSPENDED})
     assert sorted(state for each in sets for state in each) == sorted(ApplicationState)
 
 
 def test_transition_table_contains_and_reaches_every_state() -> None:
     assert set(MOVES) == set(ApplicationState)
-    assert set().union(*MOVES.values()) == set(ApplicationState) - {S.SUBMITTED}
+    assert set().union(*MOVES.values()) == set(ApplicationState)
 
 
-def test_no_state_has_transition_to_itself() -> None:
-    assert not [state for state, targets in MOVES.items() if state in targets]
+def test_only_suspended_has_transition_to_itself() -> None:
+    assert [state for state, targets in MOVES.items() if state in targets] == [S.SUSPENDED]
 
 
 def test_released_state_has_no_transitions() -> None:
@@ -115,14 +114,6 @@ def test_untrimmed_history_continues_in_next_attempt() -> None:
 def test_next_attempt_of_released_application_raises() -> None:
     with pytest.raises(IllegalMove):
         move_to_next_attempt(build_status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
-
-
-def test_replaced_reason_keeps_transition_time_and_history() -> None:
-    status = build_status_at(S.RUNNING_HEALTHY, message="It runs.")
-    remarked = replace_reason(status, "Suspended", "It is being stopped.")
-    expected = status.current_state.model_copy(update={"reason": "Suspended", "message": "It is being stopped."})
-    assert remarked.current_state == expected
-    assert remarked.state_transition_history == status.state_transition_history
 
 
 def test_new_status_is_submitted_with_one_history_entry() -> None:

@@ -94,8 +94,8 @@ def test_unreadable_cluster_fails_immediately_with_cause() -> None:
     assert (failure.message, failure.reason) == (MISSING_FIELD, reasons.SPEC_UNBUILDABLE)
     assert failed == status.current_state
     assert (status.current_state.current_state_summary, status.current_state.reason) == (
-        ClusterState.FAILED,
-        reasons.CLUSTER_FAILED,
+        ClusterState.RESOURCE_RELEASED,
+        reasons.CLUSTER_RELEASED,
     )
     assert status.current_state.last_transition_time == LATER
     assert f"The cluster cannot run: {MISSING_FIELD}. Fix the cause" in (status.current_state.message or "")

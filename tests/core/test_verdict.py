@@ -44,7 +44,8 @@ def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any]
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
 def test_outcome_is_waiting_until_terminal_state(state: ApplicationState) -> None:
-    sentence = f"The application is in progress: {state}."
+    in_progress = f"The application is in progress: {state}."
+    sentence = "The application is suspended by spec.suspend." if state == S.SUSPENDED else in_progress
     assert judge_status(build_status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
 
 

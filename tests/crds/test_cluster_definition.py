@@ -90,6 +90,7 @@ def test_cluster_status_has_no_driver_and_no_failure_counters(schema: dict[str, 
         "lastTransitionTime",
         "message",
         "reason",
+        "suspendReason",
     }
     assert set(find_part(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
 

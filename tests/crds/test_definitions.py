@@ -46,6 +46,15 @@ def test_all_versions_share_one_schema_and_v1_is_stored(definition: dict[str, An
     assert all(each["subresources"] == {"status": {}} for each in versions)
 
 
+@pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
+def test_every_version_except_v1_is_deprecated(kind: str) -> None:
+    versions = build_definition(kind)["spec"]["versions"]
+    assert {each["name"]: each.get("deprecationWarning") for each in versions if each.get("deprecated")} == {
+        name: f"spark.apache.org/{name} {kind} is deprecated; use spark.apache.org/v1 {kind}"
+        for name in ("v1beta1", "v1alpha1")
+    }
+
+
 def test_names_equal_those_of_the_apache_operator(definition: dict[str, Any]) -> None:
     assert definition["metadata"]["name"] == "sparkapplications.spark.apache.org"
     assert definition["spec"]["names"]["shortNames"] == ["sparkapp"]
@@ -62,6 +71,7 @@ def test_schema_is_structural(schema: dict[str, Any]) -> None:
         "additionalProperties",
         "enum",
         "format",
+        "nullable",
         "default",
         "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations",
@@ -96,7 +106,8 @@ def test_defaults_equal_those_of_the_apache_operator(schema: dict[str, Any]) -> 
     assert find_part(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
     assert find_part(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
     assert find_part(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
-    assert sum("default" in part for part in iterate_parts(schema)) == 3
+    assert find_part(schema, "spec.suspend")["default"] is False
+    assert sum("default" in part for part in iterate_parts(schema)) == 4
 
 
 def test_state_is_an_enumeration(schema: dict[str, Any]) -> None:

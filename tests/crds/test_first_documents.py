@@ -92,7 +92,7 @@ async def test_first_example_completes_on_a_local_cluster(tmp_path: Path, spark_
             created = await client.create(AS_WRITTEN, DOCUMENT, "default")
             assert created["apiVersion"] == DOCUMENT["apiVersion"]
             tolerations = {**DOCUMENT["spec"]["applicationTolerations"], **DEFAULTS}
-            assert created["spec"] == {**DOCUMENT["spec"], "applicationTolerations": tolerations}
+            assert created["spec"] == {**DOCUMENT["spec"], "applicationTolerations": tolerations, "suspend": False}
             log = await read_driver_log(client)
             seen = list_states(
                 await wait_for_first(client, AS_WRITTEN, lambda item: "ResourceReleased" in list_states(item))

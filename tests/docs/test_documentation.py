@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
 from local_kubernetes.command import build_parser as local_kubernetes_parser
-from tests.cli.parsing import list_options
+from tests.cli.parsing import list_options, list_parameters
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -67,11 +67,49 @@ CLUSTER_OPTIONS = {"-n", "--namespace", "--context", "--kubeconfig"}
 
 
 LISTED = [verb for verb in VERBS if not verb.is_hidden]
+# The section about `diff` refers to the options of `submit`, except these.
+NOT_OF_DIFF = {"--wait", "--follow", "-f", "--timeout"}
 
 
-@pytest.mark.parametrize("verb", LISTED, ids=[verb.name for verb in LISTED])
+def test_options_of_diff_are_those_of_submit() -> None:
+    verbs = {verb.name: verb for verb in LISTED}
+    assert list_options(verbs["diff"]) == list_options(verbs["submit"]) - NOT_OF_DIFF
+    assert read_options("diff") == set()
+
+
+TABLED = [verb for verb in LISTED if verb.name != "diff"]
+
+
+@pytest.mark.parametrize("verb", TABLED, ids=[verb.name for verb in TABLED])
 def test_page_of_the_command_line_lists_the_options_of_each_verb(verb: Verb) -> None:
     assert read_options(verb.name) - CLUSTER_OPTIONS == list_options(verb) - CLUSTER_OPTIONS
+
+
+def read_row(verb: str, option: str) -> str:
+    """Return the row of an option in the table of the section about a verb."""
+    rows = [row for row in read_section(verb).splitlines() if re.match(rf"\| .*`{option}(?![\w-]).*[^\\] \| ", row)]
+    assert len(rows) == 1, (verb, option)
+    return rows[0]
+
+
+# Each option whose help shows a default, computed or constant, without those that the rules for all verbs describe.
+DEFAULTS = [
+    pytest.param(verb.name, each.opts[-1], each.default, each.help, id=f"{verb.name} {each.opts[-1]}")
+    for verb in TABLED
+    for each in list_parameters(verb)
+    if each.param_type_name == "option"
+    and not CLUSTER_OPTIONS & set(each.opts)
+    and (each.default not in (None, False) or "(default: " in each.help)
+]
+
+
+@pytest.mark.parametrize(("verb", "option", "default", "text"), DEFAULTS)
+def test_page_of_the_command_line_has_each_default(verb: str, option: str, default: object, text: str) -> None:
+    row = read_row(verb, option)
+    if "(default: " in text:  # computed: the page may explain more
+        assert re.search(r"\b[Dd]efault: ", row)
+    else:
+        assert re.search(rf"\bdefault: `?{re.escape(str(default))}\b", row)
 
 
 def test_page_of_the_command_line_lists_the_verbs_in_the_order_of_the_help() -> None:

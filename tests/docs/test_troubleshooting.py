@@ -62,7 +62,7 @@ def _messages() -> Iterator[str]:
                     told = [node]
                 for call in told:
                     if not (isinstance(call.func, ast.Name) and call.func.id in AT_PARSE):
-                        yield from (text for text in map(_text, call.args) if text and len(text) > 15)
+                        yield from (text for text in map(_text, call.args) if text and len(text) > 15 and " " in text)
 
 
 def _pieces(message: str) -> list[str]:

@@ -54,11 +54,18 @@ def build_application(name: str, conf: dict[str, str], **spec: Any) -> dict[str,
 
 
 @contextmanager
-def run_controller(namespace: str, kubeconfig: Path) -> Iterator[Path]:
-    """Run `spark-operator reconcile` for a namespace. Its log is `reconcile.log` next to the kubeconfig."""
-    words = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
+def run_controller(namespace: str, kubeconfig: Path, *options: str, killed: bool = False) -> Iterator[Path]:
+    """Run `spark-operator reconcile` for a namespace. Its log is `reconcile.log` next to the kubeconfig.
+
+    Args:
+        namespace: The namespace.
+        kubeconfig: The kubeconfig of the controller.
+        options: Other options of the command.
+        killed: Whether to kill the controller at the end, instead of ending it.
+    """
+    words = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace, *options)
     log_file = kubeconfig.with_name("reconcile.log")
-    with log_file.open("w") as log:
+    with log_file.open("a") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow_provider_spark_operator.cli", *words],
             stdin=subprocess.DEVNULL,
@@ -73,7 +80,7 @@ def run_controller(namespace: str, kubeconfig: Path) -> Iterator[Path]:
                 assert ready.startswith("ready "), log_file.read_text()
                 yield log_file
             finally:
-                process.terminate()
+                process.kill() if killed else process.terminate()
 
 
 async def wait_for_pod(

@@ -360,7 +360,7 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
-    assert "its task has not recorded the result; waiting for up to 30 s" in caplog.text
+    assert "that run has not recorded the result yet; waiting for up to 30 s" in caplog.text
     await acknowledge(client, old.reference, build_stamp_of_earlier_run())
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
 
@@ -382,7 +382,7 @@ async def test_application_with_unrecorded_old_result_is_replaced_at_once(
     old = await submit(client, build_document("pi"), namespace, build_stamp_of_earlier_run())
     await set_states(client, old.reference, *SUCCEEDED)
     assert (await submit(client, build_document("pi"), namespace, build_stamp())).reference.uid != old.reference.uid
-    assert "its task did not record the result within 15 min" in caplog.text
+    assert "that run did not record the result within 15 min" in caplog.text
 
 
 async def test_concurrent_replacement_creates_one_application(client: KubeClient, namespace: str) -> None:

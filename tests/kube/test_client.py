@@ -133,7 +133,9 @@ async def test_dry_run_is_requested(api: ScriptedApi, client: KubeClient) -> Non
     assert api.requests[0].query == {"dryRun": "All"}
 
 
-@pytest.mark.parametrize("fault", [refuse(503), refuse(500), refuse(429, Retry_After="0"), hang_up()])
+@pytest.mark.parametrize(
+    "fault", [refuse(503), refuse(500), refuse(503, Retry_After="0"), refuse(429, Retry_After="0"), hang_up()]
+)
 async def test_read_is_repeated_after_temporary_failure(api: ScriptedApi, client: KubeClient, fault: object) -> None:
     api.script(fault, fault, answer(POD))  # type: ignore[arg-type]
     assert await client.get(PODS, "a", "jobs") == POD
@@ -161,9 +163,12 @@ async def test_create_is_repeated_after_429(api: ScriptedApi, client: KubeClient
     assert await client.create(PODS, POD, "jobs") == POD
 
 
-async def test_request_is_not_repeated_if_retry_after_is_too_long(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(refuse(429, "come back later", Retry_After="3600"))
-    with pytest.raises(TooManyRequests) as caught:
+@pytest.mark.parametrize(("status", "kind"), [(429, TooManyRequests), (503, ServerError)])
+async def test_request_is_not_repeated_if_retry_after_is_too_long(
+    api: ScriptedApi, client: KubeClient, status: int, kind: type[KubeError]
+) -> None:
+    api.script(refuse(status, "come back later", Retry_After="3600"))
+    with pytest.raises(kind) as caught:
         await client.get(PODS, "a", "jobs")
     assert caught.value.retry_after == 3600
     assert len(api.requests) == 1

@@ -124,6 +124,14 @@ async def test_permission_of_newer_servers_is_named(api: ScriptedApi, client: Ku
         await forward(client, local)
 
 
+async def test_permission_that_the_server_does_not_name_is_named(
+    api: ScriptedApi, client: KubeClient, local: Local
+) -> None:
+    api.script(*[refuse(403, 'pods "pi-driver" is forbidden: ', "Forbidden")] * 2)
+    with pytest.raises(Forbidden, match=re.escape('grant the verb "create" on pods/portforward in namespace jobs')):
+        await forward(client, local)
+
+
 async def test_rejected_credentials_are_reported(api: ScriptedApi, client: KubeClient, local: Local) -> None:
     api.script(*[refuse(401, "Unauthorized", "Unauthorized")] * 6)
     with pytest.raises(Unauthorized):

@@ -345,3 +345,18 @@ def test_missing_operator_is_reported_with_requested_group(
         match=rf'does not serve SparkApplication of spark\.apache\.org\. .* api_version="{KUBEFLOW_VERSION}"',
     ):
         run(made, TaskInstance())
+
+
+def test_application_that_kueue_evicts_runs_again_in_the_same_try(cluster: ScriptedCluster, deferrable: bool) -> None:
+    async def live(application: Application) -> None:
+        application.enter("SUSPENDED")
+        application.start()
+        application.suspend("KueueEviction")
+        application.resume()
+        application.start()
+        application.succeed()
+
+    cluster.script, task_instance = live, TaskInstance()
+    assert run(create_task(deferrable, kueue_queue="team-a"), task_instance) == "pi"
+    assert task_instance.xcoms["attempts"] == 2
+    assert cluster.application()["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"

@@ -380,7 +380,7 @@ def test_success_that_cannot_be_recorded_is_a_success(
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
     assert "could not mark SparkApplication jobs/pi " in caplog.text
-    assert "as read by this task, so a later try may adopt it again" in caplog.text
+    assert "as reported, so a later try may adopt this application again" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,9 @@ def test_failed_trigger_leaves_application_to_a_retry_if_left(cluster: Cluster, 
 def test_lost_application_is_left_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
     event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
     context = build_context(TaskInstance(try_number=try_number))
-    with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still be running: {follows}$"):
+    with pytest.raises(
+        SparkApplicationError, match=f"^it cannot be followed. The application may still be running; {follows}$"
+    ):
         operator().resume_execution("execute_complete", {"event": event}, context)
 
 

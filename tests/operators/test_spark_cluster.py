@@ -75,6 +75,47 @@ def test_task_creates_cluster_and_waits_until_ready(
     assert "SparkCluster jobs/shared: master 1/1, workers 2/2 ready" in caplog.text
 
 
+def test_queued_cluster_is_not_ready_within_the_execution_timeout(
+    cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def queue(spark_cluster: ScriptedSparkCluster) -> None:
+        spark_cluster.report("KueueAdmissionPending", "no quota for workers")
+
+    cluster.cluster_script = queue
+    task = create(
+        deferrable, kueue_queue="team-a", ready_timeout=timedelta(seconds=3), execution_timeout=timedelta(seconds=6)
+    )
+    with pytest.raises(SparkApplicationTimedOut, match="within the task's execution_timeout of 0:00:06"):
+        run(task, TaskInstance())
+    assert "SparkCluster jobs/shared is waiting: it waits for Kueue admission in queue team-a" in caplog.text
+    assert cluster.spark_clusters() == []
+
+
+def test_admitted_cluster_without_workers_exceeds_the_ready_timeout(cluster: Cluster, deferrable: bool) -> None:
+    cluster.cluster_script = stay_without_workers
+    with pytest.raises(SparkApplicationTimedOut, match=r"within the task's ready_timeout of 0:00:00\.4"):
+        run(create(deferrable, kueue_queue="team-a", ready_timeout=SHORT), TaskInstance())
+
+
+def test_deferral_of_a_queued_cluster_has_no_limit_without_an_execution_timeout(cluster: Cluster) -> None:
+    cluster.cluster_script = stay_without_workers
+    assert defer(create(kueue_queue="team-a"), TaskInstance()).timeout is None
+    assert defer(create(name="other"), TaskInstance()).timeout is not None
+
+
+def test_cluster_has_the_labels_of_its_queue(cluster: Cluster) -> None:
+    run(create(False, kueue_queue="team-a", kueue_priority="high", wait_until_ready=False), TaskInstance())
+    (present,) = cluster.spark_clusters()
+    labels = present["metadata"]["labels"]
+    assert labels["kueue.x-k8s.io/queue-name"] == "team-a"
+    assert labels["kueue.x-k8s.io/priority-class"] == "high"
+
+
+def test_invalid_queue_of_a_cluster_is_rejected_when_the_dag_is_parsed() -> None:
+    with pytest.raises(ValueError, match="kueue_queue: must be the name of a LocalQueue, not 'Team A'"):
+        create(kueue_queue="Team A")
+
+
 def test_task_without_waiting_ends_after_creation(cluster: Cluster) -> None:
     cluster.cluster_script = stay_without_workers
     assert run(create(wait_until_ready=False), TaskInstance()) == "shared"

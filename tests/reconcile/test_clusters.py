@@ -37,6 +37,7 @@ from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.reconcile.stage import FaultyClient, Killed, Stage, build_application, build_error, run_controller, state_of
 
 State = ClusterState
+FAILED_STATES = ["Submitted", "SchedulingFailure", "ResourceReleased"]
 CHILDREN = (SERVICES, STATEFUL_SETS, NETWORK_POLICIES, HORIZONTAL_POD_AUTOSCALERS, POD_DISRUPTION_BUDGETS)
 ALL_NAMES = [
     "cl-master-svc",
@@ -157,20 +158,22 @@ async def test_cluster_fails_once_with_the_message_of_the_api(stage: Stage) -> N
     error = Invalid(422, "Invalid", "spec.minReplicas: must be greater than 0", "patch", "horizontalpodautoscalers")
     async with run_controller(build_refusing_client(stage, 7, error), stage.namespace):
         await submit(stage, build_cluster(minimum=0))
-        failed = await wait_for_state(stage, State.FAILED)
+        failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
         await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, {"metadata": {"labels": {"seen": "again"}}})
         await submit(stage, build_cluster("other"))
         await wait_for_state(stage, State.RUNNING_HEALTHY, "other")
         later = await get(stage)
-    assert list_states(failed) == list_states(later) == ["Submitted", "SchedulingFailure", "Failed"]
+        left = await list_names_of_children(stage)
+    assert list_states(failed) == list_states(later) == FAILED_STATES
     for key in ("1", "2"):
         assert "spec.minReplicas: must be greater than 0" in failed["status"]["stateTransitionHistory"][key]["message"]
+    assert [name for name in left if name.startswith("cl-")] == []
 
 
 async def test_failed_cluster_can_be_deleted(stage: Stage) -> None:
     async with run_controller(build_refusing_client(stage, 2, build_error(Forbidden, 403)), stage.namespace):
         await submit(stage, build_cluster())
-        await wait_for_state(stage, State.FAILED)
+        await wait_for_state(stage, State.RESOURCE_RELEASED)
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await wait_for_deletion(stage)
 
@@ -179,7 +182,7 @@ async def test_invalid_template_fails_the_cluster_with_its_path(stage: Stage) ->
     master = {"statefulSetSpec": {"template": {"spec": {"containers": {"name": "master"}}}}}
     async with run_controller(stage.client, stage.namespace):
         await submit(stage, build_cluster(master=master))
-        failed = await wait_for_state(stage, State.FAILED)
+        failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
     assert (
         "spec.masterSpec.statefulSetSpec.template.spec.containers: must be a list"
         in (failed["status"]["currentState"]["message"])
@@ -228,7 +231,7 @@ async def test_object_of_another_owner_fails_the_cluster(stage: Stage) -> None:
     await stage.client.create(SERVICES, {"apiVersion": "v1", "kind": "Service", **foreign}, stage.namespace)
     async with run_controller(stage.client, stage.namespace):
         await submit(stage, build_cluster())
-        failed = await wait_for_state(stage, State.FAILED)
+        failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
     message = failed["status"]["currentState"]["message"]
     assert f"Service {stage.namespace}/cl-worker-svc exists and does not belong to this cluster" in message
     kept = await stage.client.get(SERVICES, "cl-worker-svc", stage.namespace)
@@ -360,8 +363,8 @@ async def test_invalid_cluster_fails_with_the_problem(stage: Stage) -> None:
     await remove_required_fields_of_clusters(stage)
     async with run_controller(stage.client, stage.namespace):
         await submit(stage, build_invalid_cluster())
-        failed = await wait_for_state(stage, State.FAILED)
-        assert list_states(failed) == ["Submitted", "SchedulingFailure", "Failed"]
+        failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
+        assert list_states(failed) == FAILED_STATES
         assert "spec.runtimeVersions: is required" in failed["status"]["currentState"]["message"]
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await wait_for_deletion(stage)

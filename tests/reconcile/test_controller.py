@@ -230,16 +230,16 @@ async def test_transitions_are_recorded_as_events(stage: Stage) -> None:
     async with run_controller(stage.client, stage.namespace), play_drivers(stage, "failed"):
         submitted = await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
-        expected = ["DriverFailed", "DriverRequested", "ExecutorsReady", "ResourcesReleased"]
+        expected = ["DriverRequested", "Failed", "ResourceReleased", "RunningHealthy"]
 
         async def are_recorded() -> bool:
             return await stage.list_event_reasons() == expected
 
         await stage.wait_until_true(are_recorded)
     events = {event["reason"]: event for event in await stage.list_objects(EVENTS)}
-    assert events["DriverFailed"]["type"] == "Warning"
-    assert events["ExecutorsReady"]["type"] == "Normal"
-    assert events["DriverFailed"]["involvedObject"]["uid"] == submitted["metadata"]["uid"]
+    assert events["Failed"]["type"] == "Warning"
+    assert events["RunningHealthy"]["type"] == "Normal"
+    assert events["Failed"]["involvedObject"]["uid"] == submitted["metadata"]["uid"]
 
 
 async def test_events_of_the_last_transition_are_written_at_the_shutdown(

@@ -53,7 +53,7 @@ async def test_defect_is_reported_in_the_status_and_others_run(
         await stage.wait_for_state(State.RESOURCE_RELEASED)
 
         async def is_recorded() -> bool:
-            return "ControllerFailed" in await stage.list_event_reasons()
+            return "ReconcileError" in await stage.list_event_reasons()
 
         await stage.wait_until_true(is_recorded)
         defect.is_fixed = True

@@ -1,14 +1,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, ServerError
+from airflow_provider_spark_operator.kube.errors import ServerError
+from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.reconcile import events
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, ResourceEvent
+from tests.reconcile.stage import Stage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -39,9 +42,11 @@ class SlowApi:
         self.written.append(event)
 
 
-def build_event(name: str, reason: str, kind: str = "SparkApplication") -> ResourceEvent:
+def build_event(
+    name: str, reason: str, kind: str = "SparkApplication", *, message: str = "A message.", time: datetime = NOW
+) -> ResourceEvent:
     metadata = {"name": name, "namespace": "jobs", "uid": name, "resourceVersion": "1"}
-    return ResourceEvent({"kind": kind, "metadata": metadata}, NORMAL, reason, "A message.", reason, NOW)
+    return ResourceEvent({"kind": kind, "metadata": metadata}, NORMAL, reason, message, time)
 
 
 @asynccontextmanager
@@ -105,7 +110,6 @@ async def test_shutdown_does_not_wait_for_an_api_without_answer(
 @pytest.mark.parametrize(
     "error",
     [
-        AlreadyExists(409, "AlreadyExists", "", "create", "events", "jobs", "x"),
         ServerError(500, "InternalError", "", "create", "events", "jobs", "x"),
         RuntimeError("unexpected"),
     ],
@@ -146,3 +150,88 @@ async def test_write_error_is_logged_with_the_key_of_the_resource(
         await recorder.drain()
     (warning,) = caplog.records
     assert getattr(warning, noun) == "jobs/pi"
+
+
+async def record(stage: Stage, *recorded: ResourceEvent, settings: EventSettings | None = None) -> None:
+    """Record events as a controller that is started for them."""
+    recorder = EventRecorder(stage.client, "operator", settings)
+    async with run(recorder), asyncio.timeout(30):
+        for event in recorded:
+            recorder.record(event)
+        await recorder.drain()
+
+
+async def list_events(stage: Stage) -> list[tuple[str, str, int, str]]:
+    found = [(each["reason"], each["message"], each["count"], each["lastTimestamp"]) for each in await read(stage)]
+    return sorted(found)
+
+
+async def read(stage: Stage) -> list[dict[str, Any]]:
+    return await stage.list_objects(EVENTS)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["one controller", "after a restart"])
+async def test_event_with_another_message_replaces_the_message_and_increases_the_count(
+    stage: Stage, restarts: bool
+) -> None:
+    first = build_event("app", "Pending", message="Position 2.")
+    second = build_event("app", "Pending", message="Position 1.", time=NOW + timedelta(seconds=1))
+    if restarts:
+        await record(stage, first)
+        await record(stage, second)
+    else:
+        await record(stage, first, second)
+    assert await list_events(stage) == [("Pending", "Position 1.", 2, "2026-01-01T00:00:01Z")]
+    (event,) = await read(stage)
+    assert event["firstTimestamp"] == "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["one controller", "after a restart"])
+@pytest.mark.parametrize(
+    ("seconds", "limit", "count"),
+    [(299, 300, 1), (300, 300, 2), (0, 0, 2), (-1, 300, 2)],
+    ids=["within the interval", "after the interval", "no limit", "clock set back"],
+)
+async def test_repeated_event_is_written_again_after_the_minimum_interval(
+    stage: Stage, seconds: int, limit: int, count: int, restarts: bool
+) -> None:
+    settings = EventSettings(min_interval=timedelta(seconds=limit))
+    first, second = build_event("app", "Held"), build_event("app", "Held", time=NOW + timedelta(seconds=seconds))
+    if restarts:
+        await record(stage, first, settings=settings)
+        await record(stage, second, settings=settings)
+    else:
+        await record(stage, first, second, settings=settings)
+    assert [event[2] for event in await list_events(stage)] == [count]
+
+
+async def test_events_of_different_resources_and_reasons_are_separate(stage: Stage) -> None:
+    await record(stage, build_event("app", "Held"), build_event("app", "Failed"), build_event("other", "Held"))
+    assert [event[2] for event in await list_events(stage)] == [1, 1, 1]
+
+
+async def test_excluded_reasons_are_not_written(stage: Stage) -> None:
+    settings = EventSettings(excluded_reasons=("Kueue.*", "Driver"))
+    reasons = ("KueueAdmitted", "Driver", "DriverReady", "NotKueue")
+    await record(stage, *(build_event("app", reason) for reason in reasons), settings=settings)
+    assert [event[0] for event in await list_events(stage)] == ["DriverReady", "NotKueue"]
+
+
+async def test_disabled_events_are_not_written(stage: Stage) -> None:
+    await record(stage, build_event("app", "Failed"), settings=EventSettings(is_enabled=False))
+    assert await list_events(stage) == []
+
+
+async def test_changed_settings_apply_to_later_events(stage: Stage) -> None:
+    recorder = EventRecorder(stage.client, "operator", EventSettings(is_enabled=False))
+    async with run(recorder), asyncio.timeout(30):
+        recorder.record(build_event("app", "First"))
+        recorder.settings = EventSettings()
+        recorder.record(build_event("app", "Second"))
+        await recorder.drain()
+    assert [event[0] for event in await list_events(stage)] == ["Second"]
+
+
+async def test_long_messages_are_cut_after_1024_characters(stage: Stage) -> None:
+    await record(stage, build_event("app", "Failed", message="x" * 2000))
+    assert [len(event[1]) for event in await list_events(stage)] == [1024]

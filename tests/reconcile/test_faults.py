@@ -45,15 +45,22 @@ class Story:
         endings: The ends of its drivers.
         history: The expected history; None if the application is deleted.
         attempts: The expected number of drivers.
+        is_suspended: Whether the application is suspended when it is running, and resumed then.
     """
 
     document: JsonObject
     endings: tuple[str, ...]
     history: list[str] | None
     attempts: int
+    is_suspended: bool = False
 
     async def tell(self, stage: Stage) -> None:
-        """Wait for the end of the application, or delete it when it is running."""
+        """Wait for the end of the application, or delete or suspend it when it is running."""
+        if self.is_suspended:
+            await stage.wait_for_state(State.RUNNING_HEALTHY)
+            await stage.patch({"spec": {"suspend": True}})
+            await stage.wait_for_state(State.SUSPENDED)
+            await stage.patch({"spec": {"suspend": False}})
         if self.history is not None:
             await stage.wait_for_state(State.RESOURCE_RELEASED)
             return
@@ -76,6 +83,13 @@ STORIES = {
         2,
     ),
     "deletion": Story(build_application(), ("run",), None, 1),
+    "suspension": Story(
+        build_application(configMapSpecs=CONFIG_MAPS),
+        ("run", "succeeded"),
+        [*RUN, "Suspended", *RUN, "Succeeded", "ResourceReleased"],
+        2,
+        is_suspended=True,
+    ),
 }
 stories = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 
@@ -167,6 +181,25 @@ async def test_application_completes_after_a_temporary_error_of_any_request(
     ):
         number += 1
     assert number > 10
+
+
+@pytest.mark.parametrize(("requested", "pause"), [(7, "7.0 s"), (3600, "40.0 s")], ids=["short", "too long"])
+@pytest.mark.parametrize(("kind", "status"), [(TooManyRequests, 429), (ServerError, 503)])
+async def test_reconcile_is_repeated_after_the_pause_that_the_server_requests(
+    stage: Stage, caplog: pytest.LogCaptureFixture, kind: type[KubeError], status: int, requested: float, pause: str
+) -> None:
+    error = build_error(kind, status)
+    error.retry_after = requested
+    faulty = FaultyClient(stage.client, ("create",), 1, error, after=False)
+    async with run_controller(faulty, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(build_application())
+
+        async def is_logged() -> bool:
+            return any("reconcile failed" in record.getMessage() for record in caplog.records)
+
+        await stage.wait_until_true(is_logged)
+    (message,) = [record.getMessage() for record in caplog.records if "reconcile failed" in record.getMessage()]
+    assert message.endswith(f"retrying in {pause}")
 
 
 async def test_repeated_creation_uses_the_existing_objects(stage: Stage) -> None:

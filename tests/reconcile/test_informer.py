@@ -18,8 +18,14 @@ from airflow_provider_spark_operator.kube.errors import (
     Unauthorized,
     Unreachable,
 )
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.reconcile import informer
+from airflow_provider_spark_operator.kube.resources import (
+    PODS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+    WORKLOADS,
+    ResourceType,
+)
+from airflow_provider_spark_operator.reconcile import informer, workload_watch
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
@@ -49,11 +55,12 @@ class ScriptedLists:
         yield WatchEvent("BOOKMARK", {})
 
 
-async def wait_for_first_cluster(client: ScriptedLists) -> ObjectKey:
+async def wait_for_first_cluster(client: ScriptedLists, *, kueue: bool = False) -> ObjectKey:
     """Run an informer; return the first key that it reports."""
     reported: asyncio.Queue[ObjectKey] = asyncio.Queue()
     scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
-    watches = Informer(client, scope, "spark", caches, reported.put_nowait, reported.put_nowait)  # type: ignore[arg-type]
+    notify = reported.put_nowait
+    watches = Informer(client, scope, "spark", caches, notify, notify, kueue=kueue)  # type: ignore[arg-type]
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         running = group.create_task(watches.run())
         await watches.wait_until_synced()
@@ -94,4 +101,33 @@ async def test_expired_first_list_is_repeated(kind: ResourceType) -> None:
 async def test_other_error_of_a_first_list_ends_the_informer(kind: ResourceType) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         await wait_for_first_cluster(ScriptedLists(kind, [build_error(Unreachable, None)]))
+    assert caught.group_contains(Unreachable)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [build_error(NotFound, 404), build_error(Forbidden, 403), build_error(ServerError, 500)],
+    ids=lambda error: error.reason,
+)
+async def test_failed_first_list_of_workloads_does_not_delay_other_resources(failure: KubeError) -> None:
+    client = ScriptedLists(WORKLOADS, [failure] * 2)
+    assert await wait_for_first_cluster(client, kueue=True) == ObjectKey(NAMESPACE, "cl")
+    assert client.lists[WORKLOADS] == 2
+
+
+async def test_first_list_of_workloads_is_retried_after_a_server_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workload_watch, "_PAUSE_AFTER_FAILURE", 0.01)
+    client = ScriptedLists(WORKLOADS, [build_error(ServerError, 500)] * 4)
+    scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
+    watches = Informer(client, scope, "spark", caches, lambda _: None, lambda _: None, kueue=True)  # type: ignore[arg-type]
+    async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+        running = group.create_task(watches.run())
+        while client.lists[WORKLOADS] < 6:  # noqa: ASYNC110 - the lists set no event
+            await asyncio.sleep(0.01)
+        running.cancel()
+
+
+async def test_unreachable_workloads_at_the_start_end_the_informer() -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        await wait_for_first_cluster(ScriptedLists(WORKLOADS, [build_error(Unreachable, None)]), kueue=True)
     assert caught.group_contains(Unreachable)

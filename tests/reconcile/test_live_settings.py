@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
@@ -63,6 +64,18 @@ async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -
         left = await elsewhere.wait_until(lambda seen: seen is not None)
     assert left is not None
     assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+
+
+async def test_changed_settings_of_events_apply_to_later_events(stage: Stage) -> None:
+    silent = replace(QUICK, events=EventSettings(is_enabled=False))
+    controller = Controller(stage.client, NamedNamespaces(("jobs",)), silent)
+    async with run_in_background(controller), play_drivers(stage, "run"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
+        controller.apply(QUICK, NamedNamespaces(("jobs",)))
+        await stage.set_pod("pi-0-driver", "succeeded")
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+    assert await stage.list_event_reasons() == ["ResourceReleased", "Succeeded"]
 
 
 class HeldClient:

@@ -111,7 +111,7 @@ def test_requests_are_counted_by_verb_resource_and_status() -> None:
         ((State.DRIVER_REQUESTED, State.DRIVER_START_TIMED_OUT), "DriverStartTimedOut"),
         ((State.DRIVER_REQUESTED, State.SUCCEEDED), "Succeeded"),
         ((State.DRIVER_REQUESTED, State.RESOURCE_RELEASED), "Cancelled"),
-        ((State.DRIVER_REQUESTED, State.SCHEDULED_TO_RESTART), "Suspended"),
+        ((State.DRIVER_REQUESTED, State.SUSPENDED), "Suspended"),
         ((State.RESOURCE_RELEASED,), None),
         ((State.DRIVER_REQUESTED, State.DRIVER_STARTED), None),
         ((State.DRIVER_REQUESTED, State.FAILED, State.RESOURCE_RELEASED), None),
@@ -124,11 +124,16 @@ def test_completed_attempt_is_counted_once_by_its_outcome(path: Sequence[State],
     assert get_value(metrics, "attempts_total", outcome=str(outcome)) == (1 if outcome else None)
 
 
-@pytest.mark.parametrize(("ended", "restarts"), [(State.FAILED, 1), (State.SUCCEEDED, 1), (State.RUNNING_HEALTHY, 0)])
-def test_attempt_after_a_completed_attempt_is_a_restart(ended: State, restarts: int) -> None:
-    metrics = count_transition(
-        build_status_at(ended), build_status(*(State.DRIVER_REQUESTED, State.SCHEDULED_TO_RESTART))
-    )
+@pytest.mark.parametrize(
+    ("ended", "following", "restarts"),
+    [
+        (State.FAILED, State.SCHEDULED_TO_RESTART, 1),
+        (State.SUCCEEDED, State.SCHEDULED_TO_RESTART, 1),
+        (State.SUSPENDED, State.SUBMITTED, 0),
+    ],
+)
+def test_attempt_after_a_completed_attempt_is_a_restart(ended: State, following: State, restarts: int) -> None:
+    metrics = count_transition(build_status_at(ended), build_status_at(following))
     assert get_value(metrics, "restarts_total") == restarts
 
 

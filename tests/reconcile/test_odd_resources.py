@@ -91,7 +91,7 @@ async def test_resources_nested_too_deeply_fail_and_others_run(stage: Stage) -> 
         await stage.submit(build_application())
         await stage.wait_for_state(State.RESOURCE_RELEASED)
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="deep")
-        await wait_for_state(stage, ClusterState.FAILED)
+        await wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
 
 
@@ -121,7 +121,7 @@ async def test_deleted_application_is_finalized_after_a_defect_of_the_controller
 async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(stage: Stage) -> None:
     async with run_controller(stage.client, stage.namespace):
         await submit(stage, build_cluster(init=2_000_000_000, maximum=2_000_000_000))
-        failed = await wait_for_state(stage, ClusterState.FAILED)
+        failed = await wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await wait_for_deletion(stage)
     assert "initWorkers: is 2000000000: use at most 10000" in failed["status"]["currentState"]["message"]

@@ -1,6 +1,7 @@
 """The generic reconciler, with an adapter that the tests define."""
 
 import itertools
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +26,7 @@ NO_CLIENT: Any = None
 class CreatingAdapter:
     """An adapter that always decides to create an attempt. The test defines `apply`."""
 
-    notices: frozenset[str] = frozenset()
+    notices: Mapping[str, str] = {}
 
     def parse(self, resource: JsonObject) -> SparkApplication:
         return parse_application(resource)

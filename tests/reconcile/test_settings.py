@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import (
@@ -27,6 +28,7 @@ EXPECTED = ControllerSettings(
         reconcile_interval=timedelta(seconds=1),
         missing_driver_grace_period=timedelta(seconds=3),
         missing_driver_requeue_interval=timedelta(0),
+        suspend_hold_requeue_interval=timedelta(minutes=10),
         trim_state_transition_history=False,
         operator_name="mine",
     ),
@@ -34,6 +36,9 @@ EXPECTED = ControllerSettings(
     scope=NamedNamespaces(("a", "b")),
     first_retry=1.5,
     reconciles=ReconcileLimit(count=4, period=20.0),
+    events=EventSettings(
+        is_enabled=False, excluded_reasons=("Kueue.*", "DriverReady"), min_interval=timedelta(minutes=1)
+    ),
     election=ElectionSettings(
         is_enabled=True,
         lease_name="lease",
@@ -56,12 +61,16 @@ def test_yaml_sets_every_setting() -> None:
         reconcileIntervalSeconds: 1
         missingDriverGracePeriodSeconds: 3
         missingDriverRequeueIntervalSeconds: -1
+        suspendHoldRequeueIntervalSeconds: 600
         trimStateTransitionHistory: false
         workers: 7
         watchedNamespaces: [a, b, a]
         firstRetrySeconds: 1.5
         reconcilesPerPeriod: 4
         reconcilePeriodSeconds: 20
+        eventsEnabled: false
+        eventsExcludedReasons: ["Kueue.*", DriverReady]
+        eventsMinIntervalSeconds: 60
         leaderElection: true
         leaseName: lease
         leaseNamespace: operators
@@ -88,12 +97,16 @@ def test_properties_set_every_setting() -> None:
         spark.kubernetes.operator.reconciler.intervalSeconds=1
         spark.kubernetes.operator.reconciler.missingDriverGracePeriodSeconds=3
         spark.kubernetes.operator.reconciler.missingDriverRequeueIntervalSeconds=-1
+        spark.kubernetes.operator.reconciler.suspendHoldRequeueIntervalSeconds=600
         spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled=False
         spark.kubernetes.operator.reconciler.parallelism=7
         spark.kubernetes.operator.watchedNamespaces=a, b
         spark.kubernetes.operator.reconciler.retry.initialIntervalSeconds=1.5
         spark.kubernetes.operator.reconciler.rateLimiter.maxLoopForPeriod=4
         spark.kubernetes.operator.reconciler.rateLimiter.refreshPeriodSeconds=20
+        spark.kubernetes.operator.events.enabled=FALSE
+        spark.kubernetes.operator.events.excludedReasons=Kueue.*, DriverReady,
+        spark.kubernetes.operator.events.minIntervalSeconds=60
         spark.kubernetes.operator.namespace=operators
         spark.kubernetes.operator.leaderElection.enabled=true
         spark.kubernetes.operator.leaderElection.leaseName=lease
@@ -117,8 +130,15 @@ def test_properties_with_an_invalid_escape_are_rejected() -> None:
 
 
 def test_unsupported_properties_are_reported() -> None:
-    settings = parse_properties_settings("spark.kubernetes.operator.metrics.port=19090\nother=1")
-    assert settings.ignored == ("spark.kubernetes.operator.metrics.port",)
+    settings = parse_properties_settings("""
+        spark.kubernetes.operator.metrics.port=19090
+        spark.kubernetes.operator.reconciler.retry.maxIntervalSeconds=60
+        other=1
+        """)
+    assert settings.ignored == (
+        "spark.kubernetes.operator.metrics.port",
+        "spark.kubernetes.operator.reconciler.retry.maxIntervalSeconds",
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,6 +161,19 @@ def test_unsupported_properties_are_reported() -> None:
         ),
         pytest.param("operatorName: a b", "operatorName: must be the value of a label", id="operator"),
         pytest.param("watchedNamespaces: [1]", "watchedNamespaces: must be a list of namespaces", id="a number"),
+        pytest.param(
+            "eventsExcludedReasons: 1", "eventsExcludedReasons: must be a list of regular expressions", id="no list"
+        ),
+        pytest.param(
+            "eventsExcludedReasons: ['(']",
+            "eventsExcludedReasons: must be a list of regular expressions ('(': missing )",
+            id="invalid regular expression",
+        ),
+        pytest.param(
+            f"eventsExcludedReasons: [{'a' * 201}]",
+            "eventsExcludedReasons: must be at most 100 regular expressions of at most 200 characters",
+            id="long regular expression",
+        ),
         pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: must be a number of seconds above 0", id="zero"),
         pytest.param(
             "reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: must be a number of", id="too large"
@@ -171,6 +204,17 @@ def test_invalid_setting_is_rejected_with_its_key(text: str, sentence: str) -> N
 def test_invalid_property_is_rejected_with_its_full_key() -> None:
     with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: must be a number"):
         parse_properties_settings("spark.kubernetes.operator.reconciler.parallelism=x")
+
+
+@pytest.mark.parametrize(("text", "is_enabled"), [("true", True), ("TRUE ", True), ("False", False), ("fALSE", False)])
+def test_boolean_property_is_true_or_false_in_any_case(text: str, is_enabled: bool) -> None:
+    assert parse_properties_settings(f"spark.kubernetes.operator.events.enabled={text}").events.is_enabled is is_enabled
+
+
+@pytest.mark.parametrize("text", ["0", "1", "yes", "", "null"])
+def test_other_value_of_a_boolean_property_is_rejected(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.events\.enabled: must be true or false"):
+        parse_properties_settings(f"spark.kubernetes.operator.events.enabled={text}")
 
 
 def test_asterisk_means_all_namespaces() -> None:

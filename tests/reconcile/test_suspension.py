@@ -1,31 +1,54 @@
-"""Suspension with a controller on the local API server, whose CRD keeps the reasons of states."""
+"""Suspension where the cluster's definition does not contain the state `Suspended`."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
-from tests.reconcile.stage import Stage, build_application, history_of, play_drivers, run_controller
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from tests.reconcile.stage import NAMESPACE, Stage, build_application, play_drivers, run_controller
 
 State = ApplicationState
 
 
-async def test_suspended_application_has_no_driver_and_resumes_as_another_attempt(stage: Stage) -> None:
-    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run", "succeeded"):
+def without_suspended(schema: Any) -> Any:
+    """Return a part of a definition without the state."""
+    if isinstance(schema, dict):
+        return {key: without_suspended(value) for key, value in schema.items()}
+    return [without_suspended(each) for each in schema if each != "Suspended"] if isinstance(schema, list) else schema
+
+
+@pytest.fixture
+async def outdated_stage(kubeconfig: JsonObject) -> AsyncIterator[Stage]:
+    """A stage whose definitions do not contain the state."""
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
+        for definition in build_custom_resource_definitions():
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, without_suspended(definition), None)
+        await client.create(
+            NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, None
+        )
+        yield Stage(client, NAMESPACE)
+
+
+async def test_rejected_status_of_suspension_keeps_the_driver(outdated_stage: Stage) -> None:
+    stage = outdated_stage
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
         await stage.submit(build_application())
         await stage.wait_for_state(State.RUNNING_HEALTHY)
         await stage.patch({"spec": {"suspend": True}})
-        held = await stage.wait_for_state(State.SCHEDULED_TO_RESTART)
-        await stage.wait_for_deleted_children()
+
+        async def is_reported() -> bool:
+            return reasons.STATUS_UPDATE_FAILED in await stage.list_event_reasons()
+
+        await stage.wait_until_true(is_reported)
+        driver = await stage.client.get(PODS, "pi-0-driver", stage.namespace)
+        assert "deletionTimestamp" not in driver["metadata"]
         await stage.patch({"spec": {"suspend": False}})
-        ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
-    assert held["status"]["currentState"]["reason"] == reasons.SUSPENDED
-    assert history_of(ended)[-6:] == [
-        "DriverRequested",
-        "DriverStarted",
-        "DriverReady",
-        "RunningHealthy",
-        "Succeeded",
-        "ResourceReleased",
-    ]
-    assert stage.drivers.keys() == {"pi-0-driver", "pi-1-driver"}
-    assert judge_progress(read_progress(ended)).outcome is Outcome.SUCCEEDED
+        await stage.set_pod("pi-0-driver", "succeeded")
+        await stage.wait_for_state(State.RESOURCE_RELEASED)
+    assert list(stage.drivers) == ["pi-0-driver"]

@@ -16,6 +16,8 @@ from tests.reconcile.stage import CHILDREN, build_application, history_of, state
 from tests.reliability.node import ScriptedNode
 
 _CONFIG_MAPS = "configMapSpecs"
+_SUSPENDED = ApplicationState.SUSPENDED
+_ENDS = (ApplicationState.FAILED, ApplicationState.SUCCEEDED, ApplicationState.SCHEDULING_FAILURE, _SUSPENDED)
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Life:
 
     Attributes:
         endings: How its drivers end, in order.
-        outcomes: The states in which its attempts end. Empty if the application is deleted while it runs.
+        outcomes: The states in which its attempts end. `Suspended` stands for a suspension while it runs. Empty if
+            the application is deleted while it runs.
         modifiers: Changes to the default application.
         config_map: Whether the application has its own config map, named after it.
     """
@@ -46,6 +49,7 @@ LIVES = {
     "failure": Life(("failed",), ("Failed",)),
     "restart": Life(("failed", "succeeded"), ("Failed", "Succeeded"), {"restart": _RESTARTS}, config_map=True),
     "deletion": Life(("run",), ()),
+    "suspension": Life(("run", "succeeded"), ("Suspended", "Succeeded"), config_map=True),
 }
 
 
@@ -91,7 +95,10 @@ class TrackedApplication:
 
     async def wait_until_completed(self) -> None:
         """Act as the user, and wait until the application has ended and its objects are deleted."""
-        if find_life(self.key.name).outcomes:
+        outcomes = find_life(self.key.name).outcomes
+        if outcomes:
+            if _SUSPENDED in outcomes:
+                await self._suspend_and_resume()
             await self.node.wait_until(self.key, _is_released)
         else:
             await self.node.wait_until(self.key, lambda seen: seen is None or state_of(seen) == "RunningHealthy")
@@ -124,8 +131,17 @@ class TrackedApplication:
         assert [len(uids) for uids in drivers.values()] == [1] * len(wanted), (self.key, dict(drivers))
         if life.outcomes:
             document = self.node.applications[self.key]
-            ends = [state for state in history_of(document) if state in ("Failed", "Succeeded", "SchedulingFailure")]
+            ends = [state for state in history_of(document) if state in _ENDS]
             assert ends == list(life.outcomes), (self.key, history_of(document))
+
+    async def _suspend_and_resume(self) -> None:
+        for state, suspend in ((ApplicationState.RUNNING_HEALTHY, True), (_SUSPENDED, False)):
+            await self._wait_for(state)
+            patch = {"spec": {"suspend": suspend}}
+            await self.client.patch(SPARK_APPLICATIONS, self.key.name, self.key.namespace, patch)
+
+    async def _wait_for(self, state: ApplicationState) -> None:
+        await self.node.wait_until(self.key, lambda seen: seen is not None and state_of(seen) == state)
 
     async def _delete(self) -> None:
         try:

@@ -72,15 +72,22 @@ class ScriptedNode:
 
     async def _follow(self, kind: ResourceType, selector: str | None, see: Changed, lose: Changed) -> None:
         changes = list_and_watch(self.client, kind, None, label_selector=selector)
+        known: dict[ObjectKey, JsonObject] = {}
         async with aclosing(changes) as stream:
             async for change in stream:
                 match change:
                     case Listed(items):
+                        listed = {key_of(item): item for item in items}
+                        for key in known.keys() - listed.keys():  # deleted while the watch was interrupted
+                            lose(known[key])
+                        known = listed
                         for item in items:
                             see(item)
                     case Removed(document):
+                        known.pop(key_of(document), None)
                         lose(document)
                     case _:
+                        known[key_of(change.object)] = change.object
                         see(change.object)
 
     def _see_application(self, document: JsonObject) -> None:

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationFailed,
 )
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, fail, run_on
@@ -45,6 +46,20 @@ def test_one_of_several_states_is_enough(cluster: Cluster, sensor: Callable[...,
     cluster.create("pi")
     expects = ["RunningHealthy", "Succeeded"]
     assert run(sensor(expects=expects, namespace=NAMESPACE), TaskInstance()) == "RunningHealthy"
+
+
+def test_sensor_waits_through_a_suspension(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
+    async def live(application: Application) -> None:
+        application.start()
+        application.suspend("KueueEviction", "Preempted")
+        application.resume("queued again")
+        application.start()
+        application.succeed()
+
+    cluster.script = live
+    cluster.create("pi")
+    assert run(sensor(), TaskInstance()) == "Succeeded"
+    assert run(sensor(expects="Suspended"), TaskInstance()) == "Suspended"
 
 
 def test_failure_can_be_expected(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -77,6 +78,24 @@ def test_failed_cluster_fails_the_sensor(
     cluster.cluster_script = be_refused
     create()
     with pytest.raises(SparkSchedulingFailed, match="a quota is exceeded"):
+        run(sensor(), TaskInstance())
+
+
+@pytest.mark.parametrize("last", ["ResourceReleased", "Failed"])
+def test_failure_before_the_sensor_started_is_reported_with_its_cause(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor], last: str
+) -> None:
+    ended = threading.Event()
+
+    async def fail(one: ScriptedSparkCluster) -> None:
+        one.enter("Submitted", "SchedulingFailure", message="a quota is exceeded")
+        one.enter(last, message="see the state before")
+        ended.set()
+
+    cluster.cluster_script = fail
+    create()
+    assert ended.wait(60)
+    with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded"):
         run(sensor(), TaskInstance())
 
 

@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -138,6 +140,6 @@ def test_documented_difference_still_exists(traces: Traces, explanation: Explana
 
 @pytest.mark.parametrize("scenario", read_scenarios())
 def test_events_have_documented_reasons(traces: Traces, scenario: str) -> None:
-    documented = {word for name, word in vars(reasons).items() if name.isupper()}
+    documented = {word for name, word in vars(reasons).items() if name.isupper()} | {*ApplicationState, *ClusterState}
     found = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}
     assert found <= documented

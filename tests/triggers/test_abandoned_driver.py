@@ -89,7 +89,7 @@ async def test_end_of_live_driver_decides_the_result(
     assert (event["outcome"], event["failure_kind"]) == (outcome, kind)
     assert ("exit code 3" in event["sentence"]) == (exit_code == 3)
     assert "driver | last line" in caplog.messages
-    assert "the operator has given up, but a driver pod exists" in caplog.text
+    assert "the operator reports a failed submission, but a driver pod exists" in caplog.text
 
 
 def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster: ScriptedCluster) -> None:

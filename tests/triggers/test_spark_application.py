@@ -293,7 +293,7 @@ async def test_next_triggerer_continues_the_log(
         await asyncio.wait_for(logged.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
-    assert "the driver's log continues after" in caplog.text
+    assert "the driver's log, continued from" in caplog.text
     assert "driver | before" not in caplog.text
 
 

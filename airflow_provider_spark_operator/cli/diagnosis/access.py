@@ -46,4 +46,6 @@ async def _check_clusters(client: KubeClient) -> Finding:
 
 
 def _convert(check: Check, *, is_access: bool) -> Finding:
-    return Finding(check.title, Status.PASSED if check.passed else Status.FAILED, check.problem, check.fix, is_access)
+    if check.passed:
+        return Finding(check.title, Status.PASSED, check.problem, is_access=is_access)
+    return Finding(check.title, Status.FAILED, check.problem, check.fix, is_access)

@@ -7,7 +7,8 @@ from typing import Any
 
 from airflow_provider_spark_operator.cli.ages import format_age
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, read_progress
+from airflow_provider_spark_operator.core.holds import find_held_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.pods import is_ready
 from airflow_provider_spark_operator.core.times import read_time
@@ -84,10 +85,20 @@ def _judge(kind: ResourceType, namespace: str, evidence: _Evidence) -> Finding:
     if found:
         return Finding(check, Status.PASSED, found)
     if evidence.stopped:
-        return Finding(check, Status.FAILED, "; ".join(evidence.stopped), f"{start}, or start it again")
+        return Finding(
+            check,
+            Status.FAILED,
+            "; ".join(evidence.stopped),
+            f"Start this controller again. Or {start[:1].lower()}{start[1:]}",
+        )
     if evidence.unknown:
         return Finding(check, Status.SKIPPED, "; ".join(evidence.unknown))
-    return Finding(check, Status.WARNING, "no pod, Lease or write of a controller was found", start)
+    return Finding(
+        check,
+        Status.WARNING,
+        "found no controller: no pod, no Lease, and no resource that a controller has written to",
+        start,
+    )
 
 
 async def _list_controller_pods(client: KubeClient, namespace: str) -> tuple[list[JsonObject], str]:
@@ -173,7 +184,9 @@ def _add_writer(kind: ResourceType, manager: str, age: str, evidence: _Evidence)
     own = manager not in (_APACHE_MANAGER, "") and kind.group == APACHE.group
     operator = f"{OWN_CONTROLLER} ({manager})" if own else _get_operator(kind)
     if not any(name.startswith(OWN_CONTROLLER if own else operator) for name in evidence.running):
-        limits = "".join(f"; {one} to see whether it runs" for one in evidence.unknown if one.startswith("needs"))
+        limits = "".join(
+            f". Whether it still runs is unknown: {one}" for one in evidence.unknown if one.startswith("you need")
+        )
         evidence.running[operator] = f"last wrote {age} ago{limits}"
 
 
@@ -203,5 +216,8 @@ def _read_last_write(application: Mapping[str, Any], manager: str) -> str:
 
 
 def _trim(application: JsonObject) -> None:
+    """Reduce an application to its metadata and whether its controller has done everything that it can do now."""
+    # A controller writes no status before the start of an application that spec.suspend or a queue holds.
+    is_held = find_held_application(read_progress(application), application) is not None
+    application["status"] = is_held or bool(application.get("status"))
     application.pop("spec", None)
-    application["status"] = bool(application.get("status"))

@@ -29,7 +29,9 @@ async def check_dns(client: KubeClient) -> Finding:
     ready = sum(_is_ready(endpoint) for endpoint in endpoints)
     result = f"Service {_NAMESPACE}/{name}: {ready} of {len(endpoints)} endpoints ready"
     if not ready:
-        fix = f"Find out why with `kubectl get pods -n {_NAMESPACE} -l {_SELECTOR}`: executors cannot find their driver"
+        fix = (
+            f"Check `kubectl get pods -n {_NAMESPACE} -l {_SELECTOR}`. Without DNS, executors cannot find their driver"
+        )
         return Finding(_CHECK, Status.FAILED, result, fix)
     return Finding(_CHECK, Status.PASSED, result)
 

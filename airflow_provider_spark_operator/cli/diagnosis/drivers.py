@@ -44,8 +44,8 @@ async def _check_account(client: KubeClient, namespace: str, account: str) -> Fi
         await client.get(SERVICE_ACCOUNTS, account, namespace)
     except NotFound:
         fix = (
-            f"Create it with `kubectl apply -n {namespace} -f docs/manifests/workload.yaml`. If your applications use "
-            "another service account, name it with --service-account"
+            f"Create it with `kubectl apply -n {namespace} -f docs/manifests/workload.yaml` in the repository of this "
+            "package. If your applications use another service account, name it with --service-account"
         )
         return Finding(check, Status.FAILED, f"it does not exist in namespace {namespace}", fix)
     except KubeError as error:
@@ -62,7 +62,10 @@ async def _check_permissions(client: KubeClient, namespace: str, account: str, k
         return report_error(check, error)
     missing = [verb for verb, allowed in zip(verbs, answers, strict=True) if not allowed]
     if missing:
-        fix = f"Bind the Role in docs/manifests/workload.yaml to service account {account} in namespace {namespace}"
+        fix = (
+            f"Bind the Role in docs/manifests/workload.yaml, in the repository of this package, to service account "
+            f"{account} in namespace {namespace}"
+        )
         return Finding(check, Status.FAILED, f"missing: {', '.join(missing)}", fix)
     return Finding(check, Status.PASSED, ", ".join(verbs))
 

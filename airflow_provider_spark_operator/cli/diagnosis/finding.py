@@ -40,7 +40,7 @@ class Finding:
 def report_error(check: str, error: KubeError) -> Finding:
     """Return the result of a check whose request failed: skipped if the client cannot send it in this cluster."""
     if isinstance(error, Forbidden):
-        needed = f"needs {error.verb} on {error.resource} {error.place}" if error.advice else str(error)
+        needed = f"you need {error.verb} on {error.resource} {error.place}" if error.advice else str(error)
         return Finding(check, Status.SKIPPED, needed)
     if isinstance(error, NotFound) or error.status == _NOT_IMPLEMENTED:
         return Finding(check, Status.SKIPPED, str(error))

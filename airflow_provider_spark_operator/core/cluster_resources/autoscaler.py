@@ -1,11 +1,12 @@
 """The autoscaler of the workers of a cluster."""
 
-from typing import Any
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.names import ROLE_WORKER
 
+AUTOSCALER: Final = f"{ROLE_WORKER}-hpa"
 _CPU_UTILIZATION_PERCENT = 30
 _SECONDS_PER_ADDED_WORKER = 60
 _SECONDS_PER_REMOVED_WORKER = 600
@@ -26,7 +27,7 @@ def build_autoscaler(frame: Frame) -> JsonObject | None:
         "maxReplicas": instances.max_workers,
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": frame.build_name(ROLE_WORKER)},
     }
-    return frame.build_document("autoscaling/v2", "HorizontalPodAutoscaler", "worker-hpa", spec)
+    return frame.build_document("autoscaling/v2", "HorizontalPodAutoscaler", AUTOSCALER, spec)
 
 
 def _build_default_rules() -> dict[str, Any]:

@@ -19,6 +19,7 @@ _TYPES: Final[Mapping[str, type]] = {_TEXT: str, _NUMBER: int}
 # Kubernetes supports 5,000 nodes in a cluster; this is twice as many. kube-controller-manager holds all pods of a
 # StatefulSet in memory when it scales the set, and crashes with two billion of them.
 MOST_WORKERS: Final = 10_000
+LAST_PORT: Final = 65_535
 _ANY_OBJECT: Final[Mapping[str, Any]] = {}
 _METADATA: Final[Mapping[str, Any]] = {
     "labels": _ANY_OBJECT,
@@ -41,6 +42,7 @@ _STATEFUL_SET: Final[Mapping[str, Any]] = {
             "containers": [_CONTAINER],
             "initContainers": [_CONTAINER],
             "dnsConfig": {"searches": [_TEXT]},
+            "terminationGracePeriodSeconds": _NUMBER,
         },
     },
 }
@@ -48,7 +50,7 @@ _STATEFUL_SET: Final[Mapping[str, Any]] = {
 
 def find_building_problems(spec: SparkClusterSpec) -> list[Problem]:
     """Return the problems of `spec` that make it impossible to build the objects."""
-    problems = [*_find_shape_problems(spec), *_find_excessive_workers(spec)]
+    problems = [*_find_shape_problems(spec), *_find_excessive_workers(spec), *_find_port_problems(spec)]
     if not is_label_value(spec.runtime_versions.spark_version):
         message = "is used as a label value: use at most 63 letters, digits, '-', '_' and '.', such as \"4.3.0\""
         problems.append(Problem("spec.runtimeVersions.sparkVersion", message))
@@ -67,6 +69,14 @@ def _find_excessive_workers(spec: SparkClusterSpec) -> list[Problem]:
         for name, count in counts.items()
         if count > MOST_WORKERS
     ]
+
+
+def _find_port_problems(spec: SparkClusterSpec) -> list[Problem]:
+    policy = spec.worker_spec.network_policy
+    if policy is None or 1 <= policy.metrics_port <= LAST_PORT:
+        return []
+    message = f"must be from 1 to {LAST_PORT}, but is {policy.metrics_port}"
+    return [Problem("spec.workerSpec.networkPolicy.metricsPort", message)]
 
 
 def _find_shape_problems(spec: SparkClusterSpec) -> list[Problem]:

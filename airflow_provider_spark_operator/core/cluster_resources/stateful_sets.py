@@ -133,6 +133,11 @@ def _build_stateful_set(frame: Frame, plan: _Plan) -> JsonObject:
     return frame.build_document("apps/v1", "StatefulSet", role, spec, role=role, metadata=plan.metadata)
 
 
+def _choose_grace_period(given: JsonObject) -> object:
+    seconds = given.get("terminationGracePeriodSeconds")
+    return 0 if seconds is None else seconds
+
+
 def _build_pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
     conf = build_cluster_configuration(frame.cluster)
     containers = with_daemon(
@@ -144,5 +149,9 @@ def _build_pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
         f"{plan.path}.template.spec.containers",
     )
     scheduler = conf.get(SCHEDULER_KEY) or given.get("schedulerName") or _DEFAULT_SCHEDULER
-    ours = {**plan.pod_fields, "schedulerName": scheduler, "terminationGracePeriodSeconds": 0}
+    ours = {
+        **plan.pod_fields,
+        "schedulerName": scheduler,
+        "terminationGracePeriodSeconds": _choose_grace_period(given),
+    }
     return forbid_privilege_escalation({**merge(given, ours), "containers": containers})

@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.compose.files import MountedFiles
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, grow_memory
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
+from airflow_provider_spark_operator.core.names import LABEL_PRIORITY_CLASS, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.parameter_values import read_seconds
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.pod_settings import format_values
@@ -50,7 +51,7 @@ def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     if problems:
         raise InvalidResource(problems)
     written = dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
-    return _write_metadata(written, parameters)
+    return write_metadata(written, parameters)
 
 
 def compose_application(
@@ -82,10 +83,22 @@ def compose_application(
     return dialect.keep_failed_driver(document, kept) if kept else document
 
 
-def _write_metadata(document: JsonObject, parameters: Parameters) -> JsonObject:
-    given = {"labels": parameters.labels, "annotations": parameters.annotations}
+def write_metadata(document: JsonObject, parameters: Parameters) -> JsonObject:
+    """Return `document` with the labels and annotations of the parameters, and with its queue in Kueue.
+
+    Args:
+        document: The document of an application or a SparkCluster. It stays unchanged.
+        parameters: Valid parameters.
+
+    Raises:
+        InvalidResource: A part of the metadata is not an object.
+    """
+    queue = {LABEL_QUEUE_NAME: parameters.kueue_queue, LABEL_PRIORITY_CLASS: parameters.kueue_priority}
+    # The pods do not get these labels: Kueue would queue each pod as well.
+    labels = format_values(parameters.labels) | {key: value.strip() for key, value in queue.items() if value}
+    given = {"labels": labels, "annotations": format_values(parameters.annotations)}
     metadata = copy_object(document, "metadata", "metadata")
     for part, values in given.items():
         if values:
-            metadata[part] = copy_object(metadata, part, f"metadata.{part}") | format_values(values)
+            metadata[part] = copy_object(metadata, part, f"metadata.{part}") | values
     return document | {"metadata": metadata} if any(given.values()) else document

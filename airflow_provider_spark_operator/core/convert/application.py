@@ -24,6 +24,10 @@ from airflow_provider_spark_operator.core.validation.validate import validate_wi
 
 _KUBECTL: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KUEUE: Final = "kueue.x-k8s.io/"
+_KUEUE_REASON: Final = (
+    "Kueue manages SparkApplications of Kubeflow's operator only: set its label on the pods, see the guide Queue "
+    "applications"
+)
 _KEPT: Final = ("name", "generateName", "namespace")
 _UNKNOWN: Final = "it is not a field of Kubeflow's definition, and its operator ignores it"
 _ORDER: Final = (
@@ -125,11 +129,13 @@ def _build_metadata(draft: Draft, metadata: Mapping[str, Any]) -> JsonObject:
     labels = {key: value for key, value in draft.labels.items() if key not in reserved}
     if labels:
         kept["labels"] = labels
+    reasons = []
     if reserved:
-        draft.change("metadata.labels", f"{', '.join(reserved)} was removed: it belongs to Kubeflow's operator")
-    elif any(key.startswith(_KUEUE) for key in labels):
-        reason = "Kueue manages SparkApplications of Kubeflow's operator only: set its label on the pods, see the guide"
-        draft.change("metadata.labels", f"{reason} Queue applications")
+        reasons.append(f"{', '.join(reserved)} was removed: it belongs to Kubeflow's operator")
+    if any(key.startswith(_KUEUE) for key in labels):
+        reasons.append(_KUEUE_REASON)
+    if reasons:
+        draft.change("metadata.labels", "; ".join(reasons))
     annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != _KUBECTL}
     if annotations:
         kept["annotations"] = annotations

@@ -53,7 +53,7 @@ _LINEAR: Final = (
     "the operator in the cluster always waits the same time; "
     "Kubeflow's operator multiplies it by the number of attempts"
 )
-_COUNTS: Final = "the operator counts consecutive failures, and Kubeflow's operator all failures"
+_COUNTS: Final = "the operator in the cluster counts only consecutive failures; Kubeflow's operator counts all failures"
 _INGRESS: Final = "driverServiceIngressList"
 _NO_EFFECT: Final = "Kubeflow's operator does not read it"
 _UI: Final = (
@@ -137,7 +137,7 @@ _APPLICATION: Final = (
         BOOLEAN,
         "suspend",
         CHANGED,
-        "the Apache operator 1.1.0 and older ignore it: the controller of this package supports it",
+        "releases of the Apache operator before 1.1.0 ignore it: the controller of this package supports it",
     ),
     Field("spec.pythonVersion", TEXT, "", DROPPED, "Spark 3 and later ignore it"),
     Field("spec.memoryOverheadFactor", TEXT, "spark.kubernetes.memoryOverheadFactor"),

@@ -46,7 +46,10 @@ def _build_restarts(draft: Draft, policy: dict[str, Any]) -> JsonObject:
     failures, submissions = (policy.get(key, 0) for key in _NUMBERS[:2])
     if kind == "Never" or (kind == "OnFailure" and failures == submissions == 0):
         for field in _NUMBERS:
-            draft.drop(f"spec.restartPolicy.{field}", f"has no effect with the policy {kind} and these values")
+            draft.drop(
+                f"spec.restartPolicy.{field}",
+                "has no effect with the policy Never" if kind == "Never" else "has no effect without retries",
+            )
         if kind == "OnFailure":
             reason = "is Never: Kubeflow's operator does not restart an application without retries"
             draft.change("spec.restartPolicy.type", reason)

@@ -28,7 +28,7 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
     """
     resource = describe_resource(document)
     normalized = normalize(document, SCHEDULE_FIELDS)
-    problems = [*normalized.problems, *_find_problems(normalized.document)]
+    problems = [*normalized.problems, *find_schedule_problems(normalized.document)]
     if problems:
         return Conversion(resource, Status.REFUSED, problems=tuple(problems))
     metadata, spec = normalized.document["metadata"], normalized.document["spec"]
@@ -38,14 +38,14 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
         "metadata": metadata,
         "spec": spec["template"],
     }
-    problems = [_move(problem) for problem in filter_errors(validate_without_status(application))]
+    problems = [move_problem(problem) for problem in filter_errors(validate_without_status(application))]
     problems = problems or list(find_shape_problems(spec["template"], "spec.template"))
     if problems:
         return Conversion(resource, Status.REFUSED, problems=tuple(problems))
     draft, converted = build_application(application)
     schedule = _read_schedule(draft, spec)
     found = validate_without_status(converted)
-    problems = [_move(problem) for problem in (*draft.problems, *filter_errors(found))]
+    problems = [move_problem(problem) for problem in (*draft.problems, *filter_errors(found))]
     draft.overrides = {_move_path(path): outcome for path, outcome in draft.overrides.items()}
     draft.targets = {_move_path(path): target for path, target in draft.targets.items()}
     max_active_runs = _read_concurrency(draft, spec)
@@ -57,6 +57,8 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
     text = write_dag(
         metadata["name"], converted, schedule, max_active_runs=max_active_runs, is_paused=suspended or None
     )
+    if max_active_runs is None:
+        _report_shared_names(draft, converted["spec"])
     notes = [*draft.notes, *map(str, filter_warnings(found))]
     return Conversion(
         resource,
@@ -68,8 +70,13 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
     )
 
 
-def _find_problems(document: Mapping[str, Any]) -> list[Problem]:
-    metadata, spec = document.get("metadata", {}), document.get("spec", {})
+def find_schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
+    """Return the problems of a ScheduledSparkApplication, without those of its template.
+
+    Args:
+        document: The document, whose fields have the right types.
+    """
+    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     problems = []
     if not metadata.get("name"):
         problems.append(Problem("metadata.name", "is required: it becomes the ID of the DAG"))
@@ -99,7 +106,9 @@ def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule | None:
         draft.change("schedule" if not spec.get("timeZone") else "timeZone", reason)
         zone = "UTC"
     if schedule.seconds is not None:
-        draft.change("schedule", "the interval starts when the DAG is added or unpaused, not with the operator")
+        draft.change(
+            "schedule", "the interval starts when the DAG is added or unpaused, not when Kubeflow's operator starts"
+        )
     return Schedule(schedule.cron, schedule.seconds, zone)
 
 
@@ -113,7 +122,7 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
         )
         draft.change(path, reason)
     elif policy == "Forbid":
-        reason = "is max_active_runs=1: after a long run, Airflow starts the latest run that was due at once"
+        reason = "is max_active_runs=1: after a long run, Airflow immediately starts the latest run that was missed"
         draft.change(path, reason)
     elif policy == "Allow":
         draft.change(path, "is Airflow's default of max_active_runs, 16 unless it is configured")
@@ -125,7 +134,17 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
     return 1 if policy in ("Forbid", "Replace") else None
 
 
-def _move(problem: Problem) -> Problem:
+def _report_shared_names(draft: Draft, spec: Mapping[str, Any]) -> None:
+    """Add a note if each run creates an object with the same name."""
+    shared = [f"the ConfigMap {each['name']}" for each in spec.get("configMapSpecs", ())]
+    if pod := spec["sparkConf"].get("spark.kubernetes.driver.pod.name"):
+        shared.append(f"the driver pod {pod}")
+    if shared:
+        names = " and ".join(shared)
+        draft.notes.append(f"runs that overlap would share {names}: set max_active_runs=1 in the DAG to prevent it")
+
+
+def move_problem(problem: Problem) -> Problem:
     """Return a problem of the application with its path in the ScheduledSparkApplication."""
     return Problem(_move_path(problem.path), problem.message, problem.severity, problem.admissible)
 

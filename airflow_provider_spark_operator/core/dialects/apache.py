@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     TERMINATED,
     ApplicationState,
+    read_suspend_reason,
 )
 from airflow_provider_spark_operator.core.times import read_time
 
@@ -58,6 +59,7 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
         driver_expected=current.state in _DRIVER_EXPECTED,
         reason=current.reason,
         driver_name=read_driver_pod_name(resource, identifier) if status else None,
+        suspended_by=current.suspended_by,
     )
 
 
@@ -139,13 +141,15 @@ def _is_position(key: object) -> bool:
 def _read_entry(record: Mapping[str, object]) -> StateEntry:
     driver_status = record.get("lastObservedDriverStatus")
     message, log_lines = split_lines(get_text(record.get("message")))
+    state = get_text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED
     return StateEntry(
-        state=get_text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
+        state=state,
         time=read_time(record.get("lastTransitionTime")),
         message=message or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
         reason=get_text(record.get("reason")) or None,
         log_lines=log_lines,
+        suspended_by=read_suspend_reason(record) if state == ApplicationState.SUSPENDED else None,
     )
 
 

@@ -1,11 +1,19 @@
 """Write the parameters of pods, packages and the lifecycle into a `spark.apache.org` SparkApplication."""
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_JSON_KEY, POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.parameter_types import DynamicAllocation, RestartPolicy, Timeouts
+from airflow_provider_spark_operator.core.parameter_types import (
+    VOLCANO,
+    YUNIKORN,
+    DynamicAllocation,
+    RestartPolicy,
+    Timeouts,
+)
 from airflow_provider_spark_operator.core.parameter_values import build_value, read_flag, read_seconds
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.pod_settings import (
@@ -15,6 +23,7 @@ from airflow_provider_spark_operator.core.pod_settings import (
     ROLES,
     PodSettings,
     build_pod_settings,
+    build_scheduler,
     format_values,
     merge_names,
     merge_packages,
@@ -37,6 +46,9 @@ _TIMEOUTS: Final = {
     "executor_start": "executorStartTimeoutMillis",
     "termination": "forceTerminationGracePeriodMillis",
 }
+_YUNIKORN_APPLICATION: Final = "yunikorn.apache.org/app-id"
+# Each version of YuniKorn reads this label.
+_YUNIKORN_QUEUE: Final = "queue"
 # The user of Spark's images has no home directory, which contains Ivy's cache by default.
 IVY_KEY: Final = "spark.jars.ivy"
 IVY_DIRECTORY: Final = "/tmp/.ivy2"  # noqa: S108 - a path in the driver pod
@@ -63,7 +75,7 @@ def write_conf(conf: Mapping[str, str], parameters: Parameters) -> dict[str, str
         written.setdefault(IVY_KEY, IVY_DIRECTORY)
     if parameters.event_log_dir is not None:
         written |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": parameters.event_log_dir}
-    return _write_allocation(written, parameters)
+    return _write_scheduler(_write_allocation(written, parameters), parameters)
 
 
 def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters) -> tuple[JsonObject, dict[str, str]]:
@@ -127,6 +139,45 @@ def build_restart_config(parameters: Parameters) -> JsonObject:
     if seconds is not None:
         config["restartBackoffMillis"] = round(1000 * seconds)
     return config
+
+
+def _write_scheduler(conf: dict[str, str], parameters: Parameters) -> dict[str, str]:
+    scheduler = build_scheduler(parameters)
+    if scheduler is None:
+        return conf
+    written = conf | {"spark.kubernetes.scheduler.name": scheduler.name}
+    for role in ROLES:
+        # The property of a role wins.
+        written.pop(f"spark.kubernetes.{role}.scheduler.name", None)
+        if scheduler.name == VOLCANO:
+            key = f"spark.kubernetes.{role}.pod.featureSteps"
+            written[key] = ",".join(merge_names(conf.get(key), [VOLCANO_STEP]))
+        if scheduler.name == YUNIKORN:
+            written[f"spark.kubernetes.{role}.annotation.{_YUNIKORN_APPLICATION}"] = "{{APP_ID}}"
+            if scheduler.queue is not None:
+                written[f"spark.kubernetes.{role}.label.{_YUNIKORN_QUEUE}"] = scheduler.queue
+    if scheduler.name == VOLCANO and scheduler.queue is not None:
+        return _write_volcano_queue(written, scheduler.queue)
+    return written
+
+
+def _write_volcano_queue(conf: dict[str, str], queue: str) -> dict[str, str]:
+    """Return the properties with the queue in the template of Volcano's PodGroup.
+
+    Raises:
+        InvalidResource: The template is in a file, or is not a JSON object.
+    """
+    if POD_GROUP_TEMPLATE_KEY in conf:
+        message = f"queue cannot be set together with {POD_GROUP_TEMPLATE_KEY}: set the queue in that file"
+        raise InvalidResource([Problem("scheduler", message)])
+    try:
+        template = json.loads(conf.get(POD_GROUP_JSON_KEY, "{}"))
+    except (json.JSONDecodeError, RecursionError):
+        template = None
+    spec = template.get("spec", {}) if isinstance(template, dict) else None
+    if not isinstance(spec, dict):
+        raise InvalidResource([Problem(POD_GROUP_JSON_KEY, "must be a JSON object, and its spec must be an object")])
+    return conf | {POD_GROUP_JSON_KEY: json.dumps({**template, "spec": {**spec, "queue": queue}})}
 
 
 def _write_allocation(conf: dict[str, str], parameters: Parameters) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.times import read_time
 
 GROUP: Final = "sparkoperator.k8s.io"
@@ -61,6 +61,7 @@ _MEANINGS: Final[Mapping[str, ApplicationState]] = {
 _BETWEEN_ATTEMPTS: Final = frozenset(
     {_State.PENDING_RERUN, _State.INVALIDATING, _State.SUSPENDING, _State.SUSPENDED, _State.RESUMING}
 )
+_SUSPENDED: Final = frozenset({_State.SUSPENDING, _State.SUSPENDED})
 _SUBMITTING: Final = frozenset({_State.SUBMITTED, _State.SUBMISSION_FAILED})
 # How the operator's messages about a failed submission begin. Messages about a driver begin in another way.
 _NOT_SUBMITTED: Final = re.compile(r"failed (to|during) ", re.IGNORECASE)
@@ -112,6 +113,7 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
         driver_expected=state in _SUBMITTING,
         driver_abandoned=abandoned,
         settings=_SETTINGS,
+        suspended_by=_find_suspend_reason(resource, status) if state in _SUSPENDED else None,
     )
 
 
@@ -206,6 +208,14 @@ def _build_driver_status(message: str | None) -> Mapping[str, object] | None:
         "phase": "Failed",
         "containerStatuses": [{"name": DRIVER_CONTAINER, "state": {"terminated": terminated}}],
     }
+
+
+def _find_suspend_reason(resource: Mapping[str, object], status: Mapping[str, object]) -> SuspendReason | None:
+    """Return why an attempt was suspended; None if there was none. Kueue sets `spec.suspend` in its queues."""
+    if not _read_count(status, "executionAttempts"):
+        return None
+    labels = get_object(get_object(resource.get("metadata")).get("labels"))
+    return SuspendReason.KUEUE_EVICTION if get_text(labels.get(LABEL_QUEUE_NAME)) else SuspendReason.SPEC_SUSPEND
 
 
 def _find_start(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:

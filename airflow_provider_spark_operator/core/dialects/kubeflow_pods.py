@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTA
 from airflow_provider_spark_operator.core.dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object
-from airflow_provider_spark_operator.core.parameter_types import DynamicAllocation, RestartPolicy
+from airflow_provider_spark_operator.core.parameter_types import VOLCANO, YUNIKORN, DynamicAllocation, RestartPolicy
 from airflow_provider_spark_operator.core.parameter_values import build_value, read_flag, read_seconds
 from airflow_provider_spark_operator.core.parameters import Parameters, split_list
 from airflow_provider_spark_operator.core.pending import is_pending
@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.core.pod_settings import (
     ROLES,
     PodSettings,
     build_pod_settings,
+    build_scheduler,
     format_values,
     merge_names,
     merge_packages,
@@ -44,7 +45,7 @@ def find_unsupported(parameters: Parameters) -> list[Problem]:
     labels = parameters.labels if isinstance(parameters.labels, Mapping) else {}
     reserved = [key for key in labels if isinstance(key, str) and key.startswith(f"{GROUP}/")]
     found += [Problem("labels", f"{key} is reserved: choose another label") for key in reserved]
-    return [*found, *_find_policy_problems(parameters.restart_policy)]
+    return [*found, *_find_policy_problems(parameters.restart_policy), *_find_queue_problems(parameters)]
 
 
 def write_dependencies(deps: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
@@ -86,6 +87,7 @@ def write_lifecycle(spec: JsonObject, conf: dict[str, str], parameters: Paramete
         conf |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": parameters.event_log_dir}
     _write_allocation(spec, conf, parameters)
     _write_restart_policy(spec, parameters)
+    _write_scheduler(spec, conf, parameters)
 
 
 def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters) -> dict[str, str]:
@@ -118,6 +120,15 @@ def write_pods(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters
     return written
 
 
+def _find_queue_problems(parameters: Parameters) -> list[Problem]:
+    allocation = parameters.dynamic_allocation
+    unknown = allocation is None or is_pending(allocation)
+    if parameters.kueue_queue is None or unknown or read_flag(allocation) is False:
+        return []
+    message = f"cannot be combined with dynamic_allocation for {_OPERATOR}: Kueue rejects such applications"
+    return [Problem("kueue_queue", message)]
+
+
 def _find_policy_problems(given: object) -> list[Problem]:
     parts = given if isinstance(given, Mapping) else vars(given) if isinstance(given, RestartPolicy) else {}
     policy = parts.get("policy", given)
@@ -131,6 +142,19 @@ def _find_policy_problems(given: object) -> list[Problem]:
         message = f"attempts cannot be set with the policy Always: {_OPERATOR} restarts without a limit"
         return [Problem("restart_policy", message)]
     return []
+
+
+def _write_scheduler(spec: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
+    scheduler = build_scheduler(parameters)
+    if scheduler is None:
+        return
+    if scheduler.name not in (VOLCANO, YUNIKORN):
+        conf["spark.kubernetes.scheduler.name"] = scheduler.name
+        return
+    spec["batchScheduler"] = scheduler.name
+    if scheduler.queue is not None:
+        options = copy_object(spec, "batchSchedulerOptions", "spec.batchSchedulerOptions")
+        spec["batchSchedulerOptions"] = options | {"queue": scheduler.queue}
 
 
 def _remove_replaced_fields(pod: JsonObject, settings: PodSettings, parameters: Parameters, path: str) -> None:

@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.states import (
     STARTING,
     STOPPING,
     ApplicationState,
+    SuspendReason,
 )
 
 
@@ -64,6 +65,7 @@ class StateEntry:
         reason: A constant of `core.reasons`. None if the operator writes no reasons.
         means: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
         log_lines: The last lines of the driver's log, if the controller of this package recorded them.
+        suspended_by: Why the application was suspended. None if the state is another one.
     """
 
     state: str
@@ -73,6 +75,7 @@ class StateEntry:
     reason: str | None = None
     means: ApplicationState | None = None
     log_lines: tuple[str, ...] = ()
+    suspended_by: SuspendReason | None = None
 
     @property
     def meaning(self) -> str:
@@ -102,6 +105,7 @@ class Progress:
         reason: Reason of the current state, a constant of `core.reasons`. None if the operator writes no reasons.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
         settings: Names of settings, for messages.
+        suspended_by: Why the application is suspended. None if it is not: it has another state.
     """
 
     state: str
@@ -119,6 +123,7 @@ class Progress:
     reason: str | None = None
     driver_name: str | None = None
     settings: SettingNames = SettingNames()
+    suspended_by: SuspendReason | None = None
 
 
 def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:

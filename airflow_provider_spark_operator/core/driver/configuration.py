@@ -13,6 +13,7 @@ _INTEGER_RANGE = 1 << 31
 
 FORMER_KEYS = {
     "spark.driver.memoryOverhead": "spark.yarn.driver.memoryOverhead",
+    "spark.executor.memoryOverhead": "spark.yarn.executor.memoryOverhead",
     "spark.kerberos.keytab": "spark.yarn.keytab",
     "spark.kerberos.principal": "spark.yarn.principal",
 }

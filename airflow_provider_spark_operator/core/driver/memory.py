@@ -25,6 +25,18 @@ def parse_memory_mib(key: str, value: str) -> int:
     return size
 
 
+def parse_bytes_as_mib(key: str, value: str) -> int:
+    """Parse a size to MiB, rounded down. A number without a unit is in bytes.
+
+    Raises:
+        DriverBuildError: The size is invalid, or the number of bytes does not fit in 64 bits.
+    """
+    number, unit = _parse_size(key, value, "b")
+    if number * unit > _LARGEST_LONG:
+        raise DriverBuildError(key, f"{value!r} is too large: the size must fit in a 64-bit integer")
+    return number * unit // _MIB
+
+
 def is_positive_size(key: str, value: str) -> bool:
     """Return whether a size is greater than 0, even if it is less than 1 MiB.
 

@@ -49,21 +49,36 @@ def build_initial_pod(submission: BuildContext) -> tuple[SparkPod, tuple[str, ..
     if given is None:
         check_no_file_named(submission, DRIVER_TEMPLATE_KEY)
         return SparkPod({}, {}), ()
-    template = normalize_template(given)
-    spec, containers = _check_template(template, submission.inputs.driver_template_field)
     named = submission.conf.get_text(_CONTAINER_KEY)
-    index = next((i for i, each in enumerate(containers) if each.get("name") == named), 0)
-    missing = bool(containers) and named is not None and containers[index].get("name") != named
-    warnings = (f"{_CONTAINER_KEY}: no container of the template is named {named!r}; the first container is used",)
-    metadata = dict(template.get("metadata") or {})
+    pod = split_template(given, submission.inputs.driver_template_field, named)
+    metadata = dict(pod.pod["metadata"])
     if "namespace" in metadata:
         metadata["namespace"] = submission.inputs.namespace
+    missing = bool(pod.container) and named is not None and pod.container.get("name") != named
+    warnings = (f"{_CONTAINER_KEY}: no container of the template is named {named!r}; the first container is used",)
+    return SparkPod({**pod.pod, "metadata": metadata}, pod.container), warnings if missing else ()
+
+
+def split_template(given: Mapping[str, Any], field: str, named: str | None) -> SparkPod:
+    """Return a normalized pod template with its Spark container set apart.
+
+    Args:
+        given: The pod template.
+        field: The source of the template, for messages.
+        named: The name of the Spark container. If no container has it, the first container is the Spark container.
+
+    Raises:
+        DriverBuildError: `given` is not a pod template.
+    """
+    template = normalize_template(given)
+    spec, containers = _check_template(template, field)
+    index = next((i for i, each in enumerate(containers) if each.get("name") == named), 0)
     pod = {
         **template,
-        "metadata": metadata,
+        "metadata": dict(template.get("metadata") or {}),
         "spec": {**spec, "containers": [*containers[:index], *containers[index + 1 :]]},
     }
-    return SparkPod(pod, containers[index] if containers else {}), warnings if missing else ()
+    return SparkPod(pod, containers[index] if containers else {})
 
 
 def _check_template(template: Mapping[str, Any], field: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.driver.pod import (
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
 POD_GROUP_TEMPLATE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
-_JSON_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+POD_GROUP_JSON_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 _STEPS_KEY = "spark.kubernetes.driver.pod.featureSteps"
 
 
@@ -42,7 +42,7 @@ def add_pod_group(submission: BuildContext, _: SparkPod) -> Changes:
     if not steps:
         return Changes()
     name = f"{submission.naming.application_id}-podgroup"
-    key = _JSON_KEY if submission.inputs.pod_group_template is None else POD_GROUP_TEMPLATE_KEY
+    key = POD_GROUP_JSON_KEY if submission.inputs.pod_group_template is None else POD_GROUP_TEMPLATE_KEY
     group = _build_group(key, normalize_template(_get_template(submission)))
     group["metadata"] |= {"name": name, "namespace": submission.inputs.namespace}
     return Changes(pod={"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}, pre_resources=(group,))
@@ -74,11 +74,11 @@ def _get_template(submission: BuildContext) -> Mapping[str, Any]:
     if template is not None:
         return template
     check_no_file_named(submission, POD_GROUP_TEMPLATE_KEY)
-    text = submission.conf.get_text(_JSON_KEY)
+    text = submission.conf.get_text(POD_GROUP_JSON_KEY)
     try:
         template = {} if text is None else json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DriverBuildError(_JSON_KEY, f"is not valid JSON: {error}") from error
+        raise DriverBuildError(POD_GROUP_JSON_KEY, f"is not valid JSON: {error}") from error
     if not isinstance(template, dict):
-        raise DriverBuildError(_JSON_KEY, "must be a JSON object")
+        raise DriverBuildError(POD_GROUP_JSON_KEY, "must be a JSON object")
     return template

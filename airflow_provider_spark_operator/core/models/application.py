@@ -1,6 +1,6 @@
 """The model of the SparkApplication of `spark.apache.org`.
 
-Field names and defaults are the Apache operator's; `suspend` is this package's addition.
+Field names and defaults are the Apache operator's.
 Durations are whole milliseconds, named as in the CRD; zero or less switches most of them off.
 """
 

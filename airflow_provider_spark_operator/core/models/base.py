@@ -34,6 +34,7 @@ PodTemplate = Annotated[JsonObject, KubernetesType("core.v1.PodTemplateSpec")]
 ServiceSpec = Annotated[JsonObject, KubernetesType("core.v1.ServiceSpec")]
 StatefulSetSpec = Annotated[JsonObject, KubernetesType("apps.v1.StatefulSetSpec")]
 HorizontalPodAutoscalerSpec = Annotated[JsonObject, KubernetesType("autoscaling.v2.HorizontalPodAutoscalerSpec")]
+NetworkPolicyPeer = Annotated[JsonObject, KubernetesType("networking.v1.NetworkPolicyPeer")]
 
 
 class Model(BaseModel):

@@ -7,9 +7,11 @@ from pydantic import Field
 
 from airflow_provider_spark_operator.core.models.application import RuntimeVersions
 from airflow_provider_spark_operator.core.models.base import (
+    Boolean,
     HorizontalPodAutoscalerSpec,
     Integer,
     Model,
+    NetworkPolicyPeer,
     ObjectMetadata,
     ServiceSpec,
     StatefulSetSpec,
@@ -54,6 +56,17 @@ class MasterSpec(Model):
     )
 
 
+class WorkerNetworkPolicySpec(Model):
+    """Additional access to the workers, for example of Prometheus."""
+
+    metrics_port: Integer = Field(description="TCP port of the metrics of a worker, from 1 to 65535.")
+    metrics_ingress: list[NetworkPolicyPeer] = Field(
+        description=(
+            "Peers that can connect to metricsPort (networking/v1 NetworkPolicyPeer). An empty list adds no rule."
+        ),
+    )
+
+
 class WorkerSpec(Model):
     """Templates of the objects of the workers."""
 
@@ -76,6 +89,10 @@ class WorkerSpec(Model):
             "Used if minWorkers is less than maxWorkers."
         ),
     )
+    network_policy: WorkerNetworkPolicySpec | None = Field(
+        default=None,
+        description="Additional rule of the NetworkPolicy of the workers. By default, it has no additional rule.",
+    )
 
 
 class SparkClusterSpec(Model):
@@ -87,6 +104,13 @@ class SparkClusterSpec(Model):
     worker_spec: WorkerSpec = Field(default_factory=WorkerSpec, description="Templates of the objects of the workers.")
     spark_conf: dict[str, str] = Field(
         default_factory=dict, description="Spark properties of master and workers. All values are strings."
+    )
+    suspend: Boolean = Field(
+        default=False,
+        description=(
+            "true holds the cluster before its start, or deletes its master and workers; false starts them again. "
+            "Default: false."
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
-from airflow_provider_spark_operator.core.models.status import ForeignRecord, Time
+from airflow_provider_spark_operator.core.models.status import ForeignRecord, OptionalSuspendReason, Time
 
 
 class ClusterState(StrEnum):
@@ -18,6 +18,7 @@ class ClusterState(StrEnum):
     RUNNING_HEALTHY = "RunningHealthy"
     FAILED = "Failed"
     RESOURCE_RELEASED = "ResourceReleased"
+    SUSPENDED = "Suspended"
 
 
 CLUSTER_FAILURE = frozenset({ClusterState.SCHEDULING_FAILURE, ClusterState.FAILED})
@@ -40,6 +41,7 @@ class ClusterStateRecord(Model):
     current_state_summary: ClusterState = Field(description="Name of the state.")
     last_transition_time: Time = Field(description="Time at which the state was entered, in RFC 3339 (UTC).")
     message: str | None = Field(default=None, description="Explanation of the state for people.")
+    suspend_reason: OptionalSuspendReason = None
     reason: str | None = Field(
         default=None, description="Machine-readable reason for the state. Not written by the Apache operator."
     )
@@ -60,7 +62,12 @@ class ClusterAttemptSummary(Model):
 
 
 class ClusterStatus(Model):
-    """State and history of the cluster."""
+    """State and history of the cluster.
+
+    Attributes:
+        observed_generation: None if another controller wrote the status. The Apache operator neither writes nor keeps
+            it.
+    """
 
     current_state: ClusterStateRecord = Field(description="The current state.")
     state_transition_history: dict[str, PastClusterRecord] = Field(
@@ -71,6 +78,13 @@ class ClusterStatus(Model):
     )
     previous_attempt_summary: ClusterAttemptSummary | None = Field(
         default=None, description="The attempt before the current one."
+    )
+    observed_generation: Integer | None = Field(
+        default=None,
+        description=(
+            "metadata.generation of the specification that was applied last, or that could not be applied. Not written "
+            "by the Apache operator."
+        ),
     )
 
     def to_document(self) -> JsonObject:

@@ -9,7 +9,6 @@ from pydantic_core import ErrorDetails
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.base import Model
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 _HINTS = {
@@ -42,18 +41,6 @@ def parse_application(document: Mapping[str, object]) -> SparkApplication:
         InvalidResource: A field is missing, has the wrong type, or an unsupported value.
     """
     return parse_model(SparkApplication, document)
-
-
-def parse_cluster(document: Mapping[str, object]) -> SparkCluster:
-    """Parse a SparkCluster.
-
-    Args:
-        document: The resource, as JSON values with field names in camelCase.
-
-    Raises:
-        InvalidResource: A field is missing, has the wrong type, or an unsupported value.
-    """
-    return parse_model(SparkCluster, document)
 
 
 def parse_model(model: type[AnyModel], document: Mapping[str, object]) -> AnyModel:

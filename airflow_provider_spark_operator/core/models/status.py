@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.times import to_utc
 
 Time = Annotated[datetime, AfterValidator(to_utc)]
@@ -25,6 +25,15 @@ class AttemptInfo(Model):
     scheduling_failure_restart_counter: Integer = Field(
         default=0, description="Number of consecutive restarts after scheduling failures."
     )
+
+
+OptionalSuspendReason = Annotated[
+    SuspendReason | None,
+    Field(
+        description="Cause of the state Suspended; without a cause, SpecSuspend is assumed.",
+        json_schema_extra={"nullable": True},
+    ),
+]
 
 
 class StateRecord(Model):
@@ -42,6 +51,7 @@ class StateRecord(Model):
         default=None, description="Machine-readable reason for the state. Not written by the Apache operator."
     )
     message: str | None = Field(default=None, description="Explanation of the state for people.")
+    suspend_reason: OptionalSuspendReason = None
     last_observed_driver_status: JsonObject | None = Field(
         default=None, description="Status of the driver pod when the state was entered (core/v1 PodStatus)."
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.states import INITIALIZING, TERMINATED
+from airflow_provider_spark_operator.core.states import INITIALIZING, TERMINATED, ApplicationState
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,17 @@ class Attempt:
         return next((state.begin for state in self.states if state.begin), None)
 
     @property
+    def suspended(self) -> datetime | None:
+        """When it was suspended, which stops its driver. None if it was not, or if the time is unknown."""
+        return next((state.begin for state in self.states if state.meaning == ApplicationState.SUSPENDED), None)
+
+    @property
     def end(self) -> datetime | None:
-        """When its driver ended, or its cancellation. None if it has not ended, or if the time is unknown."""
+        """When its driver ended or was stopped. None if it has not ended, or if the time is unknown."""
         if self.stop is not None and self.stop.time is not None:
             return max(self.stop.time, self.begin or self.stop.time)
+        if self.suspended:
+            return self.suspended
         last = self.states[-1]
         return (last.begin if last.meaning in TERMINATED else last.end) if self.is_over else None
 
@@ -78,7 +85,7 @@ def list_attempts(history: Sequence[StateEntry], seen: Progress) -> tuple[Attemp
         number = max(1, seen.attempt + 1 - (len(groups) - 1 - index))
         states = spans[position : position + len(group)]
         is_last = index == len(groups) - 1
-        is_over = not is_last or seen.phase in (Phase.STOPPING, Phase.ENDED)
+        is_over = not is_last or seen.phase in (Phase.STOPPING, Phase.ENDED) or seen.suspended_by is not None
         attempts.append(Attempt(number, states, find_last_stop(tuple(group)), is_over))
         position += len(group)
     return tuple(attempts)

@@ -8,6 +8,7 @@ from typing import Final
 from airflow_provider_spark_operator.core import names, pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
+from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
 from airflow_provider_spark_operator.core.report.executors import ExecutorNumbers, KubernetesObject, count_executors
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import Verdict, judge_progress
@@ -50,7 +51,7 @@ class ApplicationSummary:
         state: The current state in the words of the dialect, also if this package does not know it.
         phase: The current phase.
         verdict: The outcome, the kind of a failure, its reason and what to do.
-        attempts: The number of attempts so far.
+        attempts: The number of attempts so far. 0 if the application is held and has never started.
         executors: The executors of the latest attempt.
         created: When it was created. None if unknown.
         ended: When it ended. None if it has not ended, or if the time is unknown.
@@ -60,7 +61,9 @@ class ApplicationSummary:
         application_id: Spark's id of the latest attempt. None if unknown.
         driver: The name of the driver pod of the latest attempt. None if unknown.
         message: The message of the current state. None if there is none.
-        is_suspended: Whether it is requested to be suspended.
+        is_suspended: Whether it is requested to be suspended, and has not ended.
+        is_held: Whether `spec.suspend` or a queue of Kueue may hold it before its driver is requested.
+        queue: The queue of Kueue in its labels. Empty if there is none.
         is_deleting: Whether its deletion has been requested.
     """
 
@@ -81,6 +84,8 @@ class ApplicationSummary:
     driver: str | None
     message: str | None
     is_suspended: bool
+    is_held: bool
+    queue: str
     is_deleting: bool
 
 
@@ -99,6 +104,7 @@ def summarize(
     metadata = pods.get_object(resource.get("metadata"))
     created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
     until = ended if has_ended(seen) else now
+    is_held = find_held_application(seen, resource) is not None and seen.suspended_by is None
     return ApplicationSummary(
         name=pods.get_text(metadata.get("name")),
         namespace=pods.get_text(metadata.get("namespace")),
@@ -106,7 +112,7 @@ def summarize(
         state=seen.state,
         phase=seen.phase,
         verdict=judge_progress(seen),
-        attempts=seen.attempt + 1,
+        attempts=seen.attempt + 1 if seen.attempt or not is_held else 0,
         executors=count_executors(resource, seen, all_pods),
         created=created,
         ended=ended,
@@ -116,7 +122,9 @@ def summarize(
         application_id=seen.application_id,
         driver=seen.driver_name,
         message=seen.message,
-        is_suspended=dialect.is_suspended(resource),
+        is_suspended=dialect.is_suspended(resource) and not has_ended(seen),
+        is_held=is_held,
+        queue=get_queue(resource),
         is_deleting=metadata.get("deletionTimestamp") is not None,
     )
 

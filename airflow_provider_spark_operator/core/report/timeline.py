@@ -26,6 +26,8 @@ class MarkKind(StrEnum):
 
     ATTEMPT_FAILED = "AttemptFailed"
     RESTARTED = "Restarted"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
     EXECUTOR_FAILED = "ExecutorFailed"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
@@ -135,10 +137,14 @@ def _close(spans: Iterable[ExecutorSpan], attempts: Sequence[Attempt]) -> tuple[
 def _list_marks(
     attempts: Sequence[Attempt], executors: Iterable[ExecutorSpan], summary: ApplicationSummary
 ) -> Iterator[Mark]:
-    for attempt in attempts:
+    for position, attempt in enumerate(attempts):
         is_last = attempt is attempts[-1]
         if attempt.begin and attempt.number > 1:
-            yield Mark(attempt.begin, MarkKind.RESTARTED, f"attempt {attempt.number}")
+            was_suspended = position > 0 and attempts[position - 1].suspended is not None
+            kind = MarkKind.RESUMED if was_suspended else MarkKind.RESTARTED
+            yield Mark(attempt.begin, kind, f"attempt {attempt.number}")
+        if attempt.suspended:
+            yield Mark(attempt.suspended, MarkKind.SUSPENDED, f"attempt {attempt.number} suspended")
         if not is_last and attempt.stop and attempt.stop.time and attempt.stop.meaning != ApplicationState.SUCCEEDED:
             yield Mark(attempt.stop.time, MarkKind.ATTEMPT_FAILED, attempt.stop.state)
     for span in executors:

@@ -299,6 +299,7 @@ _TYPES: Final = {
     "meta.v1.OwnerReference": ("apiVersion blockOwnerDeletion controller kind name uid"),
     "networking.v1.HTTPIngressPath": ("backend=networking.v1.IngressBackend path pathType"),
     "networking.v1.HTTPIngressRuleValue": ("paths=networking.v1.HTTPIngressPath"),
+    "networking.v1.IPBlock": ("cidr except"),
     "networking.v1.IngressBackend": (
         "resource=core.v1.TypedLocalObjectReference service=networking.v1.IngressServiceBackend"
     ),
@@ -309,6 +310,9 @@ _TYPES: Final = {
         "tls=networking.v1.IngressTLS"
     ),
     "networking.v1.IngressTLS": ("hosts secretName"),
+    "networking.v1.NetworkPolicyPeer": (
+        "ipBlock=networking.v1.IPBlock namespaceSelector=meta.v1.LabelSelector podSelector=meta.v1.LabelSelector"
+    ),
     "networking.v1.ServiceBackendPort": ("name number"),
 }
 

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_spark_operator.core.models.application import ApplicationTolerations
-from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem, Severity
 from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
+
+if TYPE_CHECKING:
+    from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
 
 MOST_EXECUTORS: Final = 150_000
 """The maximum number of pods in a cluster that Kubernetes supports. No application needs more executors."""
@@ -69,7 +71,7 @@ def find_executor_problems(tolerations: ApplicationTolerations) -> Iterator[Prob
     yield from _find_counts_above_maximum(_EXECUTORS, counts, ("initExecutors", "minExecutors"), "maxExecutors")
 
 
-def find_worker_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
+def find_worker_problems(spec: "SparkClusterSpec") -> Iterator[Problem]:
     """Find the problems of the numbers of workers. Numbers that Kubernetes rejects later are not admissible."""
     instances = spec.cluster_tolerations.instance_config
     counts = {

@@ -8,15 +8,11 @@ from airflow_provider_spark_operator.core.names import GROUP
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.identity import find_namespace_problems, report_unknown_word
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
 from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
 
-_VALIDATORS: Final[Mapping[str, Callable[[object], list[Problem]]]] = {
-    "SparkApplication": validate_application,
-    "SparkCluster": validate_cluster,
-}
+_KINDS: Final = ("SparkApplication", "SparkCluster")
 
 
 def validate(document: object) -> list[Problem]:
@@ -30,8 +26,14 @@ def validate(document: object) -> list[Problem]:
     if problems_of := _find_other_validator(document):
         return _validate_without_model(document, problems_of)
     kind = document.get("kind")
-    validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
-    return validator(document) if validator else [report_unknown_word("kind", kind, tuple(_VALIDATORS))]
+    if kind == "SparkApplication":
+        return validate_application(document)
+    if kind == "SparkCluster":
+        # Most documents are applications. They do not need the models of clusters, which take long to import.
+        from airflow_provider_spark_operator.core.validation.cluster import validate_cluster  # noqa: PLC0415
+
+        return validate_cluster(document)
+    return [report_unknown_word("kind", kind, _KINDS)]
 
 
 def validate_without_status(document: object) -> list[Problem]:

@@ -25,7 +25,7 @@
   verbs: [get, create, {{ if .Values.rbac.sparkClusters }}patch, {{ end }}delete]
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [get, create, patch]
 {{- if .Values.rbac.sparkClusters }}
 - apiGroups: [spark.apache.org]
   resources: [sparkclusters]
@@ -35,13 +35,21 @@
   verbs: [patch]
 - apiGroups: [apps]
   resources: [statefulsets]
-  verbs: [get, create, patch]
+  verbs: [get, create, patch, delete]
 - apiGroups: [autoscaling]
   resources: [horizontalpodautoscalers]
-  verbs: [get, create, patch]
+  verbs: [get, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
-  verbs: [get, create, patch]
+  verbs: [get, create, patch, delete]
+{{- end }}
+{{- if .Values.kueue.enabled }}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads/status]
+  verbs: [patch]
 {{- end }}
 {{- if .Values.rbac.ingresses }}
 - apiGroups: [networking.k8s.io]

@@ -1,10 +1,12 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import LEASES, SPARK_APPLICATIONS
@@ -55,6 +57,19 @@ async def test_application_without_status_shows_that_no_controller_runs(cluster:
     assert found.status is Status.FAILED
     assert found.result.startswith("SparkApplication jobs/pi has had no status for 5m")
     assert "check its log, and that it watches namespace jobs" in found.fix
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [{"spec": {"suspend": True}}, {"metadata": {"labels": {LABEL_QUEUE_NAME: "team"}}}],
+    ids=["suspended", "queued"],
+)
+async def test_held_application_without_status_is_no_failure(
+    cluster: Cluster, client: KubeClient, parts: dict[str, Any]
+) -> None:
+    cluster.create("pi")
+    await client.patch(SPARK_APPLICATIONS, "pi", NAMESPACE, parts)
+    assert (await check(client, timedelta(minutes=5))).status is Status.WARNING
 
 
 async def test_held_lease_shows_that_the_controller_runs(cluster: Cluster, client: KubeClient) -> None:

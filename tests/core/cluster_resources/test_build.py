@@ -261,7 +261,7 @@ def test_fields_of_the_operator_take_precedence_over_the_template() -> None:
         "minReadySeconds": 5,
         "template": {
             "metadata": {"labels": {"spark-role": "mine", "a": "b"}},
-            "spec": {"terminationGracePeriodSeconds": 60, "dnsConfig": {"searches": ["mine"]}},
+            "spec": {"dnsConfig": {"searches": ["mine"], "options": [{"name": "ndots", "value": "2"}]}},
         },
     }
     spec = build_documents(init=2, worker={"statefulSetSpec": template})["StatefulSet/cl-worker"]["spec"]
@@ -270,8 +270,44 @@ def test_fields_of_the_operator_take_precedence_over_the_template() -> None:
     assert spec["template"]["metadata"]["labels"]["spark-role"] == "worker"
     assert spec["template"]["metadata"]["labels"]["a"] == "b"
     pod = spec["template"]["spec"]
-    assert pod["terminationGracePeriodSeconds"] == 0
-    assert pod["dnsConfig"] == {"searches": ["mine", "cl-worker-svc.jobs.svc.cluster.local"]}
+    assert pod["dnsConfig"] == {
+        "searches": ["mine", "cl-worker-svc.jobs.svc.cluster.local"],
+        "options": [{"name": "ndots", "value": "2"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("template", "seconds"),
+    [({}, 0), ({"terminationGracePeriodSeconds": None}, 0), ({"terminationGracePeriodSeconds": 60}, 60)],
+    ids=["default", "null", "template"],
+)
+def test_termination_grace_period_is_0_unless_the_template_has_one(template: dict[str, Any], seconds: int) -> None:
+    documents = build_documents(master=build_pod_template(**template), worker=build_pod_template(**template))
+    for role in ("master", "worker"):
+        pod = documents[f"StatefulSet/cl-{role}"]["spec"]["template"]["spec"]
+        assert pod["terminationGracePeriodSeconds"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("policy", "rules"),
+    [
+        (None, []),
+        ({"metricsPort": 8090, "metricsIngress": []}, []),
+        (
+            {"metricsPort": 8090, "metricsIngress": [{"namespaceSelector": {}}]},
+            [{"from": [{"namespaceSelector": {}}], "ports": [{"protocol": "TCP", "port": 8090}]}],
+        ),
+    ],
+    ids=["absent", "no peers", "peers"],
+)
+def test_network_policy_has_a_rule_for_the_peers_of_metrics(
+    policy: dict[str, Any] | None, rules: list[dict[str, Any]]
+) -> None:
+    without, found = build_documents(), build_documents(worker={"networkPolicy": policy})
+    expected = without["NetworkPolicy/cl-worker"]["spec"]
+    assert found["NetworkPolicy/cl-worker"]["spec"] == {**expected, "ingress": [*expected["ingress"], *rules]}
+    assert found["Service/cl-worker-svc"] == without["Service/cl-worker-svc"]
+    assert found["StatefulSet/cl-worker"] == without["StatefulSet/cl-worker"]
 
 
 def test_service_is_headless_and_keeps_other_fields() -> None:
@@ -301,6 +337,19 @@ def test_user_autoscaler_keeps_its_rules_with_worker_limits_of_the_cluster() -> 
         ({"name": "a.b"}, "metadata.name: 'a.b' is not a valid name for the cluster and its services"),
         ({"version": "4.3 beta"}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
         ({"version": ""}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
+        (
+            {"worker": {"networkPolicy": {"metricsPort": 0, "metricsIngress": []}}},
+            "spec.workerSpec.networkPolicy.metricsPort: must be from 1 to 65535, but is 0",
+        ),
+        (
+            {"worker": {"networkPolicy": {"metricsPort": 65536, "metricsIngress": []}}},
+            "spec.workerSpec.networkPolicy.metricsPort: must be from 1 to 65535, but is 65536",
+        ),
+        (
+            {"worker": build_pod_template(terminationGracePeriodSeconds="60")},
+            "spec.workerSpec.statefulSetSpec.template.spec.terminationGracePeriodSeconds: "
+            "must be an integer, not a string",
+        ),
         (
             {"master": {"statefulSetSpec": {"template": []}}},
             "spec.masterSpec.statefulSetSpec.template: must be an object (key: value pairs), not a list",

@@ -53,7 +53,12 @@ def compose_template(template: dict[str, Any], role: str = "driver", **parameter
 
 def test_application_has_labels_and_annotations() -> None:
     metadata = compose(**EVERY)["metadata"]
-    assert metadata["labels"] == {"team": "data", "cost-center": "7"}
+    assert metadata["labels"] == {
+        "team": "data",
+        "cost-center": "7",
+        "kueue.x-k8s.io/queue-name": "team-a",
+        "kueue.x-k8s.io/priority-class": "high",
+    }
     assert metadata["annotations"] == {"example.com/owner": "data@example.com"}
 
 

@@ -40,6 +40,13 @@ def test_label_of_kueue_is_kept_and_reported() -> None:
     assert "set its label on the pods" in find_reason(conversion, "metadata.labels")
 
 
+def test_label_of_kueue_is_reported_in_addition_to_a_removed_label() -> None:
+    labels = {"kueue.x-k8s.io/queue-name": "q", "sparkoperator.k8s.io/app-name": "pi"}
+    reason = find_reason(convert(metadata={"labels": labels}), "metadata.labels")
+    assert "sparkoperator.k8s.io/app-name was removed" in reason
+    assert "set its label on the pods" in reason
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

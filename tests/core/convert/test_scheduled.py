@@ -47,6 +47,30 @@ def test_file_is_a_dag_that_airflow_serializes() -> None:
     assert application["metadata"] == {"namespace": "jobs"}
 
 
+@pytest.mark.parametrize(
+    ("template", "shared"),
+    [
+        ({"driver": {"podName": "nightly-driver"}}, "the driver pod nightly-driver"),
+        (
+            {
+                "monitoring": {
+                    "exposeDriverMetrics": True,
+                    "exposeExecutorMetrics": False,
+                    "prometheus": {"jmxExporterJar": "/a.jar"},
+                }
+            },
+            "the ConfigMap nightly-prom-conf",
+        ),
+        ({}, None),
+    ],
+)
+def test_names_that_runs_share_are_a_note_unless_runs_cannot_overlap(template: JsonObject, shared: str | None) -> None:
+    notes = " ".join(convert(template=template, concurrencyPolicy="Allow").notes)
+    assert ("set max_active_runs=1 in the DAG" in notes) is (shared is not None)
+    assert shared is None or f"runs that overlap would share {shared}:" in notes
+    assert "overlap" not in " ".join(convert(template=template, concurrencyPolicy="Forbid").notes)
+
+
 def test_interval_becomes_a_timedelta() -> None:
     dag = parse(convert(schedule="@every 1h30m"))
     assert isinstance(dag.timetable, DeltaTriggerTimetable)

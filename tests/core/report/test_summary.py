@@ -46,6 +46,16 @@ def test_application_without_status_is_submitted() -> None:
     assert summary.duration == timedelta(seconds=3)
 
 
+def test_application_in_a_queue_is_held_until_its_driver_is_requested() -> None:
+    waiting, started = build_application(("Submitted", 0)), build_application(*RUNNING)
+    for document in (waiting, started):
+        document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    assert [(one.queue, one.is_held) for one in (summarize(waiting, at(3)), summarize(started, at(9)))] == [
+        ("team-a", True),
+        ("team-a", False),
+    ]
+
+
 def test_application_that_waits_for_its_next_attempt_has_not_ended() -> None:
     document = build_application(*RUNNING, ("Failed", 60), restart={"restartPolicy": "Always"})
     summary = summarize(document, at(100))
@@ -55,6 +65,11 @@ def test_application_that_waits_for_its_next_attempt_has_not_ended() -> None:
 def test_cancelled_application_lasts_until_its_release() -> None:
     summary = summarize(build_application(*RUNNING, ("ResourceReleased", 20)), at(100))
     assert (summary.ended, summary.duration) == (at(20), timedelta(seconds=20))
+
+
+def test_only_an_application_that_has_not_ended_is_suspended() -> None:
+    running, ended = build_application(*RUNNING, suspend=True), build_application(*ENDED, suspend=True)
+    assert [summarize(one, at(600)).is_suspended for one in (running, ended)] == [True, False]
 
 
 def test_clock_that_is_behind_gives_no_negative_age() -> None:

@@ -52,6 +52,26 @@ def test_restart_begins_another_attempt() -> None:
     )
 
 
+def test_suspension_ends_an_attempt_and_its_resumption_begins_another() -> None:
+    resumed = (("Submitted", 60), ("DriverRequested", 61))
+    timeline = build_timeline(build_application(*STARTED, ("Suspended", 30), *resumed, attempt=1), at(70))
+    assert [(attempt.number, attempt.end, attempt.suspended) for attempt in timeline.attempts] == [
+        (1, at(30), at(30)),
+        (2, None, None),
+    ]
+    assert timeline.marks == (
+        Mark(at(30), MarkKind.SUSPENDED, "attempt 1 suspended"),
+        Mark(at(60), MarkKind.RESUMED, "attempt 2"),
+    )
+
+
+def test_suspended_application_is_live_but_its_attempt_is_over() -> None:
+    timeline = build_timeline(build_application(*STARTED, ("Suspended", 30)), at(70))
+    (attempt,) = timeline.attempts
+    assert (timeline.is_live, timeline.end) == (True, at(70))
+    assert (attempt.is_over, attempt.end, attempt.states[-1].end) == (True, at(30), None)
+
+
 def test_trimmed_history_shows_the_last_two_attempts_with_their_numbers() -> None:
     document = build_application(*RESTARTED, attempt=4)
     document["status"]["stateTransitionHistory"] = build_history(*RESTARTED, first=20)

@@ -16,6 +16,7 @@ ROOTS = (
     "core.v1.PodTemplateSpec",
     "core.v1.ServiceSpec",
     "networking.v1.IngressSpec",
+    "networking.v1.NetworkPolicyPeer",
 )
 _TYPE = re.compile(r"\[?([\w.-]+)")
 _HEAD = '''\

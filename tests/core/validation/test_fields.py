@@ -160,14 +160,12 @@ def test_fields_of_the_wrong_type_are_reported_once() -> None:
     ]
 
 
-def test_fields_that_only_the_apache_operator_knows_are_warnings() -> None:
-    document = build_cluster_document()
-    document["spec"]["suspend"] = True
-    document["spec"]["workerSpec"] = {"networkPolicy": {"metricsPort": 8081, "metricsIngress": []}}
-    problems = validate_cluster(document)
-    assert {problem.path for problem in problems} == {"spec.suspend", "spec.workerSpec.networkPolicy"}
-    assert all("Apache operator 1.1.0 only" in problem.message for problem in problems)
-    assert all(problem.severity is Severity.WARNING for problem in problems)
+def test_unknown_field_of_a_peer_in_the_network_policy_is_a_warning() -> None:
+    peers: list[dict[str, object]] = [{"podSelector": {}}, {"namespaceSelectors": {}}]
+    document = build_cluster_document(worker={"networkPolicy": {"metricsPort": 8081, "metricsIngress": peers}})
+    (problem,) = validate_cluster(document)
+    assert problem.severity is Severity.WARNING
+    assert problem.path == "spec.workerSpec.networkPolicy.metricsIngress[1].namespaceSelectors"
 
 
 def test_unknown_field_of_a_cluster_is_an_error() -> None:

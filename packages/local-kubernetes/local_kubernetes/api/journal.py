@@ -245,7 +245,7 @@ def _refuse_foreign(unfinished: Path) -> None:
     """Raise JournalError if another program's file exists at the path of the new journal."""
     if os.path.lexists(unfinished) and not _is_unfinished_journal(unfinished):
         raise JournalError(
-            f"could not write the journal: {unfinished} was not written by a local cluster. {_MOVE_AWAY}"
+            f"could not write the journal: the file {unfinished} exists and belongs to another program. {_MOVE_AWAY}"
         )
 
 

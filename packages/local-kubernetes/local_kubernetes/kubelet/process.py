@@ -83,7 +83,9 @@ class ContainerProcess:
         if pid is None:
             orders.close()
             await process.communicate()
-            raise StartError(str(started.get("error", f"cannot start {command[0]}: its guard was killed")))
+            raise StartError(
+                str(started.get("error", f"cannot start {command[0]}: the helper process that starts it was killed"))
+            )
         running = cls(int(pid), process, reports, orders)
         running._pumps = asyncio.gather(
             running._copy_output(process.stdout, log, "stdout"), running._copy_output(process.stderr, log, "stderr")

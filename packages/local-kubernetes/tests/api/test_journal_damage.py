@@ -262,7 +262,7 @@ def test_foreign_file_with_the_name_of_an_unfinished_journal_is_left_as_it_is(pa
         write(path, build_entry("a"))
     foreign = path.with_name("journal.new")
     foreign.write_text("my notes")
-    with pytest.raises(JournalError, match=r"journal\.new was not written by a local cluster\. Move this file away"):
+    with pytest.raises(JournalError, match=r"journal\.new exists and belongs to another program\. Move this file away"):
         Journal(path)
     assert foreign.read_text() == "my notes"
     assert path.exists() == exists

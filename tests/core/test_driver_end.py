@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core import observation, pods, reasons
+from airflow_provider_spark_operator.core import driver_end, pods, reasons
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import DRIVER, NOW, build_container, build_driver_pod, build_pod, seconds
 
@@ -77,7 +77,7 @@ DRIVER_ENDS = [
 def test_driver_end_depends_on_pod_phase_and_containers(
     seen: dict[str, Any], state: ApplicationState | None, reason: str | None
 ) -> None:
-    end = observation.find_driver_end(seen, None)
+    end = driver_end.find_driver_end(seen, None)
     assert (end.state, end.reason) == (state, reason) if end else state is None
 
 
@@ -143,7 +143,7 @@ UNCONFIGURED = [
 def test_success_is_that_of_spark_container_if_none_is_configured(
     seen: dict[str, Any], state: ApplicationState | None
 ) -> None:
-    end = observation.find_driver_end(seen, None)
+    end = driver_end.find_driver_end(seen, None)
     assert (end.state if end else None) is state
 
 
@@ -173,12 +173,12 @@ CONFIGURED = [
 
 @pytest.mark.parametrize(("seen", "state"), CONFIGURED)
 def test_only_configured_container_determines_driver_end(seen: dict[str, Any], state: ApplicationState | None) -> None:
-    end = observation.find_driver_end(seen, DRIVER)
+    end = driver_end.find_driver_end(seen, DRIVER)
     assert (end.state if end else None) is state
 
 
 def test_failure_message_describes_configured_container() -> None:
-    end = observation.find_driver_end(
+    end = driver_end.find_driver_end(
         build_pod("Failed", build_container("side", exit_code=2), build_container(exit_code=3)), DRIVER
     )
     assert end is not None
@@ -186,8 +186,8 @@ def test_failure_message_describes_configured_container() -> None:
 
 
 def test_main_container_is_read_from_configuration() -> None:
-    assert observation.get_main_container({"spark.kubernetes.driver.podTemplateContainerName": "x"}) == "x"
-    assert observation.get_main_container({}) is None
+    assert driver_end.get_main_container({"spark.kubernetes.driver.podTemplateContainerName": "x"}) == "x"
+    assert driver_end.get_main_container({}) is None
 
 
 @pytest.mark.parametrize(
@@ -206,25 +206,25 @@ def test_main_container_is_read_from_configuration() -> None:
 def test_driver_has_started_if_container_is_ready_and_is_ready_if_pod_is(
     seen: dict[str, Any], started: bool, ready: bool
 ) -> None:
-    assert observation.has_started(seen, None) is started
+    assert driver_end.has_started(seen, None) is started
     assert pods.is_ready(seen) is ready
 
 
 def test_driver_has_started_only_if_configured_container_is_ready() -> None:
     seen = build_pod("Running", build_container(ready=False), build_container("side"))
-    assert observation.has_started(seen, None) is True
-    assert observation.has_started(seen, DRIVER) is False
+    assert driver_end.has_started(seen, None) is True
+    assert driver_end.has_started(seen, DRIVER) is False
 
 
 def test_failure_message_contains_container_exit_code_and_reason() -> None:
-    end = observation.find_driver_end(build_driver_pod("killed"), None)
+    end = driver_end.find_driver_end(build_driver_pod("killed"), None)
     assert end is not None
     assert end.message == f"Container {DRIVER} of the driver ended with exit code 137 (OOMKilled)."
     assert end.driver_status == build_driver_pod("killed")["status"]
 
 
 def test_eviction_message_contains_message_of_kubelet() -> None:
-    end = observation.find_driver_end(build_driver_pod("killed", reason="Evicted", message="low on memory"), None)
+    end = driver_end.find_driver_end(build_driver_pod("killed", reason="Evicted", message="low on memory"), None)
     assert end is not None
     assert end.message == "The driver pod was evicted from its node: low on memory."
 
@@ -258,8 +258,8 @@ MALFORMED = [
 
 @pytest.mark.parametrize("seen", MALFORMED, ids=repr)
 def test_malformed_pod_has_no_end_and_no_start(seen: dict[str, Any]) -> None:
-    assert observation.find_driver_end(seen, None) is None
-    assert observation.has_started(seen, None) is False
+    assert driver_end.find_driver_end(seen, None) is None
+    assert driver_end.has_started(seen, None) is False
     assert pods.find_deletion_start(seen) is None
 
 
@@ -280,10 +280,10 @@ def test_malformed_pod_has_no_end_and_no_start(seen: dict[str, Any]) -> None:
     ],
 )
 def test_failure_message_contains_reason_and_message_of_pod_or_container(seen: dict[str, Any], message: str) -> None:
-    end = observation.find_driver_end(seen, None)
+    end = driver_end.find_driver_end(seen, None)
     assert end is not None
     assert end.message == message
 
 
 def test_driver_has_started_if_its_only_container_has_another_name() -> None:
-    assert observation.has_started(build_pod("Running", build_container("another"), ready=False), DRIVER) is True
+    assert driver_end.has_started(build_pod("Running", build_container("another"), ready=False), DRIVER) is True

@@ -1,0 +1,111 @@
+"""Print one list of resources while its pages arrive, in the formats of `kubectl get -o`."""
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Protocol
+
+from airflow_provider_spark_operator.cli.jsonpath import Json, Template, parse_template
+from airflow_provider_spark_operator.cli.options import JSONPATH
+from airflow_provider_spark_operator.cli.output import JsonObject, format_value, print_names
+
+_LIST = {"apiVersion": "v1", "kind": "List"}
+
+
+class ResourceList(Protocol):
+    """Prints the items of one List.
+
+    Nothing is printed before the first page, so that an error of the first request leaves the output empty.
+    """
+
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        """Print a page, or keep it if the format needs all pages."""
+
+    def finish(self) -> None:
+        """Print the end of the List. Without it, JSON is incomplete and cannot be mistaken for the whole list."""
+
+
+def open_list(output: str) -> ResourceList:
+    """Return the printer of a format.
+
+    Args:
+        output: The value of the option `Output`, except `table` and `wide`.
+    """
+    if output == "json":
+        return _JsonList()
+    if output == "yaml":
+        return _YamlList()
+    if output == "name":
+        return _Names()
+    template = parse_template(output.removeprefix(JSONPATH))
+    item = template.find_item_template()
+    return _ItemTemplate(item) if item else _ListTemplate(template)
+
+
+class _JsonList:
+    def __init__(self) -> None:
+        self._is_empty = True
+
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        for resource in resources:
+            before = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n' if self._is_empty else ",\n"
+            self._is_empty = False
+            print(before, textwrap.indent(format_value(resource, "json").rstrip(), "    "), sep="", end="")
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        print(format_value({**_LIST, "items": []}, "json") if self._is_empty else "\n  ]\n}\n", end="")
+
+
+class _YamlList:
+    def __init__(self) -> None:
+        self._is_empty = True
+
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        for resource in resources:
+            before = "apiVersion: v1\nkind: List\nitems:\n" if self._is_empty else ""
+            self._is_empty = False
+            print(before, format_value([resource], "yaml"), sep="", end="")
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        if self._is_empty:
+            print(format_value({**_LIST, "items": []}, "yaml"), end="")
+
+
+class _Names:
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        print_names(resources)
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        pass
+
+
+class _ItemTemplate:
+    """A template such as `{range .items[*]}…{end}`, which needs one item at a time."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        for resource in resources:
+            print(self._template.render(resource), end="")
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        pass
+
+
+class _ListTemplate:
+    """Any other template. It can refer to each item of the List."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._items: list[Json] = []
+
+    def print(self, resources: Sequence[JsonObject]) -> None:
+        self._items += resources
+
+    def finish(self) -> None:
+        print(self._template.render({**_LIST, "items": self._items}), end="")

@@ -1,0 +1,120 @@
+"""The answer of Kueue to the request of a resource: read from the Workload, with what has to be done next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
+from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.names import ANNOTATION_POD_SETS_HASH
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """Kueue has admitted the Workload: the pods can be created."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The Workload waits for its admission.
+
+    Attributes:
+        message: Why it waits.
+        patch: A merge patch of the Workload, because the queue or the priority of the resource has changed; None if
+            nothing has changed.
+    """
+
+    message: str
+    patch: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Kueue has evicted the Workload before its pods were created, and queues it again at a later time.
+
+    Attributes:
+        message: Why it was evicted.
+        until: The time.
+    """
+
+    message: str
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Stale:
+    """The Workload cannot be used: another one must be created.
+
+    Attributes:
+        message: Why it cannot be used.
+        delete: Whether it has to be deleted first. False: it is already being deleted.
+    """
+
+    message: str
+    delete: bool = True
+
+
+Admission: TypeAlias = Admitted | Pending | Backoff | Stale
+
+
+def read_admission(workload: KubernetesObject, wanted: WantedWorkload, now: datetime) -> Admission:
+    """Return what Kueue has decided about a Workload.
+
+    Args:
+        workload: The Workload as read from the API.
+        wanted: The Workload that the resource needs now.
+        now: The time, with an offset.
+    """
+    if state.is_being_deleted(workload):
+        return Stale("An earlier Workload of the same name is being deleted.", delete=False)
+    if not state.is_controlled_by(workload, wanted.owner.uid):
+        return Stale("The Workload belongs to an earlier resource of the same name.")
+    if not state.is_active(workload):
+        return Pending(f"The Workload {wanted.name} is deactivated (spec.active is false).")
+    eviction = state.describe_eviction(workload)
+    if eviction is not None and state.holds_quota(workload):
+        return _read_backoff(workload, eviction, now)
+    if state.is_true(workload, state.ADMITTED):
+        return Admitted()
+    if _get_hash(workload) != wanted.pod_sets_hash:
+        return Stale("The pods of the resource have changed since it was queued.")
+    return Pending(_describe_pending(workload, wanted), _build_spec_patch(workload, wanted))
+
+
+def _read_backoff(workload: KubernetesObject, eviction: str, now: datetime) -> Admission:
+    until = state.read_requeue_time(workload)
+    if until is not None and until > now:
+        return Backoff(f"Kueue has evicted the Workload: {eviction}", until)
+    return Stale(f"Kueue has evicted the Workload: {eviction}")
+
+
+def _describe_pending(workload: KubernetesObject, wanted: WantedWorkload) -> str:
+    cause = state.describe_waiting(workload)
+    return f"Waiting for Kueue admission in queue {wanted.queue}" + (f": {cause}" if cause else ".")
+
+
+def _build_spec_patch(workload: KubernetesObject, wanted: WantedWorkload) -> JsonObject | None:
+    """Build the patch that moves a Workload without quota to the wanted queue and priority; None if it is there."""
+    if state.holds_quota(workload):
+        return None
+    wanted_fields: JsonObject = {"queueName": wanted.queue}
+    if wanted.priority is not None:
+        wanted_fields |= wanted.priority.to_fields()
+    present = pods.get_object(workload.get("spec"))
+    changed = {key: value for key, value in wanted_fields.items() if present.get(key) != value}
+    if not changed:
+        return None
+    version = pods.get_object(workload.get("metadata")).get("resourceVersion")
+    return {"metadata": {"resourceVersion": version}, "spec": changed}
+
+
+def _get_hash(workload: KubernetesObject) -> object:
+    return _get_annotations(workload).get(ANNOTATION_POD_SETS_HASH)
+
+
+def _get_annotations(workload: KubernetesObject) -> Mapping[str, object]:
+    return pods.get_object(pods.get_object(workload.get("metadata")).get("annotations"))

@@ -1,0 +1,129 @@
+"""The state of a Workload, as Kueue and the owner of the Workload record it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.times import read_time, to_utc
+
+QUOTA_RESERVED: Final = "QuotaReserved"
+ADMITTED: Final = "Admitted"
+EVICTED: Final = "Evicted"
+PODS_READY: Final = "PodsReady"
+FINISHED: Final = "Finished"
+_READY_MESSAGE: Final = "All pods reached readiness and the workload is running"
+# The text becomes part of the status of the resource and of its Events.
+_LONGEST_MESSAGE: Final = 1024
+_TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+KubernetesObject: TypeAlias = Mapping[str, object]
+
+
+def is_true(workload: KubernetesObject, condition: str) -> bool:
+    """Return whether a condition of the Workload is True."""
+    return _find_condition(workload, condition).get("status") == "True"
+
+
+def is_active(workload: KubernetesObject) -> bool:
+    """Return whether the Workload may run: `spec.active` is not false."""
+    return pods.get_object(workload.get("spec")).get("active") is not False
+
+
+def holds_quota(workload: KubernetesObject) -> bool:
+    """Return whether quota is reserved for the Workload."""
+    return is_true(workload, QUOTA_RESERVED) or is_true(workload, ADMITTED)
+
+
+def describe_eviction(workload: KubernetesObject) -> str | None:
+    """Return the reason and the message of the eviction, up to 1024 characters; None if there is no eviction."""
+    if not is_true(workload, EVICTED):
+        return None
+    text = _join(_find_condition(workload, EVICTED)) or EVICTED
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+
+
+def describe_waiting(workload: KubernetesObject) -> str:
+    """Return why the Workload is not admitted, in the words of Kueue; empty if Kueue has not said so."""
+    reserved = _find_condition(workload, QUOTA_RESERVED)
+    condition = _find_condition(workload, ADMITTED) if reserved.get("status") == "True" else reserved
+    return pods.get_text(condition.get("message"))
+
+
+def read_requeue_time(workload: KubernetesObject) -> datetime | None:
+    """Return when Kueue queues the evicted Workload again; None if no time is set."""
+    state = pods.get_object(pods.get_object(workload.get("status")).get("requeueState"))
+    return read_time(state.get("requeueAt"))
+
+
+def is_being_deleted(workload: KubernetesObject) -> bool:
+    """Return whether the deletion of the Workload was requested."""
+    return bool(pods.get_object(workload.get("metadata")).get("deletionTimestamp"))
+
+
+def is_controlled_by(workload: KubernetesObject, uid: str) -> bool:
+    """Return whether the resource with `uid` is the controller of the Workload."""
+    references = pods.list_objects(pods.get_object(workload.get("metadata")).get("ownerReferences"))
+    return any(each.get("controller") is True and each.get("uid") == uid for each in references)
+
+
+def build_ready_patch(workload: KubernetesObject, now: datetime) -> JsonObject:
+    """Build the patch of the status that records that all pods are ready."""
+    return _build_patch(workload, [_build_condition(workload, PODS_READY, "Started", _READY_MESSAGE, now)])
+
+
+def build_finished_patch(workload: KubernetesObject, *, succeeded: bool, message: str, now: datetime) -> JsonObject:
+    """Build the patch of the status that records the end of the pods, so that Kueue releases the quota."""
+    reason = "Succeeded" if succeeded else "Failed"
+    return _build_patch(workload, [_build_condition(workload, FINISHED, reason, message, now)])
+
+
+def build_release_patch(workload: KubernetesObject, now: datetime) -> JsonObject:
+    """Build the patch of the status that returns the quota of an evicted Workload that is kept.
+
+    Kueue itself does so only for the kinds of jobs that it manages.
+    """
+    message = "The owner of the Workload has stopped its pods"
+    patch = _build_patch(
+        workload,
+        [
+            _build_condition(workload, QUOTA_RESERVED, "Pending", message, now, status="False"),
+            _build_condition(workload, ADMITTED, "NoReservation", message, now, status="False"),
+        ],
+    )
+    patch["status"]["admission"] = None
+    return patch
+
+
+def _build_patch(workload: KubernetesObject, changed: list[JsonObject]) -> JsonObject:
+    """Build a merge patch, which replaces the list of conditions of exactly this revision of the Workload."""
+    types = {each["type"] for each in changed}
+    kept = [dict(each) for each in _list_conditions(workload) if each.get("type") not in types]
+    version = pods.get_object(workload.get("metadata")).get("resourceVersion")
+    return {"metadata": {"resourceVersion": version}, "status": {"conditions": [*kept, *changed]}}
+
+
+def _build_condition(
+    workload: KubernetesObject, kind: str, reason: str, message: str, now: datetime, *, status: str = "True"
+) -> JsonObject:
+    condition: JsonObject = {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": to_utc(now).strftime(_TIME_FORMAT),
+    }
+    generation = pods.get_object(workload.get("metadata")).get("generation")
+    return condition | ({"observedGeneration": generation} if isinstance(generation, int) else {})
+
+
+def _list_conditions(workload: KubernetesObject) -> list[KubernetesObject]:
+    return pods.list_objects(pods.get_object(workload.get("status")).get("conditions"))
+
+
+def _find_condition(workload: KubernetesObject, kind: str) -> KubernetesObject:
+    return next((each for each in _list_conditions(workload) if each.get("type") == kind), {})
+
+
+def _join(condition: KubernetesObject) -> str:
+    return ": ".join(filter(None, (pods.get_text(condition.get("reason")), pods.get_text(condition.get("message")))))

@@ -1,0 +1,91 @@
+"""The next step of a resource in a queue: the same for applications and clusters."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
+from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable
+
+_AT_ONCE: Final = timedelta(0)
+
+
+@dataclass(frozen=True)
+class QueueStep:
+    """What to do before anything else.
+
+    Attributes:
+        reason: A constant of `core.reasons`.
+        message: A sentence for the user.
+        after: The time after which to decide again; None for the regular interval of the controller.
+        actions: What to do.
+    """
+
+    reason: str
+    message: str
+    after: timedelta | None = None
+    actions: tuple[QueueAction, ...] = ()
+
+
+def choose_admission_step(queue: QueueObservation | None, *, is_started: bool) -> QueueStep | Unsuitable | None:
+    """Return what a resource must do before its pods are created; None if they can be created.
+
+    Args:
+        queue: The observation of the resource; None if the controller runs without Kueue.
+        is_started: Whether the pods have been requested already.
+    """
+    if queue is None or (queue.queue is None and queue.workload is None):
+        return None
+    match queue.answer:
+        case None:
+            message = "The controller creates the Workload of the resource, or reads it if it exists."
+            return QueueStep(reasons.KUEUE_ADMISSION_DUE, message, _AT_ONCE, (RequestAdmission(is_started),))
+        case Granted():
+            return None
+        case Unsuitable() as unsuitable:
+            return unsuitable
+    return QueueStep(queue.answer.reason, queue.answer.message, queue.answer.after)
+
+
+def choose_release_step(queue: QueueObservation | None) -> QueueStep | None:
+    """Return how a resource without pods returns its quota; None if it has none.
+
+    A resource whose queue label was removed still has its Workload.
+    """
+    if queue is None or queue.is_released or (queue.queue is None and queue.workload is None):
+        return None
+    message = "The pods have ended; the quota is returned to the queue."
+    return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (ReleaseQuota(),))
+
+
+def choose_requeue_step(queue: QueueObservation | None, now: datetime) -> QueueStep | None:
+    """Return what an evicted resource without pods must do before it is queued again; None if it can be queued.
+
+    Args:
+        queue: The observation of the resource; None if the controller runs without Kueue.
+        now: The time, with an offset.
+    """
+    if queue is None:
+        return None
+    requeue = choose_requeue(queue.workload, now)
+    if not isinstance(requeue, Keep):
+        return choose_release_step(queue)
+    if queue.workload is not None and state.holds_quota(queue.workload) and not queue.is_released:
+        message = "The pods have ended; the quota is returned to the queue."
+        return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (GiveBackQuota(),))
+    return QueueStep(reasons.KUEUE_ADMISSION_PENDING, requeue.message, requeue.after)
+
+
+def find_eviction(queue: QueueObservation | None) -> str | None:
+    """Return why Kueue has evicted a resource; None if it has not, or if the controller runs without Kueue."""
+    if queue is None or queue.workload is None:
+        return None
+    return state.describe_eviction(queue.workload)

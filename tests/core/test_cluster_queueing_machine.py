@@ -1,0 +1,116 @@
+"""Events of Kueue in any order: no cluster without admission, and no quota released while a pod lives."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, rule
+
+from airflow_provider_spark_operator.core.cluster_decision import ApplyCluster, ClusterAction, ClusterObserved
+from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    MarkPodsReady,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.admission import Admitted, Stale, read_admission
+from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
+from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueAnswer, QueueObservation, Waiting
+from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.times import read_time
+from tests.core.cluster_resources.clusters import OPERATOR
+from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
+from tests.core.test_cluster_machine import SETS, ClusterMachine
+
+STUCK = timedelta(minutes=5)
+
+
+class QueuedClusterMachine(ClusterMachine):
+    """The machine of clusters in a queue of Kueue."""
+
+    workload: dict[str, Any] | None = None
+
+    @initialize(suspend=st.booleans(), trim=st.booleans())
+    def create(self, suspend: bool, trim: bool) -> None:
+        super().create(suspend, trim)
+        self.workload = None
+
+    # --- what Kueue and its users do ---
+
+    @rule()
+    def admit(self) -> None:
+        if self.workload is not None and state.is_active(self.workload):
+            self._set_conditions(build_condition("QuotaReserved"), build_condition("Admitted"))
+
+    @rule()
+    def evict_workload(self) -> None:
+        if self.workload is not None and state.is_true(self.workload, state.ADMITTED):
+            self._set_conditions(build_condition("QuotaReserved"), build_condition("Admitted"), EVICTED)
+
+    @rule(active=st.booleans())
+    def set_active(self, active: bool) -> None:
+        if self.workload is not None:
+            self.workload["spec"]["active"] = active
+            if not active:
+                self.evict_workload()
+
+    @rule()
+    def delete_workload(self) -> None:
+        if not self.objects & SETS:  # without its quota, a running cluster continues
+            self.workload = None
+
+    # --- what the controller does ---
+
+    def observe(self) -> ClusterObserved:
+        return ClusterObserved(queue=QueueObservation(QUEUE, self.workload))
+
+    def _apply(self, action: ClusterAction, observed: ClusterObserved) -> ClusterObserved:
+        match action:
+            case ApplyCluster():
+                assert self.objects & SETS or (self.workload and state.holds_quota(self.workload)), "no quota"
+            case RequestAdmission(is_started):
+                answer = Granted() if is_started else self._ask()
+                return replace(observed, queue=QueueObservation(QUEUE, self.workload, answer))
+            case ReleaseQuota():
+                self._check_pods()
+                self.workload = None
+                return replace(observed, queue=QueueObservation(QUEUE, is_released=True))
+            case GiveBackQuota():
+                self._check_pods()
+                assert self.workload is not None
+                self.workload["status"] |= state.build_release_patch(self.workload, self.now)["status"]
+                return replace(observed, queue=QueueObservation(QUEUE, self.workload, is_released=True))
+            case MarkPodsReady():
+                return observed
+        return super()._apply(action, observed)
+
+    def _ask(self) -> QueueAnswer:
+        wanted = WantedWorkload(self.cluster, QUEUE, build_cluster_pod_sets(self.cluster, OPERATOR))
+        if self.workload is None:
+            self.workload = {**wanted.to_document(), "status": {}}
+        answer = read_admission(self.workload, wanted, self.now)
+        if isinstance(answer, Stale) and not self.pods:
+            self.workload = None
+        return Granted() if isinstance(answer, Admitted) else Waiting("It waits.")
+
+    def _check_pods(self) -> None:
+        """Fail if quota is released that pods use, unless they have not terminated in time."""
+        for pod in self.pods.values():
+            metadata: Any = pod["metadata"]
+            deleted = read_time(metadata.get("deletionTimestamp"))
+            assert deleted is not None, "quota is released while a pod lives"
+            assert self.now - deleted >= STUCK, "quota is released while a pod terminates"
+
+    def _set_conditions(self, *conditions: dict[str, str]) -> None:
+        assert self.workload is not None
+        self.workload["status"] = {"conditions": list(conditions)}
+
+    def teardown(self) -> None:
+        """A queued cluster may wait for its admission indefinitely."""
+
+
+QueuedClusterMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+TestQueuedClusterMachine = QueuedClusterMachine.TestCase

@@ -1,0 +1,76 @@
+"""Events of Kueue in any order: no driver without admission, and no quota released while a pod lives."""
+
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, precondition, rule
+
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
+from tests.core.scene_queue import SceneQueue
+from tests.core.test_application_machine import ApplicationMachine, tolerations
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+class QueuedApplicationMachine(ApplicationMachine):
+    """The machine of applications with Kueue. `SceneQueue` itself fails if quota is released too early."""
+
+    @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
+    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
+        super().submit(tolerations, trim, finalizer)
+        self.scene.queue = self.queue = SceneQueue()
+        self.set_label("team-a")
+
+    def set_label(self, queue: str | None) -> None:
+        assert self.scene.document is not None
+        self.scene.document["metadata"]["labels"] = {} if queue is None else {QUEUE_LABEL: queue}
+
+    def compute_limit(self, application: SparkApplication) -> timedelta | None:
+        """Return no limit for a state in which the application waits for its admission."""
+        state = application.status.current_state.current_state_summary if application.status else None
+        return None if state in INITIALIZING else super().compute_limit(application)
+
+    @rule()
+    def admit(self) -> None:
+        self.queue.admit()
+
+    @rule(seconds=st.none() | st.sampled_from([-60, 0, 60]))
+    def evict(self, seconds: int | None) -> None:
+        self.queue.evict(None if seconds is None else self.scene.now + timedelta(seconds=seconds))
+
+    @rule(active=st.booleans())
+    def set_active(self, active: bool) -> None:
+        self.queue.set_active(active)
+
+    @rule()
+    def delete_workload(self) -> None:
+        self.queue.delete()
+
+    @precondition(ApplicationMachine.has_application)
+    @rule(queue=st.sampled_from([None, "team-a", "team-b"]))
+    def edit_queue(self, queue: str | None) -> None:
+        self.set_label(queue)
+
+    @invariant()
+    def check_no_quota_when_released(self) -> None:
+        """Check that an application without resources holds no quota."""
+        if self.scene.document is not None and self.scene.state == ApplicationState.RESOURCE_RELEASED:
+            assert not self.queue.holds_quota
+
+    @invariant()
+    def check_suspended_application_at_rest_holds_no_quota(self) -> None:
+        if self.scene.document is not None and self.scene.state == "Suspended" and self.scene.is_at_rest:
+            assert not self.queue.holds_quota
+
+    def teardown(self) -> None:
+        """Check that the quota is released with the application."""
+        super().teardown()
+        if hasattr(self, "queue"):
+            assert not self.queue.holds_quota
+
+
+QueuedApplicationMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+TestQueuedApplicationMachine = QueuedApplicationMachine.TestCase
