@@ -99,8 +99,8 @@ async def test_documented_role_of_airflow_is_enough(
     code, checks = await diagnose(server, conversation.namespace, token, tmp_path)
     assert code == ExitCode.SUCCESS, checks
     skipped = {check["result"] for check in checks.values() if check["status"] == "skipped"}
-    needed = {result for result in skipped if result.startswith("needs ")}
-    assert f"needs get on serviceaccounts in namespace {conversation.namespace}" in needed
-    assert f"needs list on resourcequotas in namespace {conversation.namespace}" in needed
-    assert "needs list on services in namespace kube-system" in needed
+    needed = {result for result in skipped if result.startswith("you need ")}
+    assert f"you need get on serviceaccounts in namespace {conversation.namespace}" in needed
+    assert f"you need list on resourcequotas in namespace {conversation.namespace}" in needed
+    assert "you need list on services in namespace kube-system" in needed
     assert skipped - needed <= {"the kind is not installed"}

@@ -291,7 +291,12 @@ async def test_deactivated_workload_suspends_the_application_until_it_is_active_
         await scene.patch_workload("job", {"spec": {"active": False}})
     await scene.stage.wait_for_state(S.SUSPENDED, name="job")
     await scene.wait_for_usage("0")
-    assert await scene.list_drivers() == []
+
+    # Kueue stops counting a deactivated Workload at once, even if the driver has not been deleted yet.
+    async def has_no_drivers() -> bool:
+        return await scene.list_drivers() == []
+
+    await scene.stage.wait_until_true(has_no_drivers)
     async with scene.event():
         await scene.patch_workload("job", {"spec": {"active": True}})
     await scene.run_driver("job", 1)
