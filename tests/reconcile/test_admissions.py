@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
 from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound, Unreachable
+from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound, Unreachable
 from airflow_provider_spark_operator.kube.resources import (
     PRIORITY_CLASSES,
     RESOURCE_FLAVORS,
@@ -222,6 +222,53 @@ async def test_priority_is_that_of_the_default_class_of_pods(kueue: Scene) -> No
     await kueue.client.create(PRIORITY_CLASSES, {**kind, **document}, None)
     await kueue.ask()
     assert (await kueue.read())["spec"]["priorityClassRef"]["name"] == "usual"
+
+
+async def test_default_class_is_read_once_for_all_resources_in_a_minute(kueue: Scene) -> None:
+    class Counting:
+        """A client that counts the lists of PriorityClasses."""
+
+        lists = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(kueue.client, name)
+
+        async def list(self, *arguments: Any, **options: Any) -> Any:
+            self.lists += PRIORITY_CLASSES in arguments
+            return await kueue.client.list(*arguments, **options)
+
+    times = [NOW]
+    client = Counting()
+    admissions = Admissions(client, ObjectCache(), lambda: times[-1])  # type: ignore[arg-type]
+    for _ in range(3):
+        await admissions.request(kueue.build_request())
+    assert client.lists == 1
+    times.append(NOW + timedelta(seconds=60))
+    await admissions.request(kueue.build_request())
+    assert client.lists == 2
+
+
+async def test_default_class_that_may_not_be_listed_is_ignored_with_one_warning(
+    kueue: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    message = 'priorityclasses is forbidden: User "robot" cannot list resource "priorityclasses" at the cluster scope'
+    error = Forbidden(403, "Forbidden", message, "list", "priorityclasses.scheduling.k8s.io")
+    faulty = FaultyClient(kueue.client, ("list",), 1, error, after=False)
+    observed = await kueue.ask(client=faulty)
+    assert faulty.has_struck
+    assert observed.answer == Waiting("Waiting for Kueue admission in queue team-a.")
+    assert 'grant the verb "list" on priorityclasses.scheduling.k8s.io cluster-wide' in caplog.text
+
+
+async def test_admitted_resource_starts_although_its_priority_class_was_deleted(kueue: Scene) -> None:
+    kind = {"apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version, "kind": "WorkloadPriorityClass"}
+    document = {**kind, "metadata": {"name": "high"}, "value": 1000}
+    await kueue.client.create(WORKLOAD_PRIORITY_CLASSES, document, None)
+    owner = kueue.build_owner({QUEUE_LABEL: "team-a", "kueue.x-k8s.io/priority-class": "high"})
+    await kueue.ask(owner)
+    await kueue.client.delete(WORKLOAD_PRIORITY_CLASSES, "high", None)
+    await admit(kueue.client, await kueue.read())
+    assert isinstance((await kueue.ask(owner)).answer, Granted)
 
 
 async def test_missing_priority_class_creates_no_workload_and_is_reported(kueue: Scene) -> None:
