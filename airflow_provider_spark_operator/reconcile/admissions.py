@@ -201,7 +201,9 @@ class Admissions:
         """Return the answer that an existing Workload contains, after the step that it requires."""
         match read_admission(workload, wanted, self._now()):
             case Admitted():
-                answer = Granted(await self._collect(request.owner, workload))
+                # The pods are created from the present spec, which may have changed since the admission.
+                present = _set_pod_sets(workload, wanted.pod_sets)
+                answer = Granted(await self._collect(request.owner, present))
                 return QueueObservation(wanted.queue, workload, answer)
             case Backoff(message, until):
                 waiting = Waiting(message, after=until - self._now())
@@ -253,11 +255,9 @@ class Admissions:
                 raise _FlavorUnreadable(f"The ResourceFlavor of the admission could not be read: {error}") from None
         return collect_changes(workload, flavors)
 
-    async def _read_priority(self, owner: Resource, pod_sets: Sequence[PodSet]) -> Priority | None:
-        named = find_priority_class(owner, pod_sets)
-        if named is not None:
-            return read_priority(await self._client.get(_PRIORITY_TYPES[named.kind], named.name, None), named.kind)
-        return find_default_priority((await self._client.list(PRIORITY_CLASSES)).items)
+    async def _add_priority(self, wanted: WantedWorkload) -> WantedWorkload:
+        named = find_priority_class(wanted.owner, wanted.pod_sets)
+        return replace(wanted, priority=await self._priorities.read(named))
 
     async def _read(self, owner: Resource) -> JsonObject | None:
         key = _get_key(owner)
