@@ -23,31 +23,18 @@ from airflow_provider_spark_operator.core.kueue.observation import (
     Waiting,
 )
 from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.kueue.priority import (
-    POD_PRIORITY_CLASS,
-    WORKLOAD_PRIORITY_CLASS,
-    Priority,
-    find_default_priority,
-    find_priority_class,
-    read_priority,
-)
+from airflow_provider_spark_operator.core.kueue.priority import find_priority_class
 from airflow_provider_spark_operator.core.kueue.readiness import needs_ready_condition
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, build_workload_name, get_queue_name
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
-from airflow_provider_spark_operator.kube.resources import (
-    PRIORITY_CLASSES,
-    RESOURCE_FLAVORS,
-    WORKLOAD_PRIORITY_CLASSES,
-    WORKLOADS,
-)
+from airflow_provider_spark_operator.kube.resources import RESOURCE_FLAVORS, WORKLOADS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.priorities import Priorities
 
 logger = logging.getLogger(__name__)
-
-_PRIORITY_TYPES = {WORKLOAD_PRIORITY_CLASS: WORKLOAD_PRIORITY_CLASSES, POD_PRIORITY_CLASS: PRIORITY_CLASSES}
 
 
 @dataclass(frozen=True)
@@ -81,6 +68,7 @@ class Admissions:
     def __init__(self, client: KubeClient, workloads: ObjectCache, now: Callable[[], datetime]) -> None:
         self._client = client
         self._workloads = workloads
+        self._priorities = Priorities(client, now)
         self._now = now
 
     def observe(self, owner: Resource) -> QueueObservation:
@@ -136,19 +124,18 @@ class Admissions:
             workload = await self._patch(workload, state.build_release_patch(workload, self._now()), "status")
         return QueueObservation(get_queue_name(owner), workload, is_released=True)
 
-    async def mark_ready(self, owner: Resource, pods_by_role: Mapping[str, Sequence[Mapping[str, object]]]) -> bool:
-        """Record that all pods of a resource are ready, if they are; return whether that is known to Kueue.
+    async def mark_ready(self, owner: Resource, pods_by_role: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
+        """Record that all pods of a resource are ready, if they are.
 
         Raises:
             KubeError: The API failed; repeating is harmless.
         """
         workload = await self._read(owner)
         if workload is None or not state.is_controlled_by(workload, owner.uid):
-            return False
+            return
         if needs_ready_condition(workload, pods_by_role):
             with suppress(Conflict):  # the next reconcile reads it again
-                workload = await self._patch(workload, state.build_ready_patch(workload, self._now()), "status")
-        return state.is_true(workload, state.PODS_READY)
+                await self._patch(workload, state.build_ready_patch(workload, self._now()), "status")
 
     async def mark_finished(self, owner: Resource, *, succeeded: bool, message: str) -> None:
         """Record that the pods of a resource have ended and are retained, so that Kueue returns their quota.
@@ -181,9 +168,12 @@ class Admissions:
         if queue is None:
             return await self._leave(request, workload)
         pod_sets = tuple(request.build_pod_sets())
-        wanted = WantedWorkload(owner, queue, pod_sets, await self._read_priority(owner, pod_sets))
+        wanted = WantedWorkload(owner, queue, pod_sets)
         if workload is None:
-            return await self._create(wanted)
+            return await self._create(await self._add_priority(wanted))
+        # A class that was deleted since does not matter to a resource that has been admitted.
+        if isinstance(read_admission(workload, wanted, self._now()), Pending):
+            wanted = await self._add_priority(wanted)
         return await self._follow(request, wanted, workload)
 
     async def _create(self, wanted: WantedWorkload) -> QueueObservation:
@@ -288,6 +278,10 @@ class Admissions:
 
 def _get_key(owner: Resource) -> ObjectKey:
     return ObjectKey(owner.namespace, build_workload_name(owner.kind, owner.name))
+
+
+def _set_pod_sets(workload: JsonObject, pod_sets: Sequence[PodSet]) -> JsonObject:
+    return {**workload, "spec": {**workload["spec"], "podSets": [each.to_document() for each in pod_sets]}}
 
 
 def _retry(message: str) -> Waiting:

@@ -5,7 +5,6 @@ from typing import Any
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
-    PRIORITY_CLASSES,
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
@@ -42,8 +41,7 @@ def build_definition(kind: ResourceType, scope: str) -> JsonObject:
 async def install_kueue(client: KubeClient) -> None:
     """Install the definitions, and create a ResourceFlavor."""
     kinds = {WORKLOADS: "Namespaced", RESOURCE_FLAVORS: "Cluster", WORKLOAD_PRIORITY_CLASSES: "Cluster"}
-    # The embedded API server does not serve PriorityClasses without a definition.
-    for kind, scope in {**kinds, PRIORITY_CLASSES: "Cluster"}.items():
+    for kind, scope in kinds.items():
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, build_definition(kind, scope), None)
     flavor = {"apiVersion": RESOURCE_FLAVORS.api_version, "kind": "ResourceFlavor", "metadata": {"name": FLAVOR}}
     spec = {"nodeLabels": {"pool": "spot"}, "tolerations": [{"key": "spot", "operator": "Exists"}]}

@@ -208,6 +208,20 @@ async def test_flavor_that_contradicts_the_application_is_a_scheduling_failure(k
     assert "pool=spot" in observed.answer.detail
 
 
+async def test_flavor_that_contradicts_an_edit_after_the_admission_is_a_scheduling_failure(kueue: Scene) -> None:
+    await kueue.ask()
+    await admit(kueue.client, await kueue.read())
+    observed = await kueue.ask(kueue.build_owner(spark_kubernetes_node_selector_pool="x"))
+    assert isinstance(observed.answer, Unsuitable)
+    assert "pool=spot" in observed.answer.detail
+
+
+async def test_edit_after_the_admission_removes_the_contradiction(kueue: Scene) -> None:
+    await kueue.ask(kueue.build_owner(spark_kubernetes_node_selector_pool="x"))
+    await admit(kueue.client, await kueue.read())
+    assert (await kueue.ask()).answer == Granted({"driver": CHANGE, "executor": CHANGE})
+
+
 async def test_priority_is_that_of_the_named_class(kueue: Scene) -> None:
     document = {"metadata": {"name": "high"}, "value": 1000}
     kind = {"apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version, "kind": "WorkloadPriorityClass"}
@@ -345,11 +359,13 @@ READY = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status
 
 async def test_readiness_is_recorded_when_all_pods_are_ready(kueue: Scene) -> None:
     admissions = build_admissions(kueue.client)
-    assert not await admissions.mark_ready(kueue.build_owner(), {})
+    await admissions.mark_ready(kueue.build_owner(), {})
+    assert not await kueue.exists()
     await kueue.ask()
     await admit(kueue.client, await kueue.read())
-    assert not await admissions.mark_ready(kueue.build_owner(), {"driver": [READY], "executor": [READY]})
-    assert await admissions.mark_ready(kueue.build_owner(), {"driver": [READY], "executor": [READY, READY]})
+    await admissions.mark_ready(kueue.build_owner(), {"driver": [READY], "executor": [READY]})
+    assert not state.is_true(await kueue.read(), "PodsReady")
+    await admissions.mark_ready(kueue.build_owner(), {"driver": [READY], "executor": [READY, READY]})
     assert state.is_true(await kueue.read(), "PodsReady")
 
 
