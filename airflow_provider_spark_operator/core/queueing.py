@@ -67,7 +67,7 @@ def leave_queue(situation: Situation) -> Decision | None:
 def list_finishing_actions(situation: Situation, message: str) -> tuple[Action, ...]:
     """Return the actions for a driver that has ended and is retained: its quota is returned nevertheless."""
     queue = situation.observed.queue
-    if queue is None or queue.workload is None or situation.state not in _ENDED:
+    if queue is None or not queue.may_have_workload or situation.state not in _ENDED:
         return ()
     return (MarkFinished(situation.state is _State.SUCCEEDED, message),)
 

@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.core.kueue.assignment import (
     collect_changes,
     list_flavor_names,
 )
+from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
 from airflow_provider_spark_operator.core.kueue.observation import (
     RETRY_INTERVAL,
     Granted,
@@ -102,16 +103,22 @@ class Admissions:
             logger.info("the request for admission by Kueue failed and will be retried: %s", error)
             return replace(observed, answer=_retry(str(error)))
 
-    async def release(self, owner: Resource) -> QueueObservation:
+    async def release(self, owner: Resource, *, is_evicted: bool = False) -> QueueObservation:
         """Delete the Workload of a resource without pods, so that Kueue returns its quota to the queue.
+
+        Args:
+            owner: The resource.
+            is_evicted: Whether to return the Workload instead if Kueue does not queue the evicted resource again yet.
 
         Raises:
             KubeError: The API failed; repeating is harmless.
         """
-        workload = await self._read(owner)
+        workload, queue = await self._read(owner), get_queue_name(owner)
         if workload is not None and state.is_controlled_by(workload, owner.uid):
+            if is_evicted and isinstance(choose_requeue(workload, self._now()), Keep):
+                return QueueObservation(queue, workload)
             await self._delete(workload)
-        return QueueObservation(get_queue_name(owner), is_released=True)
+        return QueueObservation(queue, is_released=True)
 
     async def give_back(self, owner: Resource) -> QueueObservation:
         """Return the quota of an evicted resource without pods, and keep its Workload.

@@ -79,8 +79,8 @@ class Queueing:
         match action:
             case RequestAdmission(is_started):
                 return await self._request(self.admissions, document, request, is_started)
-            case ReleaseQuota():
-                return await self.admissions.release(request.owner)
+            case ReleaseQuota(is_evicted):
+                return await self.admissions.release(request.owner, is_evicted=is_evicted)
             case GiveBackQuota():
                 return await self.admissions.give_back(request.owner)
             case MarkPodsReady():

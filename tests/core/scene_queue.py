@@ -101,7 +101,7 @@ class SceneQueue:
                 return QueueObservation(observed.queue, self.workload, is_released=True)
             case MarkPodsReady():
                 self._merge(state.build_ready_patch(self._get(), now))
-            case MarkFinished(succeeded, message):
+            case MarkFinished(succeeded, message) if self.workload is not None:
                 self._merge(state.build_finished_patch(self._get(), succeeded=succeeded, message=message, now=now))
         return None
 

@@ -86,9 +86,9 @@ def test_evicted_cluster_is_suspended_and_queued_again() -> None:
     assert get_state(suspended) is S.SUSPENDED
     assert get_current(suspended).suspend_reason is SuspendReason.KUEUE_EVICTION
     one = build_evicted()
-    queue = build_queue(*ADMITTED, EVICTED)
-    assert ReleaseQuota() not in decide(one, queue, pods=(build_pod(),)).actions
-    assert decide(one, queue, pods=()).actions == (ReleaseQuota(),)
+    queue, release = build_queue(*ADMITTED, EVICTED), ReleaseQuota(is_evicted=True)
+    assert release not in decide(one, queue, pods=(build_pod(),)).actions
+    assert decide(one, queue, pods=()).actions == (release,)
     assert get_state(decide(one, QueueObservation(QUEUE, is_released=True), pods=())) is S.SUBMITTED
 
 

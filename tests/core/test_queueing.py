@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.kueue.actions import MarkPodsReady
+from airflow_provider_spark_operator.core.kueue.actions import MarkFinished, MarkPodsReady
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
 from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
@@ -357,6 +357,14 @@ def test_retained_driver_returns_its_quota(story: str, reason: str) -> None:
     assert queue.workload is not None
     assert queue.workload["status"]["conditions"][-1]["reason"] == reason
     assert not queue.holds_quota
+
+
+def test_retained_driver_returns_the_quota_of_a_workload_that_the_cache_does_not_show() -> None:
+    resource = build_application_in_state(ApplicationState.SUCCEEDED, tolerations={"resourceRetainPolicy": "Always"})
+    driver = Present(build_driver_pod("succeeded"))
+    decision = decide_once(resource, driver, queue=QueueObservation("team-a"))
+    assert [type(action) for action in decision.actions] == [MarkFinished]
+    assert decide_once(resource, driver, queue=QueueObservation()).actions == ()
 
 
 def test_retained_driver_that_still_runs_keeps_its_quota() -> None:

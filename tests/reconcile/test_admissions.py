@@ -342,6 +342,25 @@ async def test_release_deletes_only_the_workload_of_the_resource(kueue: Scene) -
     assert (await admissions.release(kueue.build_owner())).is_released
 
 
+@pytest.mark.parametrize("condition", ["deactivated", "requeued later"])
+async def test_release_after_an_eviction_keeps_the_workload_that_the_cache_does_not_show(
+    kueue: Scene, condition: str
+) -> None:
+    await kueue.ask()
+    await admit(kueue.client, await kueue.read())
+    later = {"requeueState": {"requeueAt": (NOW + timedelta(seconds=42)).isoformat()}}
+    await evict(kueue.client, await kueue.read(), **({} if condition == "deactivated" else later))
+    if condition == "deactivated":
+        await kueue.client.patch(WORKLOADS, "sparkapplication-pi", NAMESPACE, {"spec": {"active": False}})
+    admissions, owner = build_admissions(kueue.client), kueue.build_owner()
+    observed = await admissions.release(owner, is_evicted=True)
+    assert not observed.is_released
+    assert observed.workload is not None
+    assert await kueue.exists()
+    assert (await admissions.release(owner)).is_released
+    assert not await kueue.exists()
+
+
 async def test_quota_of_a_kept_workload_is_given_back(kueue: Scene) -> None:
     await kueue.ask()
     await admit(kueue.client, await kueue.read())

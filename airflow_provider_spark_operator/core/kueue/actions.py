@@ -17,7 +17,14 @@ class RequestAdmission:
 
 @dataclass(frozen=True)
 class ReleaseQuota:
-    """Delete the Workload of a resource whose pods do not exist any more, then decide again."""
+    """Delete the Workload of a resource whose pods do not exist any more, then decide again.
+
+    Attributes:
+        is_evicted: Whether to delete it only if Kueue can queue the resource again, by a live read: the known Workload
+            may be outdated.
+    """
+
+    is_evicted: bool = False
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,8 @@ class QueueObservation:
     workload: KubernetesObject | None = None
     answer: QueueAnswer | None = None
     is_released: bool = False
+
+    @property
+    def may_have_workload(self) -> bool:
+        """Whether the resource can have a Workload. The cache may not show the Workload of a resource in a queue."""
+        return self.queue is not None or self.workload is not None

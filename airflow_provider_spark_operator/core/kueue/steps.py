@@ -42,7 +42,7 @@ def choose_admission_step(queue: QueueObservation | None, *, is_started: bool) -
         queue: The observation of the resource; None if the controller runs without Kueue.
         is_started: Whether the pods have been requested already.
     """
-    if queue is None or (queue.queue is None and queue.workload is None):
+    if queue is None or not queue.may_have_workload:
         return None
     match queue.answer:
         case None:
@@ -60,10 +60,9 @@ def choose_release_step(queue: QueueObservation | None) -> QueueStep | None:
 
     A resource whose queue label was removed still has its Workload.
     """
-    if queue is None or queue.is_released or (queue.queue is None and queue.workload is None):
+    if queue is None or queue.is_released or not queue.may_have_workload:
         return None
-    message = "The pods have ended; the quota is returned to the queue."
-    return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (ReleaseQuota(),))
+    return _return_quota(ReleaseQuota())
 
 
 def choose_requeue_step(queue: QueueObservation | None, now: datetime) -> QueueStep | None:
@@ -77,10 +76,10 @@ def choose_requeue_step(queue: QueueObservation | None, now: datetime) -> QueueS
         return None
     requeue = choose_requeue(queue.workload, now)
     if not isinstance(requeue, Keep):
-        return choose_release_step(queue)
+        is_due = queue.may_have_workload and not queue.is_released
+        return _return_quota(ReleaseQuota(is_evicted=True)) if is_due else None
     if queue.workload is not None and state.holds_quota(queue.workload) and not queue.is_released:
-        message = "The pods have ended; the quota is returned to the queue."
-        return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (GiveBackQuota(),))
+        return _return_quota(GiveBackQuota())
     return QueueStep(reasons.KUEUE_ADMISSION_PENDING, requeue.message, requeue.after)
 
 
@@ -89,3 +88,8 @@ def find_eviction(queue: QueueObservation | None) -> str | None:
     if queue is None or queue.workload is None:
         return None
     return state.describe_eviction(queue.workload)
+
+
+def _return_quota(action: QueueAction) -> QueueStep:
+    message = "The pods have ended; the quota is returned to the queue."
+    return QueueStep(reasons.KUEUE_QUOTA_DUE, message, _AT_ONCE, (action,))

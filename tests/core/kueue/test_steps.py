@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -66,7 +67,8 @@ def test_evicted_resource_releases_its_workload_to_be_queued_again() -> None:
     assert find_eviction(observation) is not None
     step = choose_requeue_step(observation, NOW)
     assert step is not None
-    assert step.actions == (ReleaseQuota(),)
+    assert step.actions == (ReleaseQuota(is_evicted=True),)
+    assert choose_requeue_step(replace(observation, workload=None, is_released=True), NOW) is None
 
 
 @pytest.mark.parametrize("modifiers", [{"spec": {"active": False}}, {"requeueState": {"requeueAt": LATER}}])
