@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
-from typing import TypeAlias
+from typing import Final, NamedTuple
 
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -19,7 +19,18 @@ logger = logging.getLogger(__name__)
 _PAUSE_AFTER_FAILURE = 30.0
 # The definitions or the permission are missing, or the conversion webhook of Kueue does not work.
 _FAILURES_OF_KUEUE = (NotFound, Forbidden, ServerError)
-_Digest: TypeAlias = tuple[bool, bool, bool, bool] | None
+
+
+class _Digest(NamedTuple):
+    """What Kueue and the user have decided about a Workload."""
+
+    is_admitted: bool
+    is_evicted: bool
+    is_active: bool
+    is_being_deleted: bool
+
+
+_UNDECIDED: Final = _Digest(is_admitted=False, is_evicted=False, is_active=True, is_being_deleted=False)
 
 
 class WorkloadWatch:
@@ -40,6 +51,8 @@ class WorkloadWatch:
         self._label = label
         self._cache = cache
         self._notify = notify
+        # A reconcile stores what it reads in the cache, so the cache does not show what was reported.
+        self._reported: dict[ObjectKey, _Digest] = {}
 
     async def run(self, namespace: str | None, known: asyncio.Event) -> None:
         """Watch until cancelled; while the API does not serve the Workloads, try again from time to time.
@@ -78,10 +91,10 @@ class WorkloadWatch:
         """Store a change; yield the keys of the resources that it concerns."""
         match change:
             case Changed(document):
-                before = _digest(self._cache.get(key_of(document)))
-                if self._cache.put(document) and _digest(document) != before:
-                    yield from self._find_owner(document)
+                self._cache.put(document)
+                yield from self._report(document)
             case Removed(document):
+                self._reported.pop(key_of(document), None)
                 if self._cache.remove(document):
                     yield from self._find_owner(document)
             case Listed(items):
@@ -90,10 +103,18 @@ class WorkloadWatch:
     def _replace(self, namespace: str | None, items: list[JsonObject]) -> Iterator[ObjectKey]:
         before = {key: document for key in self._cache if (document := self._cache.get(key)) is not None}
         for key in self._cache.replace(namespace, items):
-            former, present = before.get(key), self._cache.get(key)
-            document = present or former
-            if document is not None and _digest(former) != _digest(present):
-                yield from self._find_owner(document)
+            if self._cache.get(key) is None:
+                self._reported.pop(key, None)
+                yield from self._find_owner(before[key])
+        for item in items:
+            yield from self._report(item)
+
+    def _report(self, workload: JsonObject) -> Iterator[ObjectKey]:
+        """Yield the resource of a Workload if something was decided since the last report."""
+        key, digest = key_of(workload), _digest(workload)
+        if digest != self._reported.get(key, _UNDECIDED):
+            self._reported[key] = digest
+            yield from self._find_owner(workload)
 
     def _find_owner(self, workload: JsonObject) -> Iterator[ObjectKey]:
         metadata = workload["metadata"]
@@ -102,11 +123,9 @@ class WorkloadWatch:
             yield ObjectKey(metadata.get("namespace", ""), name)
 
 
-def _digest(workload: JsonObject | None) -> _Digest:
-    """Return what Kueue and the user have decided about a Workload; None if it does not exist."""
-    if workload is None:
-        return None
-    return (
+def _digest(workload: JsonObject) -> _Digest:
+    """Return what Kueue and the user have decided about a Workload."""
+    return _Digest(
         state.is_true(workload, state.ADMITTED),
         state.is_true(workload, state.EVICTED),
         state.is_active(workload),
