@@ -128,7 +128,7 @@ _INTRODUCTION: Final = """\
 After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
 states are those of the Apache operator.
 
-An application starts in `Submitted`. While `spec.suspend` holds a new application, it has no status yet. Each new
+An application starts in `Submitted`, unless it is created with `spec.suspend: true` (see *Suspension* below). Each new
 driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the
 group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
 has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
@@ -175,10 +175,10 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
     _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
-    "`minExecutors`. If `initExecutors` is 0, the number never matters; if `minExecutors` is 0, it does not matter "
-    "later",
-    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than "
-    "`maxExecutors`. Not with dynamic allocation, and not where the number does not matter",
+    "`minExecutors`. With `initExecutors: 0`, the number is never checked. With only `minExecutors: 0`, it is not "
+    "checked later",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`. "
+    "Applications with dynamic allocation, or whose number of executors is not checked, skip this state",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",

@@ -69,8 +69,8 @@ _SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
     """Print the completion script of a shell.
 
-    It completes verbs, options and states, and the names of contexts, namespaces and applications of the cluster. A
-    cluster that does not answer within two seconds completes nothing.
+    It completes verbs, options and states, and the names of contexts, namespaces and applications of the cluster. If
+    the cluster does not answer within two seconds, no names of its objects are completed.
     """
     print(_SCRIPTS[shell], end="")
     return ExitCode.SUCCESS

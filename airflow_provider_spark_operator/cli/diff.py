@@ -81,7 +81,8 @@ def run(
     """
     if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
         raise CommandError(
-            f"{file}: add --name with the application to compare with: each submission of a program has a new name",
+            f"{file} is a program, and each submission of it has a new name: add --name NAME, the application to "
+            "compare with",
             ExitCode.INVALID,
         )
     show_warnings()

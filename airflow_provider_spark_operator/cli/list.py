@@ -87,7 +87,10 @@ def run(
     older_than: Annotated[
         str | None,
         typer.Option(
-            "--older-than", metavar="AGE", callback=_check_age, help="only those created longer ago, for example 7d"
+            "--older-than",
+            metavar="AGE",
+            callback=_check_age,
+            help="only those created longer ago than this, for example 7d",
         ),
     ] = None,
     younger_than: Annotated[
@@ -96,7 +99,7 @@ def run(
             "--younger-than",
             metavar="AGE",
             callback=_check_age,
-            help="only those created less long ago, for example 90m",
+            help="only those created more recently than this, for example 90m",
         ),
     ] = None,
     selector: Selector = None,

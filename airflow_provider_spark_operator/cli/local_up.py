@@ -66,8 +66,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="also manage applications and clusters that another controller managed last. You need it after you "
-            "ran `reconcile` without --leader-elect against this cluster and kept its objects (--keep)",
+            help="with --keep: also manage the applications and clusters that `reconcile` managed without "
+            "--leader-elect in an earlier run: without a Lease, nothing shows whether that controller still runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

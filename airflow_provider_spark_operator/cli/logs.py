@@ -81,7 +81,10 @@ class _Query:
 def run(
     name: ApplicationName,
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="print new lines until the application ends, also of later attempts")
+        bool,
+        typer.Option(
+            "-f", "--follow", help="print new lines, including those of later attempts, until the application ends"
+        ),
     ] = False,
     executor: Annotated[
         str | None,

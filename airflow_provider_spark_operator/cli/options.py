@@ -197,7 +197,8 @@ ImageRules: TypeAlias = Annotated[
     typer.Option(
         "--image",
         metavar="PATTERN=RUNTIME",
-        help="use RUNTIME (`spark` or `process`) for images whose name matches PATTERN; can be repeated, and precedes "
+        help="how to run containers whose image matches PATTERN: with the installed Spark (`spark`), or as the command "
+        "of the container (`process`); can be repeated, and precedes "
         "the default rules, which `spark-operator local images` lists",
     ),
 ]

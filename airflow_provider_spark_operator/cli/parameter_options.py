@@ -98,7 +98,7 @@ OPTIONS: Final = (
     _P("executor_instances", RESOURCES_PANEL, Form.TEXT, "N", "number of executors"),
     _P(
         *("dynamic_allocation", RESOURCES_PANEL, Form.GROUP, "min=N,max=N"),
-        "let Spark choose the number of executors, with optional min, max and initial; or true, or false",
+        "let Spark choose the number of executors: true, false, or any of min=N, max=N and initial=N",
     ),
     _P("cluster", RESOURCES_PANEL, Form.TEXT, "[NS/]NAME", "SparkCluster whose workers run the executors"),
     _P("conf", SPARK_PANEL, Form.MAP, "KEY=VALUE", "Spark property"),
@@ -110,18 +110,19 @@ OPTIONS: Final = (
     _P("env_vars", PODS_PANEL, Form.MAP, "NAME=VALUE", "environment variable of driver and executors"),
     _P(
         *("secrets", PODS_PANEL, Form.GROUPS, "name=S,…"),
-        "Secret as files (path=DIR) or as variables (env.VARIABLE=KEY), for pods=all, driver or executors",
+        "Secret as files (path=DIR) or as environment variables (env.VARIABLE=KEY); pods=driver or pods=executors "
+        "limits it to these pods",
     ),
     _P(
         *("config_maps", PODS_PANEL, Form.GROUPS, "name=C,path=DIR"),
-        "ConfigMap as files, for pods=all, driver or executors",
+        "ConfigMap as files; pods=driver or pods=executors limits it to these pods",
     ),
     _P(
         *("volumes", PODS_PANEL, Form.GROUPS, "name=V,path=DIR,…"),
         "volume of an existing claim (claim=NAME), of new claims (size=50Gi,storage_class=NAME), or of another "
         "source (source.emptyDir={}); optional: read_only, sub_path and pods",
     ),
-    _P("node_selector", PODS_PANEL, Form.MAP, "KEY=VALUE", "label of the nodes of the pods"),
+    _P("node_selector", PODS_PANEL, Form.MAP, "KEY=VALUE", "run the pods only on nodes with this label"),
     _P(
         *("tolerations", PODS_PANEL, Form.GROUPS, "key=K,…"),
         "toleration, with the keys of Kubernetes, for example key=spot,operator=Exists",

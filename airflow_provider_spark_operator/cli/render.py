@@ -159,7 +159,8 @@ def _set_namespace(document: dict[str, Any], path: str, namespace: str | None) -
     metadata = document["metadata"]
     if not metadata.get("name"):
         raise CommandError(
-            f"{path}: metadata.name: is required: the ids of the resources are derived from it", ExitCode.INVALID
+            f"{path}: metadata.name: is required, because the names of the pods and other objects contain it",
+            ExitCode.INVALID,
         )
     given = metadata.get("namespace")
     if namespace and given and namespace != given:

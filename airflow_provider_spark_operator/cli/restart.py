@@ -44,7 +44,7 @@ EXAMPLES = """
 # Run an application again
 spark-operator restart pi
 
-# Run it again, print the driver's log, and end with the result of the application
+# Run it again, print the driver's log, and exit with the code of its outcome
 spark-operator restart pi --follow
 """
 
@@ -77,8 +77,8 @@ def run(
 
     The new application has the spec, the labels and the annotations of the old one, except those of an Airflow task.
     It is submitted when the old application and its driver pod no longer exist. The cluster deletes whatever the old
-    application owns. An application that another resource owns, and one that a task of Airflow may still wait for,
-    are refused.
+    application owns. The command refuses to restart an application that another resource owns, or that an Airflow
+    task may still wait for.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

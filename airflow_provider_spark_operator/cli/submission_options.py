@@ -127,8 +127,8 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod for this time after a failure, unless the manifest sets a retention; 0: add nothing "
-        "to the manifest",
+        help="keep the driver pod for this time after a failure, unless the manifest sets a retention; 0: set no "
+        "retention, so that the default of the operator in the cluster applies",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]

@@ -45,7 +45,7 @@ EXAMPLES = """
 # Submit a manifest
 spark-operator submit pi.yaml
 
-# Submit a script with its arguments, print the driver's log, and end with the result of the application
+# Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
 spark-operator submit report.py --image spark:4.3.0 --follow -- --day 2026-01-31
 
 # Arguments that do not begin with - need no --
@@ -83,10 +83,10 @@ def run(
 ) -> ExitCode:
     """Submit an application from a manifest, or from a program and options.
 
-    The options are parameters of SparkApplicationOperator of Airflow, and override the manifest. --queue and --priority
-    are its parameters kueue_queue and kueue_priority. Local files of a
-    program become a ConfigMap of the application; files that are large or binary are uploaded to --upload-to. The
-    application continues if the command is interrupted.
+    The options override the manifest. They have the names of the parameters of SparkApplicationOperator, the Airflow
+    operator of this project, except --queue (kueue_queue) and --priority (kueue_priority). Local files of a program
+    become a ConfigMap of the application; files that are large or binary are uploaded to --upload-to. The application
+    continues if the command is interrupted.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

@@ -40,9 +40,9 @@ def run(
 ) -> ExitCode:
     """Show when an application was in which state, its attempts, and its executors over time.
 
-    The application may run or have ended. An executor is shown as long as its pod or its Events exist. Kubernetes
-    deletes Events after an hour by default. Pictures need the extra `pictures`. With --svg or --png, nothing is shown
-    on the terminal.
+    The application can be running or ended. An executor is shown as long as its pod or its Events exist. Kubernetes
+    deletes Events after an hour by default. With --svg or --png, nothing is shown on the terminal; these options need
+    `pip install 'airflow-provider-spark-operator[pictures]'`.
     """
     files = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
     if files:

@@ -31,7 +31,7 @@ def await_cluster_admission(situation: ClusterSituation) -> ClusterDecision | No
     is_started = situation.observed.has_master
     step = choose_admission_step(situation.observed.queue, is_started=bool(is_started))
     if step is not None and is_started is None:
-        message = "The controller reads from the API whether the master of the queued cluster exists."
+        message = "The controller checks with the API whether the master of the queued cluster exists."
         return situation.wait(reasons.KUEUE_ADMISSION_DUE, message, AT_ONCE, FindMaster())
     if isinstance(step, Unsuitable):
         return situation.apply_spec(ClusterState.SCHEDULING_FAILURE, step.reason, step.detail)

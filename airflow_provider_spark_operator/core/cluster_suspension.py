@@ -48,7 +48,7 @@ def hold_suspended(situation: ClusterSituation) -> ClusterDecision | None:
         return situation.suspend(SuspendReason.SPEC_SUSPEND, "The cluster is suspended again before its start.")
     interval = situation.settings.suspend_hold_requeue_interval
     if situation.observed.has_master is None:
-        message = "The controller reads from the API whether the master of the suspended cluster exists."
+        message = "The controller checks with the API whether the master of the suspended cluster exists."
         return situation.wait(reasons.SUSPENDED, message, interval, FindMaster())
     # A master without a state would run unobserved: its creation is completed first.
     if situation.observed.has_master:

@@ -235,7 +235,7 @@ def _explain_eviction(workload: KubernetesObject) -> str:
     eviction, until = state.describe_eviction(workload), state.read_requeue_time(workload)
     if eviction is None:
         return ""
-    return f"{eviction.rstrip('.')}; queued again at {until:%H:%M:%S} UTC" if until else eviction
+    return f"{eviction.rstrip('.')}; it is queued again at {until:%H:%M:%S} UTC" if until else eviction
 
 
 def _is_evicted(workload: KubernetesObject) -> bool:

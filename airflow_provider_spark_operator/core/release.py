@@ -92,7 +92,7 @@ def confirm_absence(situation: Situation) -> Decision:
     after = situation.settings.missing_driver_requeue_interval
     return situation.wait(
         reasons.DRIVER_UNCONFIRMED,
-        "The controller reads from the API whether the driver pod exists.",
+        "The controller checks with the API whether the driver pod exists.",
         after,
         ConfirmAbsence(),
     )

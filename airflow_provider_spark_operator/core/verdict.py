@@ -97,10 +97,10 @@ _REJECTIONS: Final = frozenset(
 # Advice for each reason of the pod condition DisruptionTarget.
 _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "PreemptionByScheduler": "give the driver a higher priority (priorityClassName in {driver}), or retry",
-    "DeletionByTaintManager": "the node of the driver was lost or is being drained; retry to use another node",
+    "DeletionByTaintManager": "the node of the driver was lost or is being drained; a retry runs on another node",
     "EvictionByEvictionAPI": "the driver was evicted through the API, for example to drain its node; "
     "retry, or protect it with a PodDisruptionBudget",
-    "DeletionByPodGC": "the node of the driver no longer exists; retry to use another node",
+    "DeletionByPodGC": "the node of the driver no longer exists; a retry runs on another node",
     "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
 _JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)

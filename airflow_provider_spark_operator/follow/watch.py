@@ -361,7 +361,11 @@ class _Stream:
         try:
             observer.fail(error)
         except Exception:
-            logger.exception("an observer of %s in namespace %s failed", self._resource.qualified_name, self._namespace)
+            logger.exception(
+                "could not report a failure of the watch of %s in namespace %s to a trigger",
+                self._resource.qualified_name,
+                self._namespace,
+            )
 
     def _list_mailboxes(self) -> Iterator[Mailbox]:
         return (mailbox for mailboxes in self.followers.values() for mailbox in mailboxes)

@@ -31,7 +31,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "code_path": "use py_file, or main_class with jars",
     "archives": "use conf with spark.archives",
     "driver_class_path": "use conf with spark.driver.extraClassPath",
-    "total_executor_cores": "use executor_instances and executor_cores. With cluster, use conf with spark.cores.max",
+    "total_executor_cores": "use executor_instances and executor_cores; with cluster=, set spark.cores.max in conf=",
     "properties_file": "use conf, or sparkConf in a manifest",
     "deploy_mode": "remove it: the driver always runs in the cluster",
     **dict.fromkeys(("keytab", "principal", "use_krb5ccache"), _KERBEROS),

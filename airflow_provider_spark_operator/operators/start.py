@@ -87,7 +87,7 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         "memory_growth: only a worker can read the memory of earlier tries. Remove it, or remove start_from_trigger"
         if grows
         else None,
-        "openlineage_inject_...: only a worker can add these properties. Remove them, or remove start_from_trigger"
+        "openlineage_inject_...: these parameters need a worker. Remove them, or remove start_from_trigger"
         if lineage
         else None,
         None

@@ -171,7 +171,7 @@ def test_missing_image_prints_the_warning_of_validate(
 
 def test_invalid_input_of_render_prints_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_changed(file, metadata={"generateName": "pi-"})
-    assert read_refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
+    assert read_refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required")
     write_changed(file, kind="Spork")
     assert read_refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not supported")
     assert read_refusal(capsys).startswith("expected one file, or ")

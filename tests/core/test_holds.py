@@ -105,7 +105,8 @@ WAITS = "it waits for Kueue admission in queue team-a for 12 min"
             build(),
             [],
             build_workload(("QuotaReserved", "True", "", ""), PREEMPTED, requeue="2026-11-12T12:01:30Z"),
-            f"{WAITS}: Preempted: Preempted to accommodate a workload of higher priority; queued again at 12:01:30 UTC",
+            f"{WAITS}: Preempted: Preempted to accommodate a workload of higher priority; "
+            "it is queued again at 12:01:30 UTC",
         ),
         (
             build(),

@@ -102,7 +102,7 @@ def test_cluster_restarts_in_the_first_try_alone(cluster: Cluster, caplog: pytes
     with pytest.raises(SparkApplicationFailed):
         run(task, first)
     assert read_policy(cluster) == "OnFailure"
-    assert "in the first try of the task, the cluster restarts it up to 2 times" in caplog.text
+    assert "the Spark operator then restarts it up to 2 times" in caplog.text
     assert "the application runs up to 6 times" in caplog.text
     caplog.clear()
     with pytest.raises(SparkApplicationFailed):

@@ -258,7 +258,7 @@ WORKERS_ONLY = [
     ({"arguments": "{{ params.arguments }}"}, "arguments: the whole value cannot be a template"),
     ({"cluster": "{{ params.cluster }}"}, "cluster: the whole value cannot be a template"),
     ({"retry_policy": GROWING}, "memory_growth: only a worker can read"),
-    ({"openlineage_inject_parent_job_info": True}, "openlineage_inject_.*: only a worker can add"),
+    ({"openlineage_inject_parent_job_info": True}, "openlineage_inject_.*: these parameters need a worker"),
     ({"wait_for_completion": False}, "wait_for_completion must be True"),
 ]
 

@@ -94,8 +94,8 @@ def describe_restarts(document: Mapping[str, object], retries: int, restarts: st
     number = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)
     if restarts is None:
         return (
-            f"the application runs up to {number + 1 + retries} times: in the first try of the task, the cluster "
-            f"restarts it up to {number} times; each retry runs it once (retries: {retries}). "
+            f"the application runs up to {number + 1 + retries} times: the first try of the task runs it once, and the "
+            f"Spark operator then restarts it up to {number} times; each of the {retries} retries runs it once. "
             'Set restarts="cluster" to allow restarts in each try, or restarts="airflow" to use only the '
             "task's retries"
         )

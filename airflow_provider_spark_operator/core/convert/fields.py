@@ -50,8 +50,8 @@ class Field:
 
 
 _LINEAR: Final = (
-    "the operator in the cluster always waits the same time; "
-    "Kubeflow's operator multiplies it by the number of attempts"
+    "the new operator waits the same time before each attempt; "
+    "Kubeflow's operator multiplies the time by the number of attempts"
 )
 _COUNTS: Final = "the operator in the cluster counts only consecutive failures; Kubeflow's operator counts all failures"
 _INGRESS: Final = "driverServiceIngressList"

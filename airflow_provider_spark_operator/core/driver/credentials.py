@@ -39,7 +39,7 @@ def add_credentials(submission: BuildContext, _: SparkPod) -> Changes:
     )
     warnings = (
         f"{_SERVICE_ACCOUNT_KEY} is ignored because other credentials are set for the driver: "
-        "to use both, mount the credentials in the driver, for example from a secret, and set their paths with "
+        "to use both, mount the other credentials in the driver, for example from a secret, and set their paths with "
         f"{_PREFIX}mounted.*",
     )
     return Changes(

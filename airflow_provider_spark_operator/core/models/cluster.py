@@ -108,7 +108,8 @@ class SparkClusterSpec(Model):
     suspend: Boolean = Field(
         default=False,
         description=(
-            "true holds the cluster before its start, or deletes its master and workers; false starts them again. "
+            "If true, the controller does not start a new cluster, and deletes the master and the workers of a running "
+            "one. If false, it starts them. "
             "Default: false."
         ),
     )

@@ -138,7 +138,7 @@ def test_restarts_in_each_try_multiply_with_retries() -> None:
 def test_restarts_in_the_first_try_add_to_retries() -> None:
     notice = describe_restarts(build_document(**ON_FAILURE), 4, None)
     assert notice
-    assert "in the first try of the task, the cluster restarts it up to 2 times" in notice
+    assert "the Spark operator then restarts it up to 2 times" in notice
     assert "the application runs up to 7 times" in notice
 
 
