@@ -33,6 +33,11 @@ _SHORTEST_INTERVAL: Final = timedelta(seconds=1)
 _LONGEST_INTERVAL: Final = timedelta(seconds=15)
 # The time after the end of its grace period, which the deletion time includes, after which a pod counts as stuck.
 _TERMINATION_LIMIT: Final = timedelta(minutes=5)
+# How a pod that the garbage collector does not delete, for example a user's pod with these labels, is reported.
+_RELEASE_PROBLEMS: Final = {
+    ClusterState.SUSPENDED: reasons.SUSPEND_RELEASE_FAILED,
+    ClusterState.SCHEDULING_FAILURE: reasons.CLUSTER_RELEASE_FAILED,
+}
 _MOST_NAMES: Final = 10
 _SUSPENDED: Final = "The cluster is suspended; set spec.suspend to false to start it."
 
@@ -81,6 +86,8 @@ def release_pods(situation: ClusterSituation) -> ClusterDecision | None:
     longest = max(left, default=_ZERO)
     if longest <= _ZERO:
         return None
+    if elapsed >= _TERMINATION_LIMIT and (names := _list_names(filter(_is_kept, situation.observed.pods))):
+        return situation.wait(_RELEASE_PROBLEMS[situation.state], _describe_kept_pods(names), interval)
     message = f"{len(left)} pods of the cluster are terminating."
     return situation.wait(reasons.RELEASING, message, min(longest, interval))
 
@@ -116,11 +123,27 @@ def release_failed(situation: ClusterSituation) -> ClusterDecision:
     return situation.move(ClusterState.RESOURCE_RELEASED, reasons.CLUSTER_RELEASED, message, actions)
 
 
+def _is_kept(pod: KubernetesObject) -> bool:
+    """Return whether nothing has requested the deletion of a pod."""
+    return _read_deletion_time(pod) is None
+
+
+def _describe_kept_pods(names: list[str]) -> str:
+    return (
+        f"These pods have the labels of the cluster, but are not being deleted: {_join_names(names)}. The controller "
+        "waits until they do not exist. Delete them, or remove the labels."
+    )
+
+
 def _measure_hold(pod: KubernetesObject, now: datetime) -> timedelta:
     """Return how long to wait for a pod at most; 0 or less if it counts as stuck."""
-    deleted = read_time(get_object(pod.get("metadata")).get("deletionTimestamp"))
+    deleted = _read_deletion_time(pod)
     # The garbage collector has yet to delete a pod without a deletion time.
     return _TERMINATION_LIMIT if deleted is None else policy.measure_remaining(_TERMINATION_LIMIT, deleted, now)
+
+
+def _read_deletion_time(pod: KubernetesObject) -> datetime | None:
+    return read_time(get_object(pod.get("metadata")).get("deletionTimestamp"))
 
 
 def _list_names(pods: Iterable[KubernetesObject]) -> list[str]:

@@ -67,7 +67,13 @@ class ClusterAdapter:
         now: The clock, in UTC.
     """
 
-    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, reasons.SPEC_CHANGE_IGNORED: WARNING, **NOTICES}
+    notices: Mapping[str, str] = {
+        reasons.SUSPEND_HELD: NORMAL,
+        reasons.SPEC_CHANGE_IGNORED: WARNING,
+        reasons.SUSPEND_RELEASE_FAILED: WARNING,
+        reasons.CLUSTER_RELEASE_FAILED: WARNING,
+        **NOTICES,
+    }
 
     def __init__(
         self,

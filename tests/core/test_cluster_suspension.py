@@ -108,6 +108,24 @@ def test_suspended_cluster_waits_for_its_pods(pods: tuple[KubernetesObject, ...]
 
 
 @pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (State.SUSPENDED, reasons.SUSPEND_RELEASE_FAILED),
+        (State.SCHEDULING_FAILURE, reasons.CLUSTER_RELEASE_FAILED),
+    ],
+)
+def test_pods_that_nobody_deletes_are_named_after_five_minutes(state: State, reason: str) -> None:
+    pods = (build_pod("cl-worker-0", deleted=NOW + minutes(4)), build_pod("notebook"), build_pod("helper"))
+    early = decide(build_cluster(state), now=NOW + minutes(4.9), pods=pods)
+    assert early.reason == reasons.RELEASING
+    late = decide(build_cluster(state), now=NOW + minutes(5), pods=pods)
+    assert (late.reason, late.actions, late.status) == (reason, (), None)
+    assert "not being deleted: helper, notebook." in late.message
+    assert late.requeue_after == timedelta(seconds=15)
+    assert decide(build_cluster(state), now=NOW + minutes(5), pods=pods[:1]).reason == reasons.RELEASING
+
+
+@pytest.mark.parametrize(
     ("elapsed", "deleted", "wait"),
     [(0, 0, 1), (4, 0, 4), (60, 30, 15), (301, 4, 3), (-60, 0, 1)],
     ids=["at once", "after seconds", "after a minute", "before the pod counts as stuck", "clock set back"],

@@ -270,6 +270,21 @@ async def test_rejected_release_of_a_failed_cluster_is_reported_and_repeated(sta
     assert await list_names_of_children(stage) == []
 
 
+async def test_pod_of_a_user_with_the_labels_of_a_suspended_cluster_is_reported(stage: Stage) -> None:
+    await create_pod(stage, "notebook")
+    await submit(stage, build_cluster())
+    time = "2026-11-01T00:00:00Z"
+    suspended = {"currentStateSummary": "Suspended", "lastTransitionTime": time, "suspendReason": "SpecSuspend"}
+    status = {"currentState": suspended, "stateTransitionHistory": {"0": suspended}}
+    await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, {"status": status}, subresource="status")
+    async with run_controller(stage.client, stage.namespace):
+        await wait_for_event(stage, "SuspendReleaseFailed")
+        events = await stage.list_objects(EVENTS)
+        event = next(each for each in events if each["reason"] == "SuspendReleaseFailed")
+        assert event["type"] == "Warning"
+        assert "not being deleted: notebook. " in event["message"]
+
+
 @pytest.mark.parametrize("cause", ["SpecSuspend", "KueueEviction", None])
 async def test_suspended_cluster_of_the_apache_operator_is_resumed(stage: Stage, cause: str | None) -> None:
     submitted = await submit(stage, build_cluster())
