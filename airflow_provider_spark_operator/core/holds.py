@@ -11,6 +11,7 @@ from typing import Final
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.event_times import read_last_time
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.states import (
@@ -204,14 +205,13 @@ def _explain_suspension(held: Held, events: Sequence[KubernetesObject]) -> Hold:
 def _explain_queue(
     held: Held, events: Sequence[KubernetesObject] | None, workload: KubernetesObject | None
 ) -> Hold | None:
-    event = _find_last(events or (), _QUEUE_REASONS)
+    current = _drop_outdated_problems(held, events or (), workload)
+    event = _find_last(current, _QUEUE_REASONS)
     reported = pods.get_text(event.get("message")).rstrip(".") if event is not None else ""
     if event is not None and event.get("reason") in _QUEUE_PROBLEMS:
         return Hold(f"Kueue cannot admit it to queue {held.queue}", held.since, reported)
     if held.suspended_by is not None:
-        queue = f" in queue {held.queue}" if held.queue else ""
-        detail = (workload and _explain_eviction(workload)) or held.message.rstrip(".")
-        return Hold(f"Kueue has evicted it; it waits for another admission{queue}", held.since, detail)
+        return _explain_evicted(held, current, workload)
     if workload is not None:
         return _explain_workload(held, workload)
     is_pending = event is not None and event.get("reason") == reasons.KUEUE_ADMISSION_PENDING
@@ -219,6 +219,34 @@ def _explain_queue(
         return None
     since = (event and read_time(event.get("firstTimestamp"))) or held.since
     return Hold(_describe_queue(held), since, _remove_repetition(reported) if is_pending else "")
+
+
+def _explain_evicted(held: Held, events: Sequence[KubernetesObject], workload: KubernetesObject | None) -> Hold:
+    problem = _find_last(events, frozenset({reasons.SUSPEND_RELEASE_FAILED}))
+    if problem is not None:
+        cause = pods.get_text(problem.get("message")).rstrip(".")
+        return Hold("Kueue has evicted it; it waits until its pods are deleted", held.since, cause)
+    queue = f" in queue {held.queue}" if held.queue else ""
+    detail = (workload and _explain_eviction(workload)) or held.message.rstrip(".")
+    return Hold(f"Kueue has evicted it; it waits for another admission{queue}", held.since, detail)
+
+
+def _drop_outdated_problems(
+    held: Held, events: Sequence[KubernetesObject], workload: KubernetesObject | None
+) -> list[KubernetesObject]:
+    """Drop the Events about problems that the state or the Workload shows as solved: they changed later.
+
+    The operator does not repeat an Event within some minutes, so a problem can be the last Event although it is solved.
+    """
+    changes = (held.since, state.find_last_change(workload) if workload is not None else None)
+    changed = max(filter(None, changes), default=None)
+
+    def is_outdated(event: KubernetesObject) -> bool:
+        time = read_last_time(event)
+        is_earlier = changed is not None and time is not None and time < changed
+        return is_earlier and event.get("reason") in _QUEUE_PROBLEMS | _SUSPENSION_PROBLEMS
+
+    return [event for event in events if not is_outdated(event)]
 
 
 def _explain_workload(held: Held, workload: KubernetesObject) -> Hold | None:

@@ -125,6 +125,37 @@ def test_application_in_a_queue_waits_for_its_admission(
     assert describe(application, events, workload) == expected
 
 
+DENIED = "KueueAdmissionRequestFailed"
+TRANSITION = "2026-11-12T11:59:00Z"
+
+
+@pytest.mark.parametrize(
+    ("application", "events", "workload", "expected"),
+    [
+        (build(), [build_event(DENIED, "denied", CREATED)], PENDING, f"{WAITS}: {FULL}"),
+        (build(), [build_event(DENIED, "denied", QUEUED)], PENDING, "Kueue cannot admit it"),
+        (build(), [build_event(DENIED, "denied", CREATED)], None, "Kueue cannot admit it"),
+        (
+            build("Suspended", reason=EVICTED, message="Preempted."),
+            [build_event(DENIED, "denied", CREATED)],
+            None,
+            "Kueue has evicted it; it waits for another admission in queue team-a for 12 min: Preempted",
+        ),
+        (
+            build(),
+            [build_event("KueueAdmissionPending", "no quota", CREATED), build_event(DENIED, "denied", QUEUED)],
+            {**PENDING, "status": {"conditions": [{"type": "QuotaReserved", "lastTransitionTime": TRANSITION}]}},
+            WAITS,
+        ),
+    ],
+    ids=["workload is newer", "same second", "no workload", "state is newer", "condition is newer"],
+)
+def test_problem_that_was_solved_is_not_reported(
+    application: dict[str, Any], events: list[dict[str, Any]], workload: dict[str, Any] | None, expected: str
+) -> None:
+    assert (describe(application, events, workload) or "").startswith(expected)
+
+
 def test_application_in_a_queue_is_assumed_to_wait_if_events_may_not_be_read() -> None:
     application = build()
     held = find_held_application(read_progress(application), application)
@@ -158,6 +189,16 @@ def test_evicted_application_waits_for_another_admission(
     assert found is not None
     assert found.startswith("Kueue has evicted it; it waits for another admission")
     assert found.endswith(expected)
+
+
+def test_evicted_application_waits_for_pods_that_cannot_be_deleted() -> None:
+    events = [build_event("SuspendReleaseFailed", "These pods are not being deleted: notebook.", TRANSITION)]
+    evicted = build("Suspended", reason=EVICTED, message="Preempted.")
+    expected = "Kueue has evicted it; it waits until its pods are deleted for 12 min: These pods are not being deleted"
+    assert (describe(evicted, events) or "").startswith(expected)
+    given_back = {"conditions": [{"type": "QuotaReserved", "lastTransitionTime": NOW.isoformat()}]}
+    solved = describe(evicted, events, build_workload() | {"status": given_back})
+    assert (solved or "").startswith("Kueue has evicted it; it waits for another admission")
 
 
 @pytest.mark.parametrize(

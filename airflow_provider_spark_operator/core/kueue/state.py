@@ -56,6 +56,13 @@ def read_requeue_time(workload: KubernetesObject) -> datetime | None:
     return read_time(state.get("requeueAt"))
 
 
+def find_last_change(workload: KubernetesObject) -> datetime | None:
+    """Return when the Workload was created or a condition of it changed last; None if it contains no time."""
+    created = read_time(pods.get_object(workload.get("metadata")).get("creationTimestamp"))
+    changes = [read_time(each.get("lastTransitionTime")) for each in _list_conditions(workload)]
+    return max(filter(None, (created, *changes)), default=None)
+
+
 def is_being_deleted(workload: KubernetesObject) -> bool:
     """Return whether the deletion of the Workload was requested."""
     return bool(pods.get_object(workload.get("metadata")).get("deletionTimestamp"))

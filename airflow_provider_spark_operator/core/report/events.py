@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.event_times import read_last_time
 from airflow_provider_spark_operator.core.times import read_time
 
 # Events of earlier attempts have expired.
@@ -75,16 +75,6 @@ def is_as_young(event: Mapping[str, object], resource: Mapping[str, object]) -> 
     created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
     time = read_last_time(event)
     return created is None or time is None or time >= created
-
-
-def read_first_time(event: Mapping[str, object]) -> datetime | None:
-    """Return when an event happened first; None if the Event has no time."""
-    return read_time(event.get("firstTimestamp") or event.get("eventTime") or event.get("lastTimestamp"))
-
-
-def read_last_time(event: Mapping[str, object]) -> datetime | None:
-    """Return when an event happened last; None if the Event has no time."""
-    return read_time(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp"))
 
 
 def _is_about(event: Mapping[str, object], uid: object, names: PodNames) -> bool:

@@ -10,11 +10,10 @@ from typing import Final
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.event_times import read_first_time, read_last_time
 from airflow_provider_spark_operator.core.report.events import (
     find_pod_names,
     is_as_young,
-    read_first_time,
-    read_last_time,
 )
 from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_executors
 
