@@ -21,8 +21,8 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.operators.tasks import operator
+from tests.reconcile.kueue_scene import CLUSTER_QUEUES, KUBECONFIG, Scene, client, pytestmark, scene
 from tests.reconcile.stage import state_of
-from tests.reconcile.test_real_kueue import CLUSTER_QUEUES, KUBECONFIG, Scene, client, pytestmark, scene
 from tests.task import TaskInstance, build_context, defer, reload, run_to_first_event
 
 __all__ = ["client", "pytestmark", "scene"]
