@@ -229,6 +229,16 @@ def test_chart_permissions_equal_those_of_the_manifests(role: str, manifest: str
     )
 
 
+@needs_helm
+def test_kueue_permissions_of_the_chart_equal_those_of_the_manifest() -> None:
+    documents = list(yaml.safe_load_all((MANIFEST / "kueue.yaml").read_text()))
+    roles = [each for kind in ("Role", "ClusterRole") for each in select_kind(documents, kind)]
+    manifest = set().union(*(list_permissions([role], "spark-operator-kueue") for role in roles))
+    with_kueue, cluster_wide = render_chart({"kueue": {"enabled": True}}), f"{NAMESPACE}-{RELEASE}-kueue"
+    added = list_permissions(with_kueue, RELEASE) - list_permissions(render_chart({}), RELEASE)
+    assert added | list_permissions(with_kueue, cluster_wide) == manifest
+
+
 WITHOUT_NAMESPACE = {"resourceflavors", "workloadpriorityclasses", "priorityclasses"}
 
 

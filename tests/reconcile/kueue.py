@@ -15,6 +15,7 @@ from tests.core.kueue.workloads import build_condition
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 FLAVOR = "spot"
+KINDS = {WORKLOADS: "Namespaced", RESOURCE_FLAVORS: "Cluster", WORKLOAD_PRIORITY_CLASSES: "Cluster"}
 
 
 def build_definition(kind: ResourceType, scope: str) -> JsonObject:
@@ -40,9 +41,12 @@ def build_definition(kind: ResourceType, scope: str) -> JsonObject:
 
 async def install_kueue(client: KubeClient) -> None:
     """Install the definitions, and create a ResourceFlavor."""
-    kinds = {WORKLOADS: "Namespaced", RESOURCE_FLAVORS: "Cluster", WORKLOAD_PRIORITY_CLASSES: "Cluster"}
-    for kind, scope in kinds.items():
+    for kind, scope in KINDS.items():
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, build_definition(kind, scope), None)
+    await create_flavor(client)
+
+
+async def create_flavor(client: KubeClient) -> None:
     flavor = {"apiVersion": RESOURCE_FLAVORS.api_version, "kind": "ResourceFlavor", "metadata": {"name": FLAVOR}}
     spec = {"nodeLabels": {"pool": "spot"}, "tolerations": [{"key": "spot", "operator": "Exists"}]}
     await client.create(RESOURCE_FLAVORS, {**flavor, "spec": spec}, None)
