@@ -201,6 +201,7 @@ async def run_out_of_memory_once(application: Application) -> None:
 
 @pytest.mark.needs_airflow("3.3")
 def test_next_try_has_more_memory_after_out_of_memory(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     cluster.script = run_out_of_memory_once
     policy, store, first = SparkRetryPolicy(memory_growth=4, memory_limit="2g"), Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
