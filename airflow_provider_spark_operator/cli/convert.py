@@ -33,6 +33,9 @@ kubectl get sparkapplications.sparkoperator.k8s.io -o yaml | spark-operator conv
 spark-operator convert pi.yaml --report json 2> report.json
 """
 
+# Longer paths stand out of their column, so that the reasons of the others stay close to their paths.
+_WIDEST_PATH = 46
+
 
 class ReportFormat(StrEnum):
     """The formats of the report."""
@@ -74,8 +77,8 @@ def run(
     A SparkApplication becomes a SparkApplication, and a ScheduledSparkApplication becomes a DAG file. Other resources
     are passed through unchanged. Comments are not kept.
 
-    The report on standard error says which fields are changed or dropped, and why. The JSON report also lists the
-    fields that are converted without a change. The exit code is 2 if a document is refused.
+    The report on standard error says which fields are changed, dropped or added, and why. The JSON report also lists
+    the fields that are converted without a change. The exit code is 2 if a document is refused.
     """
     conversions = list(_convert(list_files(files)))
     _report(conversions, report)
@@ -136,7 +139,7 @@ def _report_text(each: SourceConversion) -> None:
     counts = ", ".join(f"{conversion.count(outcome)} {outcome}" for outcome in Outcome)
     print_note(f"{place}: fields: {counts}")
     rows = [field for field in conversion.fields if field.outcome is not Outcome.EXACT]
-    width = max((len(field.path) for field in rows), default=0)
+    width = min(max((len(field.path) for field in rows), default=0), _WIDEST_PATH)
     for field in rows:
         print(f"  {field.path:<{width}}  {field.outcome:<7}  {_describe(field)}", file=sys.stderr)
     for note in conversion.notes:

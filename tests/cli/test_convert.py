@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,9 @@ def test_documents_are_printed_and_the_report_goes_to_stderr(
     application, config_map = yaml.safe_load_all(captured.out)
     assert application["apiVersion"] == "spark.apache.org/v1"
     assert config_map == CONFIG_MAP
-    assert f"{file}:1: SparkApplication pi: fields: 8 exact, 0 changed, 1 dropped" in captured.err
-    assert "spec.driver.memoryLimit  dropped" in captured.err
+    assert f"{file}:1: SparkApplication pi: fields: 8 exact, 0 changed, 1 dropped, 8 added" in captured.err
+    assert re.search(r"spec\.driver\.memoryLimit +dropped  ", captured.err)
+    assert re.search(r"spark\.authenticate +added +is false: Kubeflow's operator does not enable it", captured.err)
     assert "ConfigMap settings: passed through unchanged" in captured.err
 
 
@@ -43,7 +45,7 @@ def test_standard_input_and_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert [item["metadata"]["name"] for item in json.loads(captured.out)["items"]] == ["a", "b"]
     first, second = json.loads(captured.err)
     assert (first["resource"], second["status"]) == ("SparkApplication a", "converted")
-    assert {field["outcome"] for field in first["fields"]} == {"exact"}
+    assert {field["outcome"] for field in first["fields"]} == {"exact", "added"}
 
 
 def test_refused_document_is_reported_and_the_others_are_converted(

@@ -105,7 +105,7 @@ def build_application(document: Mapping[str, Any]) -> tuple[Draft, JsonObject]:
 
 
 def report_fields(normalized: Normalized, draft: Draft, fields: Mapping[str, Field]) -> tuple[FieldReport, ...]:
-    """Return what became of each field of a document.
+    """Return what became of each field of a document, and which fields were added.
 
     Args:
         normalized: The document.
@@ -120,7 +120,9 @@ def report_fields(normalized: Normalized, draft: Draft, fields: Mapping[str, Fie
             outcome, reason = Outcome.CHANGED, normalized.converted[path]
         target = "" if outcome is Outcome.DROPPED else draft.targets.get(path, field.target)
         reports.append(FieldReport(path, outcome, target, reason))
-    return (*reports, *(FieldReport(path, Outcome.DROPPED, reason=_UNKNOWN) for path in normalized.unknown))
+    unknown = (FieldReport(path, Outcome.DROPPED, reason=_UNKNOWN) for path in normalized.unknown)
+    added = (FieldReport(path, Outcome.ADDED, reason=reason) for path, reason in draft.added.items())
+    return (*reports, *unknown, *added)
 
 
 def _build_metadata(draft: Draft, metadata: Mapping[str, Any]) -> JsonObject:

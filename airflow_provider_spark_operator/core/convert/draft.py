@@ -21,6 +21,8 @@ class Draft:
         conf: The Spark properties of the converted resource.
         spec: The other fields of its spec.
         overrides: Outcomes that replace those of the table of fields, by path. The last one counts.
+        targets: Fields of the converted resource that replace those of the table of fields, by path.
+        added: Why the converted resource has a field that the document does not set, by field or Spark property.
         notes: Sentences about the whole document.
         problems: Why the document is refused.
     """
@@ -33,6 +35,7 @@ class Draft:
     spec: JsonObject = field(default_factory=dict)
     overrides: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
+    added: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -48,6 +51,12 @@ class Draft:
     def drop(self, path: str, reason: str) -> None:
         """Report that a field is dropped."""
         self.overrides[path] = (Outcome.DROPPED, reason)
+
+    def add_property(self, key: str, value: str, reason: str) -> None:
+        """Set a Spark property that the document does not set, and report why."""
+        if key not in self.conf:
+            self.conf[key] = value
+            self.added[key] = f"is {value}: {reason}"
 
     def refuse(self, path: str, reason: str) -> None:
         """Report why the document is refused."""

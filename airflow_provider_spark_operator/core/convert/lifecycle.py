@@ -7,6 +7,17 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 
 _INTERVAL_SECONDS: Final = 5
 _MOST_RESTARTS: Final = (1 << 63) - 1
+_ADDED: Final = {
+    "applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis": (
+        "is 0: Kubeflow's operator waits for the start of a driver indefinitely"
+    ),
+    "applicationTolerations.applicationTimeoutConfig.driverReadyTimeoutMillis": (
+        "is 0: Kubeflow's operator waits for a driver to be ready indefinitely"
+    ),
+    "applicationTolerations.resourceRetainPolicy": (
+        "is Always: Kubeflow's operator keeps the driver pod as long as the application"
+    ),
+}
 _NUMBERS: Final = (
     "onFailureRetries",
     "onSubmissionFailureRetries",
@@ -18,10 +29,10 @@ _NUMBERS: Final = (
 def write_lifecycle(draft: Draft) -> None:
     """Write the tolerations of the application."""
     tolerations: JsonObject = {
-        # Kubeflow's operator waits for a driver indefinitely, and keeps the driver pod as long as the application.
         "applicationTimeoutConfig": {"driverStartTimeoutMillis": 0, "driverReadyTimeoutMillis": 0},
         "resourceRetainPolicy": "Always",
     }
+    draft.added |= _ADDED
     restarts = _build_restarts(draft, draft.source.get("restartPolicy", {}))
     if restarts:
         tolerations["restartConfig"] = restarts

@@ -58,12 +58,16 @@ _ALLOCATION: Final = {
     "maxExecutors": "spark.dynamicAllocation.maxExecutors",
     "shuffleTrackingTimeout": "spark.dynamicAllocation.shuffleTracking.timeout",
 }
-# The operators of spark.apache.org enable these properties, and Kubeflow's operator does not.
+_NOT_ENABLED: Final = "Kubeflow's operator does not enable it, and the operators of spark.apache.org do"
+# These keep the behaviour of Kubeflow's operator where the operators of spark.apache.org have another default.
 _PRESERVED: Final = {
-    "spark.authenticate": "false",
-    "spark.io.encryption.enabled": "false",
-    "spark.kubernetes.executor.useDriverPodIP": "false",
-    "spark.kubernetes.executor.deleteOnTermination": "true",
+    "spark.authenticate": ("false", _NOT_ENABLED),
+    "spark.io.encryption.enabled": ("false", _NOT_ENABLED),
+    "spark.kubernetes.executor.useDriverPodIP": ("false", _NOT_ENABLED),
+    "spark.kubernetes.executor.deleteOnTermination": (
+        "true",
+        "with Kubeflow's operator, Spark deletes executors that have ended",
+    ),
 }
 
 
@@ -75,12 +79,12 @@ def write_properties(draft: Draft) -> None:
         _write_role(draft, role)
     conf |= {f"spark.kubernetes.node.selector.{key}": value for key, value in source.get("nodeSelector", {}).items()}
     _write_allocation(draft)
-    if "spark.executor.instances" not in conf and not source.get("dynamicAllocation", {}).get("enabled"):
-        conf["spark.executor.instances"] = "1"
+    if not source.get("dynamicAllocation", {}).get("enabled"):
+        draft.add_property("spark.executor.instances", "1", "the default of Kubeflow's operator")
     # The operator replaces the value by the name of the application, which Kubeflow's operator also uses.
     conf["spark.app.name"] = draft.name or "application"
-    for key, value in _PRESERVED.items():
-        conf.setdefault(key, value)
+    for key, (value, reason) in _PRESERVED.items():
+        draft.add_property(key, value, reason)
 
 
 def _write_general(draft: Draft) -> None:

@@ -11,12 +11,14 @@ class Outcome(StrEnum):
     """What became of a field.
 
     EXACT: the converted resource has the same effect. CHANGED: the effect differs, or the field is written in a way
-    that the user should know. DROPPED: the converted resource does not have the effect.
+    that the user should know. DROPPED: the converted resource does not have the effect. ADDED: the document does
+    not set the field, but the converted resource does.
     """
 
     EXACT = "exact"
     CHANGED = "changed"
     DROPPED = "dropped"
+    ADDED = "added"
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,10 @@ class FieldReport:
     """What became of one field of a document.
 
     Attributes:
-        path: The field, for example `spec.driver.memory`. `[]` stands for all entries of a list.
+        path: The field, for example `spec.driver.memory`. `[]` stands for all entries of a list. For an
+            added field, the Spark property, or the path in the converted resource without `spec.`.
         outcome: What became of it.
-        target: The field or Spark property that replaces it. Empty if the field was dropped.
+        target: The field or Spark property that replaces it. Empty if the field was dropped or added.
         reason: What differs and why. Empty if the field is exact.
     """
 

@@ -286,3 +286,25 @@ def test_document_is_not_changed() -> None:
     before = json.dumps(document)
     convert_document(document)
     assert json.dumps(document) == before
+
+
+def test_fields_that_keep_the_behaviour_of_kubeflow_are_reported_as_added() -> None:
+    added = {field.path: field.reason for field in convert().fields if field.outcome is Outcome.ADDED}
+    spec = convert_spec()
+    assert added["spark.executor.instances"] == "is 1: the default of Kubeflow's operator"
+    tolerations = spec["applicationTolerations"]
+    for path in added.keys() - spec["sparkConf"].keys():
+        _, name = path.split(".", 1)
+        value: Any = tolerations
+        for part in name.split("."):
+            value = value[part]
+        assert added[path].startswith(f"is {value}: ")
+    assert tolerations.keys() == {"applicationTimeoutConfig", "resourceRetainPolicy"}
+
+
+def test_property_of_the_document_is_not_added() -> None:
+    conversion = convert(sparkConf={"spark.authenticate": "true"}, executor={"instances": 2})
+    paths = {field.path for field in conversion.fields if field.outcome is Outcome.ADDED}
+    assert not paths & {"spark.authenticate", "spark.executor.instances"}
+    assert conversion.document is not None
+    assert conversion.document["spec"]["sparkConf"]["spark.authenticate"] == "true"
