@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli.options import ClusterName, Context, Ku
 from airflow_provider_spark_operator.cli.output import clean_cell
 from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.follow.find import find_cluster
+from airflow_provider_spark_operator.follow.holds import describe_cluster_hold
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
@@ -25,14 +26,15 @@ def run(
 ) -> ExitCode:
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
-    A pod that cannot start is shown with the cause. The exit code is 0 if the SparkCluster exists, whatever its state.
+    A pod that cannot start is shown with the cause, and what a suspended or queued SparkCluster waits for. The exit
+    code is 0 if the SparkCluster exists, whatever its state.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _show(client, name))
 
 
 async def _show(client: KubeClient, name: str) -> ExitCode:
-    cluster, _ = await find_cluster(client, name)
+    cluster, kind = await find_cluster(client, name)
     place = cluster["metadata"]["namespace"]
     view, refusal = await read_view(client, place, name)
     ready = view.read_readiness(cluster)
@@ -41,6 +43,8 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
         parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
     parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), datetime.now(UTC))}")
     print(clean_cell(f"{name}: {', '.join(parts)}"))
+    if hold := await describe_cluster_hold(client, cluster, kind):
+        print(f"Waiting: {clean_cell(hold)}")
     print(build_master_url(f"{place}/{name}"))
     for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
         if line:

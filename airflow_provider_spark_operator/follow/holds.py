@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.holds import (
     Held,
     Hold,
     find_held_application,
+    find_held_cluster,
     find_hold,
     select_workload,
 )
@@ -21,7 +22,7 @@ from airflow_provider_spark_operator.follow.events import read_event_time
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
-from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # The label of Kueue on the Workloads of the kinds that it manages itself.
@@ -48,6 +49,22 @@ async def describe_hold(
         return None
     hold = replace(hold, advice=hold.advice.replace(CLEAR_SUSPEND, resume))
     return clean_line(hold.describe(datetime.now(UTC)))
+
+
+async def describe_cluster_hold(client: KubeClient, cluster: JsonObject, kind: ResourceType) -> str | None:
+    """Describe what holds a SparkCluster now, in one line; None if nothing is known to hold it.
+
+    Args:
+        client: The client of the Kubernetes cluster. Objects that it may not read are omitted.
+        cluster: The SparkCluster.
+        kind: Its kind, in the version in which it was read.
+
+    Raises:
+        KubeError: The API could not be reached.
+    """
+    held = find_held_cluster(cluster)
+    hold = await read_hold(client, ApplicationReference.of(cluster, kind), held) if held is not None else None
+    return None if hold is None else clean_line(hold.describe(datetime.now(UTC)))
 
 
 async def read_hold(client: KubeClient, reference: ApplicationReference, held: Held) -> Hold | None:

@@ -1,14 +1,18 @@
-"""What the verbs show about an application that is suspended or waits for Kueue."""
+"""What the verbs show about a resource that is suspended or waits for Kueue."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.resources import WORKLOADS
 from airflow_provider_spark_operator.testing.applications import Application, Script
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
+from tests.cli.test_cluster import MANIFEST
 from tests.cli.views import create_object
 from tests.cluster import Cluster, stay_submitted
 
@@ -52,6 +56,24 @@ def create(cluster: Cluster, script: Script) -> dict[str, Any]:
     return application
 
 
+def create_workload(cluster: Cluster, resource: dict[str, Any], label: str) -> None:
+    """Create the Workload of a resource, which waits for quota."""
+    kind, name = resource["kind"], resource["metadata"]["name"]
+    owner = {"apiVersion": resource["apiVersion"], "kind": kind, "name": name, "controller": True}
+    workload = {
+        "apiVersion": WORKLOADS.api_version,
+        "kind": "Workload",
+        "metadata": {
+            "name": f"{kind.lower()}-{name}",
+            "labels": {label: name},
+            "ownerReferences": [{**owner, "uid": resource["metadata"]["uid"]}],
+        },
+        "spec": {"active": True, "queueName": "team-a"},
+        "status": {"conditions": [{"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": FULL}]},
+    }
+    create_object(cluster, WORKLOADS, workload)
+
+
 def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main([*words]) == ExitCode.SUCCESS
     return capsys.readouterr().out
@@ -89,21 +111,43 @@ def test_cause_comes_from_the_workload_if_it_may_be_read(
 ) -> None:
     application = create(scripted_cluster, stay_submitted)
     scripted_cluster.do(lambda: scripted_cluster.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, KUEUE))
-    owner = {"apiVersion": application["apiVersion"], "kind": "SparkApplication", "name": "pi", "controller": True}
-    workload = {
-        "apiVersion": WORKLOADS.api_version,
-        "kind": "Workload",
-        "metadata": {
-            "name": "sparkapplication-pi",
-            "labels": {"spark.operator/spark-app-name": "pi"},
-            "ownerReferences": [{**owner, "uid": application["metadata"]["uid"]}],
-        },
-        "spec": {"active": True, "queueName": "team-a"},
-        "status": {"conditions": [{"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": FULL}]},
-    }
-    create_object(scripted_cluster, WORKLOADS, workload)
+    create_workload(scripted_cluster, application, "spark.operator/spark-app-name")
     (line,) = [line for line in read(capsys, "status", "pi").splitlines() if line.startswith("Waiting: ")]
     assert line.endswith(FULL)
+
+
+async def stay_new(cluster: ScriptedSparkCluster) -> None:
+    """Get no status."""
+
+
+def create_cluster(cluster: Cluster, folder: Path, **spec: object) -> dict[str, Any]:
+    """Create a SparkCluster in a queue without a status; return it."""
+    cluster.cluster_script = stay_new
+    path = folder / "cluster.yaml"
+    metadata = {**MANIFEST["metadata"], "labels": QUEUE}
+    path.write_text(yaml.safe_dump({**MANIFEST, "metadata": metadata, "spec": {**MANIFEST["spec"], **spec}}))
+    assert main(["cluster", "create", str(path)]) == ExitCode.SUCCESS
+    (created,) = cluster.spark_clusters()
+    return created
+
+
+def test_status_of_a_cluster_shows_what_it_waits_for(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    scripted_cluster.do(lambda: scripted_cluster.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, KUEUE))
+    create_workload(scripted_cluster, create_cluster(scripted_cluster, tmp_path), "spark.operator/spark-cluster-name")
+    capsys.readouterr()
+    (line,) = [line for line in read(capsys, "cluster", "status", "analytics").splitlines() if "Waiting: " in line]
+    assert line.startswith("Waiting: it waits for Kueue admission in queue team-a")
+    assert line.endswith(FULL)
+
+
+def test_status_of_a_held_cluster_says_how_to_start_it(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    create_cluster(scripted_cluster, tmp_path, suspend=True)
+    expected = "Waiting: it is held by spec.suspend; set spec.suspend to false to start it"
+    assert expected in read(capsys, "cluster", "status", "analytics").splitlines()
 
 
 def test_suspended_application_names_the_command_that_starts_it(
