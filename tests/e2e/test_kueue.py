@@ -1,9 +1,11 @@
-"""Spark applications in the queue of a real Kueue, with the permissions of the manifests."""
+"""Run Spark applications on a real node in the queue of a real Kueue, with the permissions of the manifests.
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass
+The controller is killed at each event, and started again after it.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,9 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from tests.e2e.conftest import CONTROLLER, MANIFESTS, ROLE_BINDINGS, ROLES
-from tests.e2e.node import DEADLINE, NEEDED, delete_all, run_controller
-from tests.e2e.test_lifecycle import COUNT, WORK, build_script, read_history, wait_for_application
+from tests.e2e.jobs import build_endless, end_job
+from tests.e2e.node import NEEDED, delete_all, run_controller, wait_until, wait_until_terminated
+from tests.e2e.test_lifecycle import list_pods, read_history
 
 Json = dict[str, Any]
 
@@ -41,29 +44,101 @@ class Queue:
     Attributes:
         client: A client with all permissions.
         name: The name of the namespace, the queues, the flavor and the priority class.
-        controller: The kubeconfig of the controller.
+        kubeconfig: The kubeconfig of the controller.
+        controller: The process of the controller.
     """
 
     client: KubeClient
     name: str
-    controller: Path
+    kubeconfig: Path
+    controller: ExitStack = field(default_factory=ExitStack)
 
-    async def submit(self, name: str, text: str, *, high: bool = False) -> None:
-        document = build_script(name, text)
+    def start_controller(self) -> None:
+        self.controller.enter_context(run_controller(self.name, self.kubeconfig, "--kueue", killed=True))
+
+    @contextmanager
+    def kill_controller(self) -> Iterator[None]:
+        """Kill the controller, let something happen, and start the controller again."""
+        self.controller.close()
+        yield
+        self.start_controller()
+
+    async def submit(self, name: str, *, high: bool = False) -> None:
+        document = build_endless(name)
         labels = {"kueue.x-k8s.io/queue-name": self.name}
         document["metadata"]["labels"] = labels | ({"kueue.x-k8s.io/priority-class": self.name} if high else {})
         await self.client.create(SPARK_APPLICATIONS, document, self.name)
 
-    async def wait_for_state(self, name: str, *states: str) -> list[tuple[str, str]]:
-        return await wait_for_application(self.client, self.name, name, *states)
+    async def wait_for_state(self, name: str, state: str, attempt: int = 0) -> Json:
+        """Wait until an attempt is in a state; return the status."""
+        status: Json = {}
 
-    async def is_waiting(self, name: str) -> bool:
-        """Whether Kueue has decided that an application must wait."""
+        async def is_in_state() -> bool:
+            document = await self.client.get(SPARK_APPLICATIONS, name, self.name)
+            status.clear()
+            status.update(document.get("status") or {})
+            if not status:
+                return False
+            number = status["currentAttemptSummary"]["attemptInfo"]["id"]
+            return (number, status["currentState"]["currentStateSummary"]) == (attempt, state)
+
+        try:
+            await wait_until(is_in_state)
+        except TimeoutError:
+            raise AssertionError(f"{name} is not in {state} in attempt {attempt}: {read_history(status)}") from None
+        return status
+
+    async def complete(self, name: str, attempt: int = 0) -> None:
+        """End the job of a running attempt while the controller is down."""
+        with self.kill_controller():
+            await end_job(self.client, self.name, name)
+            await wait_until_terminated(self.client, self.name, f"{name}-{attempt}-driver")
+        assert "Succeeded" in dict(read_history(await self.wait_for_state(name, "ResourceReleased", attempt)))
+
+    async def get_workload(self, name: str) -> Json:
+        """Return the Workload of an application, or an empty object."""
         with suppress(NotFound):
-            workload = await self.client.get(WORKLOADS, f"sparkapplication-{name}", self.name)
-            conditions = workload.get("status", {}).get("conditions", [])
-            return any(each["type"] == "QuotaReserved" and each["status"] == "False" for each in conditions)
-        return False
+            workload: Json = await self.client.get(WORKLOADS, f"sparkapplication-{name}", self.name)
+            return workload
+        return {}
+
+    async def wait_for_condition(self, name: str, condition: str, status: str) -> Json:
+        """Wait until Kueue has given the Workload of an application a condition; return the Workload."""
+
+        async def has_it() -> bool:
+            conditions = (await self.get_workload(name)).get("status", {}).get("conditions", [])
+            return any((each["type"], each["status"]) == (condition, status) for each in conditions)
+
+        await wait_until(has_it)
+        return await self.get_workload(name)
+
+    async def wait_for_admission_request(self, name: str) -> Json:
+        """Wait until Kueue has decided that an application must wait; return the Workload."""
+        return await self.wait_for_condition(name, "QuotaReserved", "False")
+
+    async def wait_for_workload(self, name: str) -> None:
+        async def exists() -> bool:
+            return bool(await self.get_workload(name))
+
+        await wait_until(exists)
+
+    async def wait_for_eviction(self, name: str, workload: Json) -> None:
+        """Wait until Kueue has evicted the Workload of an application. The Workload may have been replaced already."""
+
+        async def is_evicted() -> bool:
+            found = await self.get_workload(name)
+            conditions = found.get("status", {}).get("conditions", [])
+            evicted = any((each["type"], each["status"]) == ("Evicted", "True") for each in conditions)
+            return evicted or found.get("metadata", {}).get("uid") != workload["metadata"]["uid"]
+
+        await wait_until(is_evicted)
+
+    async def set_active(self, name: str, *, active: bool) -> None:
+        patch = {"spec": {"active": active}}
+        await self.client.patch(WORKLOADS, f"sparkapplication-{name}", self.name, patch)
+
+    async def set_stop_policy(self, policy: str) -> None:
+        await self.client.patch(CLUSTER_QUEUES, self.name, None, {"spec": {"stopPolicy": policy}})
 
     async def is_unused(self) -> bool:
         queue = await self.client.get(CLUSTER_QUEUES, self.name, None)
@@ -71,14 +146,13 @@ class Queue:
         return all(each["total"] in ("0", 0) for each in flavor["resources"])
 
     async def list_drivers(self) -> list[str]:
-        pods = (await self.client.list(PODS, self.name, label_selector="spark-role=driver")).items
-        return sorted(pod["metadata"]["name"] for pod in pods)
+        return sorted(await list_pods(self.client, self.name, "driver"))
 
+    async def list_pods(self) -> list[str]:
+        return [pod["metadata"]["name"] for pod in (await self.client.list(PODS, self.name)).items]
 
-async def wait_until_true(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():  # noqa: ASYNC110 - the state of an API is no Event
-            await asyncio.sleep(0.5)
+    async def has_no_pods(self) -> bool:
+        return not await self.list_pods()
 
 
 def build_objects(name: str) -> list[tuple[ResourceType, Json]]:
@@ -121,9 +195,11 @@ async def queue(client: KubeClient, namespace: str, definitions: None, controlle
     await client.create(LOCAL_QUEUES, {**local, "spec": {"clusterQueue": namespace}}, namespace)
     queue = Queue(client, namespace, controller)
     try:
+        queue.start_controller()
         yield queue
-        await wait_until_true(queue.is_unused)
+        await wait_until(queue.is_unused)
     finally:
+        queue.controller.close()
         with run_controller(namespace, controller, "--kueue") as log:  # the controller must remove its finalizers
             await delete_all(client, SPARK_APPLICATIONS, namespace)
         for kind in (CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES):
@@ -134,30 +210,65 @@ async def queue(client: KubeClient, namespace: str, definitions: None, controlle
     assert "grant the verb" not in log.read_text()
 
 
-async def test_second_application_runs_when_the_first_has_ended(queue: Queue) -> None:
-    with run_controller(queue.name, queue.controller, "--kueue"):
-        await queue.submit("first", WORK)
-        await queue.wait_for_state("first", "RunningHealthy")
-        await queue.submit("second", COUNT)
-        await wait_until_true(lambda: queue.is_waiting("second"))
-        assert await queue.list_drivers() == ["first-0-driver"]
-        assert "Succeeded" in dict(await queue.wait_for_state("first", "ResourceReleased"))
-        assert "Succeeded" in dict(await queue.wait_for_state("second", "ResourceReleased"))
+async def test_second_application_runs_when_the_first_has_ended_although_its_workload_was_deleted(queue: Queue) -> None:
+    await queue.submit("first")
+    await queue.wait_for_state("first", "RunningHealthy")
+    await queue.submit("second")
+    before = await queue.wait_for_admission_request("second")
+
+    with queue.kill_controller():
+        await queue.client.delete(WORKLOADS, before["metadata"]["name"], queue.name)
+    after = await queue.wait_for_admission_request("second")
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert await queue.list_drivers() == ["first-0-driver"]
+
+    await queue.complete("first")
+    await queue.wait_for_state("second", "RunningHealthy")
+    await queue.complete("second")
 
 
-async def test_preempted_application_is_suspended_and_runs_again_although_the_controller_is_killed(
-    queue: Queue,
-) -> None:
-    with run_controller(queue.name, queue.controller, "--kueue", killed=True):
-        await queue.submit("low", WORK)
-        await queue.wait_for_state("low", "RunningHealthy")
-        await queue.submit("high", COUNT, high=True)
-        await queue.wait_for_state("low", "Suspended")
-    with run_controller(queue.name, queue.controller, "--kueue", killed=True):
-        assert "Succeeded" in dict(await queue.wait_for_state("high", "Succeeded"))
-    with run_controller(queue.name, queue.controller, "--kueue"):
-        assert "Succeeded" in dict(await queue.wait_for_state("low", "ResourceReleased"))
-        low = await queue.client.get(SPARK_APPLICATIONS, "low", queue.name)
-        info = low["status"]["currentAttemptSummary"]["attemptInfo"]
-        assert (info["id"], info["restartCounter"]) == (1, 0)
-        assert "Suspended" in dict(read_history(low["status"]["previousAttemptSummary"]))
+async def test_preempted_application_is_suspended_and_runs_again_later(queue: Queue) -> None:
+    await queue.submit("low")
+    await queue.wait_for_state("low", "RunningHealthy")
+    workload = await queue.get_workload("low")
+    await queue.submit("high", high=True)
+    await queue.wait_for_workload("high")
+    with queue.kill_controller():
+        await queue.wait_for_eviction("low", workload)
+    await queue.wait_for_condition("high", "Admitted", "True")
+    assert not any(pod.startswith("low-") for pod in await queue.list_pods())
+    await queue.wait_for_state("high", "RunningHealthy")
+    assert await queue.list_drivers() == ["high-0-driver"]
+    await queue.wait_for_admission_request("low")
+
+    await queue.complete("high")
+    status = await queue.wait_for_state("low", "RunningHealthy", attempt=1)
+    assert "Suspended" in dict(read_history(status["previousAttemptSummary"]))
+    assert status["currentAttemptSummary"]["attemptInfo"]["restartCounter"] == 0
+    await queue.complete("low", attempt=1)
+
+
+async def test_application_leaves_a_stopped_queue_and_a_deactivated_workload_and_runs_again(queue: Queue) -> None:
+    await queue.submit("job")
+    await queue.wait_for_state("job", "RunningHealthy")
+
+    with queue.kill_controller():
+        await queue.set_stop_policy("HoldAndDrain")
+        await queue.wait_for_condition("job", "Evicted", "True")
+    await wait_until(queue.is_unused)
+    assert await queue.list_pods() == []
+    await queue.wait_for_state("job", "Submitted", attempt=1)
+    with queue.kill_controller():
+        await queue.set_stop_policy("None")
+    await queue.wait_for_state("job", "RunningHealthy", attempt=1)
+
+    with queue.kill_controller():
+        await queue.set_active("job", active=False)
+        await queue.wait_for_condition("job", "Evicted", "True")
+    await queue.wait_for_state("job", "Suspended", attempt=1)
+    await wait_until(queue.has_no_pods)
+    await wait_until(queue.is_unused)
+    with queue.kill_controller():
+        await queue.set_active("job", active=True)
+    await queue.wait_for_state("job", "RunningHealthy", attempt=2)
+    await queue.complete("job", attempt=2)
