@@ -60,8 +60,6 @@ CLUSTER = {
 
 
 async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, driven: str) -> None:
-    scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
-    await client.create(CONFIG_MAPS, scripts, driven)
     document = apply_parameters(
         build_application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py"),
         Parameters(cluster="shared", arguments=["2"]),
@@ -69,10 +67,8 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
     assert validate_application(document) == []
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
 
-    await client.create(SPARK_CLUSTERS, CLUSTER, driven)
-    for name in ("shared-master-0", "shared-worker-0"):
-        await wait_until(partial(has_pod, client, driven, name))
-        await wait_for_pod(client, driven, name, is_ready)
+    await create_cluster(client, driven)
+    await wait_until_ready(client, driven)
     await client.create(SPARK_APPLICATIONS, document, driven)
     await wait_until(partial(has_pod, client, driven, DRIVER))
     await wait_until_terminated(client, driven, DRIVER)
@@ -80,6 +76,20 @@ async def test_cluster_with_one_worker_runs_an_application(client: KubeClient, d
     log = [line async for line in client.logs(driven, DRIVER)]
     assert any(line.startswith("Pi is roughly 3.") for line in log), log[-20:]
     assert not any("-exec-" in name for name in await list_pod_names(client, driven))
+
+
+async def create_cluster(client: KubeClient, namespace: str) -> None:
+    """Create the SparkCluster `shared`."""
+    scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
+    await client.create(CONFIG_MAPS, scripts, namespace)
+    await client.create(SPARK_CLUSTERS, CLUSTER, namespace)
+
+
+async def wait_until_ready(client: KubeClient, namespace: str) -> None:
+    """Wait until the master and the worker of the SparkCluster `shared` are ready."""
+    for name in ("shared-master-0", "shared-worker-0"):
+        await wait_until(partial(has_pod, client, namespace, name))
+        await wait_for_pod(client, namespace, name, is_ready)
 
 
 async def list_pod_names(client: KubeClient, namespace: str) -> list[str]:
