@@ -31,7 +31,7 @@ AIRFLOW_VERSIONS ?= 3.0 3.1 3.2
 old_enough := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
 AIRFLOW_PYTHON ?= $(shell for p in python3.12 python3.11 python3; do $$p -c '$(old_enough)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean
+.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e e2e-kueue airflow airflow-versions faults charts contract kueue traces reliability docs site bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,10 @@ e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_K
 	@$(bin)/python -m pytest -m spark tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: skipped the real node: set E2E_KUBECONFIG to a cluster with a node, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
+
+e2e-kueue: $(stamp) ## Queue real Spark applications with a real Kueue on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e/test_kueue.py; \
+	else echo "make e2e-kueue: skipped: set E2E_KUBECONFIG to a cluster with a node on which Kueue runs, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
 
 airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KUBECONFIG: a cluster with a simulated node)
 	@$(bin)/python -m pytest -m scheduler tests/airflow
