@@ -47,8 +47,8 @@ def run(
 ) -> ExitCode:
     """List SparkClusters with their state and the number of ready pods.
 
-    The number of pods needs the permission to list pods. The wanted number of workers is that of the StatefulSet.
-    Without the permission to list StatefulSets, it is that of the SparkCluster.
+    The command needs the permission to list pods. The column WORKERS shows the ready and the wanted workers. The wanted
+    number is that of the StatefulSet or, without the permission to list StatefulSets, that of the SparkCluster.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _list(client, selector, output, all_namespaces=all_namespaces))

@@ -38,8 +38,8 @@ def run(
     """Change the number of workers of a running SparkCluster.
 
     The verb scales the StatefulSet of the workers, because operators do not apply later changes of a SparkCluster. A
-    removed worker stops with its executors, and Spark repeats their tasks. A SparkCluster that scales automatically,
-    with fewer minWorkers than maxWorkers, is refused.
+    removed worker stops with its executors, and Spark repeats their tasks. The command refuses a SparkCluster that
+    scales automatically (minWorkers is less than maxWorkers).
 
     You need the permission to patch statefulsets/scale.
     """

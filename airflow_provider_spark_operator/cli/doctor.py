@@ -60,10 +60,10 @@ def run(
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 
-    The command checks the connection, the kinds and their versions, the controllers, and each permission of the
-    client. It also checks the service account of drivers and its permissions, the ResourceQuotas of the namespace, and
-    DNS. If the client has no permission to run a check, the check is skipped and names the permission. Nothing is
-    changed.
+    The command checks the connection, the kinds and their versions, and the controllers. It checks each permission that
+    you, the user of the kubeconfig, need to run applications. It also checks the service account of drivers and its
+    permissions, the ResourceQuotas of the namespace, and DNS. If you have no permission to run a check, the check is
+    skipped and names the permission. Nothing is changed.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.

@@ -32,7 +32,7 @@ def run(
         float, typer.Option(metavar="SECONDS", callback=require_positive, help="wait for the end at most this time")
     ] = 60,
 ) -> ExitCode:
-    """Stop the cluster of a folder, with all its pods, and wait for its end.
+    """Stop a local cluster with all its pods, and wait until it has stopped.
 
     The command sends SIGTERM to the process that runs the cluster. Logs and volumes in the folder are kept. Objects
     are kept only if the cluster was started with --keep. If no cluster runs, the command does nothing and succeeds.

@@ -54,7 +54,10 @@ def run(
     ] = None,
     image: ImageRules = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="keep the objects in DIR, and load those of an earlier run with --keep")
+        bool,
+        typer.Option(
+            "--keep", help="store the Kubernetes objects in the folder of --home, and load those of an earlier run"
+        ),
     ] = False,
     repair: Annotated[
         bool,

@@ -89,7 +89,7 @@ OPTIONS: Final = (
     _P("py_files", PROGRAM_PANEL, Form.LIST, "FILE,…", "Python files and archives that the script imports"),
     _P("files", PROGRAM_PANEL, Form.LIST, "FILE,…", "files for driver and executors"),
     _P("packages", PROGRAM_PANEL, Form.LIST, "G:A:V,…", "coordinates of Maven packages"),
-    _P("exclude_packages", PROGRAM_PANEL, Form.LIST, "G:A,…", "packages that are not resolved"),
+    _P("exclude_packages", PROGRAM_PANEL, Form.LIST, "G:A,…", "dependencies of --packages to leave out"),
     _P("repositories", PROGRAM_PANEL, Form.LIST, "URL,…", "further Maven repositories"),
     _P("driver_cores", RESOURCES_PANEL, Form.TEXT, "N", "cores of the driver"),
     _P("driver_memory", RESOURCES_PANEL, Form.TEXT, "SIZE", "memory of the driver, for example 4g"),

@@ -94,7 +94,8 @@ def run(
             metavar="N",
             min=1,
             max=_MOST_WORKERS,
-            help="maximum number of concurrent reconciles (default: the number in the settings, or 50)",
+            help="maximum number of resources that are reconciled at the same time (default: the number in the "
+            "settings, or 50)",
         ),
     ] = None,
     leader_elect: Annotated[

@@ -43,7 +43,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="APP.yaml",
-            help="file with one SparkApplication; - reads standard input. With --spark-submit: its arguments",
+            help="file with one SparkApplication; - reads standard input. With --spark-submit: the arguments of "
+            "spark-submit",
             show_default=False,
         ),
     ] = None,

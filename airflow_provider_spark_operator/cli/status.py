@@ -28,7 +28,8 @@ def run(
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code is 0 if the application exists, whatever its state. It is 3 without the permission to list pods.
+    The exit code is 0 if the application exists, whatever its state. The command needs the permission to list
+    pods, and ends with exit code 3 without it.
     `spark-operator wait` has an exit code for each outcome.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

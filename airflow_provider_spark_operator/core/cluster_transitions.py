@@ -102,4 +102,4 @@ def is_resumed(status: ClusterStatus) -> bool:
 
 def describe_cluster_failure(cause: str) -> str:
     """Return the message of a cluster that failed permanently."""
-    return f"The cluster cannot run: {cause.rstrip('.')}. Fix the cause, delete the cluster, and create it again."
+    return f"The cluster cannot run: {cause.rstrip('.')}. Fix the cause, delete the SparkCluster, and create it again."

@@ -82,7 +82,7 @@ class Hold:
         Args:
             now: The current time, with an offset.
         """
-        lasted = f" for {format_wait(now - self.since)}" if self.since and now > self.since else ""
+        lasted = f" ({format_wait(now - self.since)} so far)" if self.since and now > self.since else ""
         detail = f": {self.detail.rstrip('.')}" if self.detail else ""
         return f"{self.sentence}{lasted}{detail}" + (f"; {self.advice}" if self.advice else "")
 

@@ -241,7 +241,7 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
     plain = vars(value) if isinstance(value, kind) else value
     known = _KEYS[kind]
     if not isinstance(plain, (dict, Mapping)):  # the first check is the faster one, and applies to most values
-        return [Problem(path, f"must be a {kind.__name__} or an object with its keys, not {type(value).__name__}")]
+        return [Problem(path, f"must be a {kind.__name__} or a dict with its parameters, not {type(value).__name__}")]
     unknown = [str(name) for name in plain if name not in known]
     if unknown:
         return [Problem(path, f"unknown key {', '.join(unknown)}: the keys are {', '.join(known)}")]

@@ -76,7 +76,7 @@ class Parameters:
         image_pull_policy: When nodes pull the image.
         image_pull_secrets: Names of Secrets with credentials of a registry.
         packages: Coordinates of Maven packages.
-        exclude_packages: Coordinates of packages that are not resolved.
+        exclude_packages: Coordinates of dependencies of `packages` to leave out.
         repositories: URLs of further Maven repositories.
         driver_template: Pod template of the driver: an object, or the text of a file.
         executor_template: Pod template of the executors: an object, or the text of a file.

@@ -79,7 +79,7 @@ async def choose_served_version(client: KubeClient, wanted: ResourceType) -> Res
     try:
         served = await _list_served_versions(client, wanted)
     except Forbidden as error:
-        logger.debug("could not list the served versions; using %s: %s", wanted.version, error)
+        logger.debug("could not list the served API versions: %s; using version %s", error, wanted.version)
         return wanted
     if wanted.version in served:
         return wanted
@@ -110,7 +110,7 @@ def log_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Lo
     """Log which version is used, if it differs from the requested one."""
     if chosen != wanted:
         log.info(
-            "this cluster does not serve %s as %s; using %s",
+            "this cluster does not serve %s in version %s; using version %s",
             wanted.kind,
             wanted.api_version,
             chosen.api_version,

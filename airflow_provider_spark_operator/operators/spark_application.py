@@ -116,7 +116,7 @@ class SparkApplicationOperator(BaseOperator):
         image_pull_secrets: Names of Secrets with credentials of image registries.
         packages: Maven packages that the driver resolves, for example ["org.postgresql:postgresql:42.7.7"]. They are
             added to those of the manifest.
-        exclude_packages: Dependencies of packages that are not resolved, as "<group>:<artifact>".
+        exclude_packages: Dependencies of `packages` to leave out, as "<group>:<artifact>".
         repositories: URLs of Maven repositories, in addition to Maven Central.
         driver_template: Pod template of the driver: an object with `metadata` and `spec`, YAML text, or the path of a
             YAML file. It is merged into the template of the manifest.

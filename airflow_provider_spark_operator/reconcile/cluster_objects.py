@@ -125,7 +125,9 @@ def _check(existing: JsonObject, cluster: SparkCluster, operator_name: str) -> N
     what = f"{existing['kind']} {cluster.namespace}/{existing['metadata']['name']}"
     if ours or labelled:
         raise NotYet(f"{what} of an earlier cluster is still being deleted")
-    raise _NameTaken(f"{what} exists and does not belong to this cluster. Delete that object, or choose another name")
+    raise _NameTaken(
+        f"{what} exists and does not belong to this SparkCluster. Delete that object, or choose another name"
+    )
 
 
 async def has_master(client: KubeClient, key: ObjectKey, uid: str) -> bool:

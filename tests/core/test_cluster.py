@@ -111,7 +111,7 @@ def test_failed_cluster_is_released_when_its_pods_hold_nothing(pods: tuple[dict[
     assert get_state(decision) is State.RESOURCE_RELEASED
     assert get_current(decision).reason == reasons.CLUSTER_RELEASED
     assert get_current(decision).message == (
-        "The cluster cannot run: quota exceeded. Fix the cause, delete the cluster, and create it again."
+        "The cluster cannot run: quota exceeded. Fix the cause, delete the SparkCluster, and create it again."
     )
 
 

@@ -78,7 +78,7 @@ def describe(
 PENDING = build_workload(("QuotaReserved", "False", "Pending", FULL))
 ADMITTED = build_workload(("QuotaReserved", "True", "", ""), ("Admitted", "True", "", ""))
 PREEMPTED = ("Evicted", "True", "Preempted", "Preempted to accommodate a workload of higher priority.")
-WAITS = "it waits for Kueue admission in queue team-a for 12 min"
+WAITS = "it waits for Kueue admission in queue team-a (12 min so far)"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ WAITS = "it waits for Kueue admission in queue team-a for 12 min"
             build(),
             [build_event("KueueAdmissionPending", "no quota"), build_event("KueueAdmissionRequestFailed", "denied")],
             None,
-            "Kueue cannot admit it to queue team-a for 60 min: denied",
+            "Kueue cannot admit it to queue team-a (60 min so far): denied",
         ),
         (build(), [], ADMITTED, None),
         (build(), [], None, None),
@@ -139,7 +139,7 @@ TRANSITION = "2026-11-12T11:59:00Z"
             build("Suspended", reason=EVICTED, message="Preempted."),
             [build_event(DENIED, "denied", CREATED)],
             None,
-            "Kueue has evicted it; it waits for another admission in queue team-a for 12 min: Preempted",
+            "Kueue has evicted it; it waits for another admission in queue team-a (12 min so far): Preempted",
         ),
         (
             build(),
@@ -162,23 +162,23 @@ def test_application_in_a_queue_is_assumed_to_wait_if_events_may_not_be_read() -
     assert held is not None
     hold = find_hold(held, None, None)
     assert hold is not None
-    assert hold.describe(NOW) == "it waits for Kueue admission in queue team-a for 60 min"
+    assert hold.describe(NOW) == "it waits for Kueue admission in queue team-a (60 min so far)"
 
 
 @pytest.mark.parametrize(
     ("application", "workload", "expected"),
     [
-        (build("Suspended", reason=EVICTED, message="Preempted."), None, "in queue team-a for 12 min: Preempted"),
-        (build("Suspended", reason=EVICTED, queue=""), None, "another admission for 12 min"),
+        (build("Suspended", reason=EVICTED, message="Preempted."), None, "in queue team-a (12 min so far): Preempted"),
+        (build("Suspended", reason=EVICTED, queue=""), None, "another admission (12 min so far)"),
         (
             build("Suspended", reason=EVICTED, message="Preempted."),
             build_workload(PREEMPTED),
-            "in queue team-a for 12 min: Preempted: Preempted to accommodate a workload of higher priority",
+            "in queue team-a (12 min so far): Preempted: Preempted to accommodate a workload of higher priority",
         ),
         (
             build("Suspended", reason=EVICTED, message="Evicted."),
             build_workload(active=False),
-            "in queue team-a for 12 min: the Workload is deactivated (spec.active is false)",
+            "in queue team-a (12 min so far): the Workload is deactivated (spec.active is false)",
         ),
     ],
 )
@@ -194,7 +194,9 @@ def test_evicted_application_waits_for_another_admission(
 def test_evicted_application_waits_for_pods_that_cannot_be_deleted() -> None:
     events = [build_event("SuspendReleaseFailed", "These pods are not being deleted: notebook.", TRANSITION)]
     evicted = build("Suspended", reason=EVICTED, message="Preempted.")
-    expected = "Kueue has evicted it; it waits until its pods are deleted for 12 min: These pods are not being deleted"
+    expected = (
+        "Kueue has evicted it; it waits until its pods are deleted (12 min so far): These pods are not being deleted"
+    )
     assert (describe(evicted, events) or "").startswith(expected)
     given_back = {"conditions": [{"type": "QuotaReserved", "lastTransitionTime": NOW.isoformat()}]}
     solved = describe(evicted, events, build_workload() | {"status": given_back})
@@ -214,9 +216,10 @@ def test_evicted_application_waits_for_pods_that_cannot_be_deleted() -> None:
         (
             build("Suspended", suspend=True),
             [],
-            "it is suspended by spec.suspend for 12 min; set spec.suspend to false to run it again from the beginning",
+            "it is suspended by spec.suspend (12 min so far); "
+            "set spec.suspend to false to run it again from the beginning",
         ),
-        (build("Suspended", suspend=True, reason=EVICTED), [], "it is suspended by spec.suspend for 12 min; set"),
+        (build("Suspended", suspend=True, reason=EVICTED), [], "it is suspended by spec.suspend (12 min so far); set"),
         (
             build("Suspended", suspend=False, reason="SpecSuspend"),
             [build_event("SuspendReleaseFailed", "pods is forbidden")],
@@ -271,7 +274,10 @@ def test_other_application_is_not_held(application: dict[str, Any]) -> None:
         (build(), f"{WAITS}: {FULL}"),
         (build("Submitted", queue="", suspend=True), "it is held by spec.suspend; set spec.suspend to false to start"),
         (build("Suspended", reason=EVICTED), "Kueue has evicted it; it waits for another admission in queue team-a"),
-        (build("Suspended", suspend=True), "it is suspended by spec.suspend for 12 min; set spec.suspend to false"),
+        (
+            build("Suspended", suspend=True),
+            "it is suspended by spec.suspend (12 min so far); set spec.suspend to false",
+        ),
         (build("RunningHealthy", suspend=True), None),
         (build("Submitted", queue=""), None),
     ],

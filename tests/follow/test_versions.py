@@ -161,7 +161,8 @@ async def test_application_is_submitted_adopted_and_cancelled_in_the_version_tha
         first = await submit(empty_cluster, build_in_version(written), "jobs", build_stamp(1))
     assert first.resource["apiVersion"] == first.reference.resource.api_version == f"spark.apache.org/{served}"
     assert (
-        f"this cluster does not serve SparkApplication as spark.apache.org/{written}; using spark.apache.org/{served}"
+        f"this cluster does not serve SparkApplication in version spark.apache.org/{written}; using version "
+        f"spark.apache.org/{served}"
     ) in caplog.messages
     second = await submit(empty_cluster, build_in_version(written), "jobs", build_stamp(2))
     assert second.adopted

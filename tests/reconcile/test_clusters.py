@@ -233,7 +233,7 @@ async def test_object_of_another_owner_fails_the_cluster(stage: Stage) -> None:
         await submit(stage, build_cluster())
         failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
     message = failed["status"]["currentState"]["message"]
-    assert f"Service {stage.namespace}/cl-worker-svc exists and does not belong to this cluster" in message
+    assert f"Service {stage.namespace}/cl-worker-svc exists and does not belong to this SparkCluster" in message
     kept = await stage.client.get(SERVICES, "cl-worker-svc", stage.namespace)
     assert kept["spec"]["selector"] == {"mine": "yes"}
 

@@ -41,7 +41,7 @@ def _check_quota(quota: JsonObject) -> Finding:
     fix = f"Delete ended applications, or raise {', '.join(exhausted)} in the ResourceQuota"
     spec = get_object(quota.get("spec"))
     if spec.get("scopes") or spec.get("scopeSelector"):
-        return Finding(check, Status.WARNING, f"no headroom for the pods in its scope: {result}", fix)
+        return Finding(check, Status.WARNING, f"the quota has no room for more pods: {result}", fix)
     return Finding(check, Status.FAILED, f"no headroom: {result}", fix)
 
 

@@ -117,15 +117,17 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
     path, policy = "spec.concurrencyPolicy", spec.get("concurrencyPolicy")
     if policy == "Replace":
         reason = (
-            "is max_active_runs=1: Airflow does not stop the active run when the next one is due. Set dagrun_timeout "
-            "to limit its duration"
+            "becomes max_active_runs=1: unlike Kubeflow's operator, Airflow does not stop the active run when the next "
+            "one is due. Set dagrun_timeout to limit the duration of a run"
         )
         draft.change(path, reason)
     elif policy == "Forbid":
-        reason = "is max_active_runs=1: after a long run, Airflow immediately starts the latest run that was missed"
+        reason = (
+            "becomes max_active_runs=1: after a long run, Airflow immediately starts the latest run that was missed"
+        )
         draft.change(path, reason)
     elif policy == "Allow":
-        draft.change(path, "is Airflow's default of max_active_runs, 16 unless it is configured")
+        draft.change(path, "becomes Airflow's default of max_active_runs, 16 unless it is configured")
     else:
         draft.notes.append(
             "spec.concurrencyPolicy is not set, and Kubeflow's operator then stops after the first run. The DAG runs "

@@ -50,7 +50,9 @@ def report_unused_volumes(draft: Draft) -> None:
     }
     unused = [str(each.get("name")) for each in draft.source.get("volumes", ()) if each.get("name") not in mounted]
     if unused:
-        reason = f"{', '.join(unused)} was removed: Kubeflow's webhook adds only the volumes in volumeMounts"
+        reason = (
+            f"{', '.join(unused)} is left out: no volumeMount names it, and Kubeflow's operator ignores such volumes"
+        )
         draft.change("spec.volumes", reason)
 
 

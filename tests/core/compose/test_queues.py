@@ -120,7 +120,7 @@ def test_kubeflow_gets_its_own_fields() -> None:
         ({"scheduler": Scheduler("volcano", queue="a b")}, r"scheduler\.queue: must be the name of a queue"),
         ({"scheduler": {"queue": "data"}}, r"scheduler: needs name"),
         ({"scheduler": "Volcano!"}, r"scheduler\.name: must be the name of an object"),
-        ({"scheduler": 1}, r"scheduler: must be a Scheduler or an object with its keys, not int"),
+        ({"scheduler": 1}, r"scheduler: must be a Scheduler or a dict with its parameters, not int"),
     ],
 )
 def test_invalid_value_is_rejected(parameters: dict[str, Any], message: str) -> None:
