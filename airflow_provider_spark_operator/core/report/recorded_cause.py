@@ -7,6 +7,9 @@ from typing import Final
 from airflow_provider_spark_operator.core.root_cause import RootCause
 
 _FRAME: Final = re.compile(r'File "[^"]*", line \d+')
+_HEAD: Final = "Traceback (most recent call last):"
+# The source lines of modules in a zip file, such as PySpark's, are not shown: the exception can follow a frame.
+_EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)(?:: |$)")
 _MARKER: Final = re.compile(r"[\^~ ]+$")
 _JAVA_FRAME: Final = re.compile(r"(?:at [\w$.<>/@-]+\(|\.\.\. \d+ more)")
 
@@ -24,15 +27,23 @@ def find_recorded_cause(lines: Iterable[str]) -> str | None:
 
 
 def _indent(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines with the indentation of stack traces, by which they differ from messages."""
-    is_after_frame = False
+    """Yield the lines with the indentation of stack traces, by which they differ from messages.
+
+    If the lines begin within a traceback, its head is added.
+    """
+    is_after_frame, has_head = False, False
     for line in lines:
-        if _FRAME.match(line):
+        is_frame = _FRAME.match(line) is not None
+        if is_frame and not has_head:
+            yield _HEAD
+            yield '  File "", line 0, in <module>'  # the log of a failed driver ends with the error that ended it
+        has_head = has_head or is_frame or line == _HEAD
+        if is_frame:
             yield f"  {line}"
-        elif is_after_frame or _MARKER.match(line):
+        elif (is_after_frame and not _EXCEPTION.match(line)) or _MARKER.match(line):
             yield f"    {line}"
         elif _JAVA_FRAME.match(line):
             yield f"\t{line}"
         else:
             yield line
-        is_after_frame = _FRAME.match(line) is not None
+        is_after_frame = is_frame

@@ -9,6 +9,15 @@ PYTHON = [
     "^^^^^^^^^^^^^^^^",
     "ValueError: invalid literal for int() with base 10: 'many'",
 ]
+SPARK = [
+    'File "/opt/daily.py", line 7, in <module>',
+    'rows.selectExpr("amount * 2").show()',
+    "^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+    'File "/opt/spark/pyspark.zip/pyspark/errors/exceptions/captured.py", line 262, in deco',
+    "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`",
+    "'Project [unresolvedalias(('amount * 2))]",
+    "+- Range (0, 1000, step=1, splits=Some(2))",
+]
 JAVA = [
     'Exception in thread "main" java.lang.IllegalStateException: no such table',
     "at a.Job.main(Job.scala:3)",
@@ -21,11 +30,13 @@ JAVA = [
     ("lines", "cause"),
     [
         (PYTHON, "ValueError: invalid literal for int() with base 10: 'many'"),
+        (SPARK, "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
+        (SPARK[3:], "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
         (JAVA, "java.io.IOException: bad"),
         (["all is well"], None),
         ([], None),
     ],
-    ids=["python", "java", "no error", "no lines"],
+    ids=["python", "beginning in a traceback", "beginning in a library", "java", "no error", "no lines"],
 )
 def test_cause_is_found_in_lines_without_indentation(lines: list[str], cause: str | None) -> None:
     assert find_recorded_cause(lines) == cause
