@@ -175,8 +175,8 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
     _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
-    "`minExecutors`. With `initExecutors: 0`, the number is never checked. With only `minExecutors: 0`, it is not "
-    "checked later",
+    "`minExecutors`. If `initExecutors` is 0, the number is never checked. If only `minExecutors` is 0, it is checked "
+    "at the start only",
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`. "
     "Applications with dynamic allocation, or whose number of executors is not checked, skip this state",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",

@@ -53,6 +53,19 @@ def parse_duration(text: str) -> timedelta:
         raise typer.BadParameter(f"invalid duration {text!r}: too long") from None
 
 
+def check_age(text: str | None) -> str | None:
+    """Return the value of an option that `parse_duration` accepts and that has a unit.
+
+    Ages select what is deleted: a number without a unit would be in seconds, where a user may have meant days.
+
+    Raises:
+        typer.BadParameter: The text is not a duration, is too long, or has no unit.
+    """
+    if text is not None and text.isdecimal() and text.strip("0"):
+        raise typer.BadParameter(f"{text!r} has no unit: write for example {text}m, {text}h or {text}d")
+    return check_duration(text)
+
+
 def check_duration(text: str | None) -> str | None:
     """Return the value of an option that `parse_duration` accepts.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.ages import check_duration, format_duration, parse_duration
+from airflow_provider_spark_operator.cli.ages import check_age, format_duration, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -64,7 +64,7 @@ def run(
         typer.Option(
             "--older-than",
             metavar="DURATION",
-            callback=check_duration,
+            callback=check_age,
             help="only applications that ended at least this time ago, for example 7d (required)",
         ),
     ],
@@ -87,7 +87,7 @@ def run(
 ) -> ExitCode:
     """Delete applications that ended long ago, and their pods. Prints each of them.
 
-    Applications that have not ended are never deleted. The time since the end counts, not the age.
+    Applications that have not ended are never deleted. `--older-than` is the time since their end.
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

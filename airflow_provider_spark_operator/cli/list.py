@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.ages import parse_duration
+from airflow_provider_spark_operator.cli.ages import check_age, parse_duration
 from airflow_provider_spark_operator.cli.application_filter import ApplicationFilter
 from airflow_provider_spark_operator.cli.application_table import ApplicationTable, Query
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
@@ -50,12 +50,6 @@ _NAME = "name"
 _WORDS = (*Phase, Outcome.SUCCEEDED, Outcome.FAILED)
 
 
-def _check_age(value: str | None) -> str | None:
-    if value is not None:
-        parse_duration(value)
-    return value
-
-
 class Failure(StrEnum):
     """The kinds of failures."""
 
@@ -89,7 +83,7 @@ def run(
         typer.Option(
             "--older-than",
             metavar="AGE",
-            callback=_check_age,
+            callback=check_age,
             help="only those created longer ago than this, for example 7d",
         ),
     ] = None,
@@ -98,7 +92,7 @@ def run(
         typer.Option(
             "--younger-than",
             metavar="AGE",
-            callback=_check_age,
+            callback=check_age,
             help="only those created more recently than this, for example 90m",
         ),
     ] = None,

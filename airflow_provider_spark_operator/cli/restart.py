@@ -75,10 +75,10 @@ def run(
 ) -> ExitCode:
     """Delete an application, and submit the same application again under its name.
 
-    The new application has the spec, the labels and the annotations of the old one, except those of an Airflow task.
-    It is submitted when the old application and its driver pod no longer exist. The cluster deletes whatever the old
-    application owns. The command refuses to restart an application that another resource owns, or that an Airflow
-    task may still wait for.
+    The new application has the spec, the labels and the annotations of the old one, without those that an Airflow task
+    has set. It is submitted when the old application and its driver pod no longer exist. The cluster deletes whatever
+    the old application owns. The command refuses to restart an application that another resource owns, or that an
+    Airflow task may still wait for.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

@@ -82,9 +82,12 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
 
 
 def print_continuation(reference: ApplicationReference) -> None:
-    """Print that the application continues although the command was interrupted, and how to delete it."""
-    command = f"{get_program_name()} delete {reference.name} -n {reference.namespace}"
-    print_note(f"interrupted; {reference} continues. To delete it, run `{command}`")
+    """Print that the application continues although the command was interrupted, and how to follow or delete it."""
+    program, place = get_program_name(), f"{reference.name} -n {reference.namespace}"
+    print_note(
+        f"interrupted; {reference} continues. To follow it again, run `{program} wait {place}`. To delete it, run "
+        f"`{program} delete {place}`"
+    )
 
 
 def _report_state(end: ReachedState | Conclusion, states: Sequence[str]) -> ExitCode:

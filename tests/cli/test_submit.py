@@ -158,7 +158,8 @@ async def test_interrupted_follow_leaves_the_application(scripted_cluster: Clust
         process.send_signal(signal.SIGINT)
         code, _, err = await wait_for_exit(process)
     assert code == ExitCode.INTERRUPTED
-    assert "SparkApplication jobs/pi continues. To delete it, run `spark-operator delete pi -n jobs`" in err
+    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
+    assert "To delete it, run `spark-operator delete pi -n jobs`" in err
     assert len(scripted_cluster.applications()) == 1
 
 

@@ -126,5 +126,6 @@ async def test_interrupt_leaves_the_application_and_says_how_to_delete_it(
         process.send_signal(signal.SIGINT)
         code, _, err = await wait_for_exit(process)
     assert code == ExitCode.INTERRUPTED
-    assert "SparkApplication jobs/pi continues. To delete it, run `spark-operator delete pi -n jobs`" in err
+    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
+    assert "To delete it, run `spark-operator delete pi -n jobs`" in err
     assert len(scripted_cluster.applications()) == 1

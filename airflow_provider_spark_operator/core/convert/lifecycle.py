@@ -37,8 +37,8 @@ def write_lifecycle(draft: Draft) -> None:
     if restarts:
         tolerations["restartConfig"] = restarts
         draft.notes.append(
-            "The operator deletes the driver pod of each attempt if the restart policy is not Never: collect the logs "
-            "of the driver elsewhere."
+            "Before each restart, the operator deletes the driver pod of the previous attempt: collect the logs of the "
+            "driver elsewhere."
         )
     seconds = draft.source.get("timeToLiveSeconds")
     if seconds is not None:
