@@ -54,7 +54,7 @@ sent unchanged. A version that is served is kept. Another version is replaced by
 the log says so:
 
 ```
-this cluster does not serve SparkApplication as spark.apache.org/v1alpha1; using spark.apache.org/v1
+this cluster does not serve SparkApplication in version spark.apache.org/v1alpha1; using version spark.apache.org/v1
 ```
 
 So a manifest in v1alpha1 runs where only v1 is served. A manifest in v1 runs where an earlier Apache operator serves

@@ -53,5 +53,5 @@ def test_first_documents_run_unchanged(
     assert dag_run.state == "success"
     assert application["metadata"]["name"] == "pi"
     assert application["spec"]["runtimeVersions"] == {"scalaVersion": "2.13", "sparkVersion": "4.0.0-preview2"}
-    sentence = "this cluster does not serve SparkApplication as spark.apache.org/v1alpha1; using "
+    sentence = "this cluster does not serve SparkApplication in version spark.apache.org/v1alpha1; using version "
     assert any(message.startswith(sentence) for message in caplog.messages) == told

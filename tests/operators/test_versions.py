@@ -49,8 +49,8 @@ def test_application_runs_in_served_version(
     with caplog.at_level(logging.INFO):
         assert run(operator(deferrable, build_document(OTHER[served])), first) == "pi"
     assert (
-        f"this cluster does not serve SparkApplication as spark.apache.org/{OTHER[served]}; "
-        f"using spark.apache.org/{served}"
+        f"this cluster does not serve SparkApplication in version spark.apache.org/{OTHER[served]}; "
+        f"using version spark.apache.org/{served}"
     ) in caplog.messages
     assert "driver | Pi is roughly 3.14" in caplog.text
     taken = cluster.application()["metadata"]["annotations"]["airflow.spark-operator/result-taken-by"]
