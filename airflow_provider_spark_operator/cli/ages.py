@@ -56,7 +56,8 @@ def parse_duration(text: str) -> timedelta:
 def check_age(text: str | None) -> str | None:
     """Return the value of an option that `parse_duration` accepts and that has a unit.
 
-    Ages select what is deleted: a number without a unit would be in seconds, where a user may have meant days.
+    Ages select what is deleted: a number without a unit would be in seconds, where a user may have meant days. Zero
+    needs no unit.
 
     Raises:
         typer.BadParameter: The text is not a duration, is too long, or has no unit.

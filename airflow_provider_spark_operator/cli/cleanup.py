@@ -87,7 +87,7 @@ def run(
 ) -> ExitCode:
     """Delete applications that ended long ago, and their pods. Prints each of them.
 
-    Applications that have not ended are never deleted. `--older-than` is the time since their end.
+    Applications that have not ended are never deleted. --older-than is the time since their end.
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

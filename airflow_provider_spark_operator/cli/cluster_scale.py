@@ -37,7 +37,7 @@ def run(
 ) -> ExitCode:
     """Change the number of workers of a running SparkCluster.
 
-    The verb scales the StatefulSet of the workers, because operators do not apply later changes of a SparkCluster. A
+    The verb scales the StatefulSet of the workers, because operators ignore changes of a running SparkCluster. A
     removed worker stops with its executors, and Spark repeats their tasks. The command refuses a SparkCluster that
     scales automatically (minWorkers is less than maxWorkers).
 

@@ -26,7 +26,7 @@ def run(
 ) -> ExitCode:
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
-    A pod that cannot start is shown with the cause, and what a suspended or queued SparkCluster waits for. The exit
+    The command shows why a pod cannot start, and what a suspended or queued SparkCluster waits for. The exit
     code is 0 if the SparkCluster exists, whatever its state.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

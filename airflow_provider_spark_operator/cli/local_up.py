@@ -69,8 +69,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage the applications and clusters that `reconcile` managed without "
-            "--leader-elect in an earlier run: without a Lease, nothing shows whether that controller still runs",
+            help="with --keep: also manage what a `reconcile` without --leader-elect managed in an earlier run. Verify "
+            "that it has stopped: it has no Lease, so this command cannot check that",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

@@ -197,9 +197,9 @@ ImageRules: TypeAlias = Annotated[
     typer.Option(
         "--image",
         metavar="PATTERN=RUNTIME",
-        help="how to run containers whose image matches PATTERN: with the installed Spark (`spark`), or as the command "
-        "of the container (`process`); can be repeated, and precedes "
-        "the default rules, which `spark-operator local images` lists",
+        help="how to run containers whose image matches PATTERN: `spark` runs the installed Spark; `process` runs the "
+        "command of the container as a local process. Can be repeated. These rules precede the default rules, which "
+        "`spark-operator local images` lists",
     ),
 ]
 

@@ -127,8 +127,8 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod for this time after a failure, unless the manifest sets a retention; 0: set no "
-        "retention, so that the default of the operator in the cluster applies",
+        help="keep the driver pod for this time after a failure. A retention in the manifest takes precedence. 0 "
+        "leaves the retention to the operator in the cluster",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]

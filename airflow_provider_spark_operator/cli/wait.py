@@ -47,9 +47,10 @@ def run(
 ) -> ExitCode:
     """Wait until an application ends, or reaches a state.
 
-    The states of the application and what it waits for go to stderr. The exit code is 0 if the application succeeded
-    or reached the state. It is 1 if the application failed or ended without reaching the state. It is 5 if the
-    cluster could not run the application, or if the application was deleted. It is 4 after the timeout.
+    The command prints to stderr the states of the application, and what the application waits for. The exit code is 0
+    if the application succeeded or reached the state. It is 1 if the application failed or ended without reaching the
+    state. It is 5 if the cluster could not run the application, or if the application was deleted. It is 4 after the
+    timeout.
     """
     limit = parse_duration(timeout) if timeout is not None else None
     wait = Wait(states or (), limit)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import textwrap
 
 import pytest
@@ -152,6 +153,15 @@ def test_replicas_share_a_lease_and_may_patch_only_that_one(values: Json) -> Non
         [other["name"]] for other in values.get("rbac", {}).get("otherLeases", [])
     ]
     assert all(rule["verbs"] == ["get"] for rule in others)
+
+
+@needs_helm
+def test_documented_command_prints_the_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (DOCS / "operations" / "install.md").read_text()
+    (command,) = re.findall(r"^\$ helm (template (?:.*\\\n)*.*) \|$", page, re.MULTILINE)
+    monkeypatch.chdir(REPOSITORY)
+    printed = yaml.safe_load_all(run_helm(*shlex.split(command.replace("\\\n", ""))))
+    assert {"CustomResourceDefinition", "Deployment"} <= {document["kind"] for document in printed if document}
 
 
 @needs_helm

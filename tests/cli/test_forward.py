@@ -4,6 +4,9 @@ import re
 import signal
 import socket
 import threading
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -14,7 +17,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
-from tests.cli.relay import serve_relay
+from tests.cli.relay import Relay, serve_relay
 from tests.cli.test_logs import build_next_attempt
 from tests.cluster import Cluster, run_on, stay_submitted
 
@@ -34,6 +37,18 @@ def find_address(line: str) -> str:
     found = re.search(r"http://127\.0\.0\.1:\d+", line)
     assert found, line
     return found[0]
+
+
+@asynccontextmanager
+async def forward_through_relay(cluster: Cluster, home: Path) -> AsyncIterator[tuple[Relay, Process, str]]:
+    """Forward the Spark UI of the application `pi` through a relay, and yield both with the address of the UI."""
+    async with serve_relay(cluster.kubeconfig) as (relay, kubeconfig):
+        (home / "relayed").write_text(json.dumps(kubeconfig))
+        words = ["forward", "pi", "--port", "0", "--kubeconfig", str(home / "relayed")]
+        async with start_command(*words, home=home) as process:
+            address = find_address(await read_line(process, "Forwarding "))
+            assert await fetch(address) == "pi-0-driver:4040"
+            yield relay, process, address
 
 
 async def test_spark_ui_of_the_driver_is_served(
@@ -102,18 +117,13 @@ async def test_address_works_again_after_an_outage_of_the_api_server(
     serve_ports(monkeypatch)
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
-    async with serve_relay(scripted_cluster.kubeconfig) as (relay, kubeconfig):
-        (tmp_path / "relayed").write_text(json.dumps(kubeconfig))
-        words = ["forward", "pi", "--port", "0", "--kubeconfig", str(tmp_path / "relayed")]
-        async with start_command(*words, home=tmp_path) as process:
-            address = find_address(await read_line(process, "Forwarding "))
-            assert await fetch(address) == "pi-0-driver:4040"
-            await relay.close()
-            assert "could not" in await fetch(address, 503)
-            await relay.open()
-            assert await fetch(address) == "pi-0-driver:4040"
-            scripted_cluster.play(end)
-            code, _, err = await wait_for_exit(process)
+    async with forward_through_relay(scripted_cluster, tmp_path) as (relay, process, address):
+        await relay.close()
+        assert "could not" in await fetch(address, 503)
+        await relay.open()
+        assert await fetch(address) == "pi-0-driver:4040"
+        scripted_cluster.play(end)
+        code, _, err = await wait_for_exit(process)
     assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
     assert "SparkApplication jobs/pi has ended, and the Spark UI with it" in err
 
@@ -130,23 +140,18 @@ async def test_lost_connection_to_the_pod_ends_only_this_connection(
     serve_ports(monkeypatch, accept)
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
-    async with serve_relay(scripted_cluster.kubeconfig) as (relay, kubeconfig):
-        (tmp_path / "relayed").write_text(json.dumps(kubeconfig))
-        words = ["forward", "pi", "--port", "0", "--kubeconfig", str(tmp_path / "relayed")]
-        async with start_command(*words, home=tmp_path) as process:
-            address = find_address(await read_line(process, "Forwarding "))
-            assert await fetch(address) == "pi-0-driver:4040"
-            opened.clear()
-            # The pod answers the first bytes. This connection sends none, so it stays open.
-            reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
-            assert await asyncio.to_thread(opened.wait, DEADLINE)
-            await relay.cut()
-            async with asyncio.timeout(DEADLINE):
-                await reader.read()
-            writer.close()
-            assert await fetch(address) == "pi-0-driver:4040"
-            process.send_signal(signal.SIGINT)
-            code, _, err = await wait_for_exit(process)
+    async with forward_through_relay(scripted_cluster, tmp_path) as (relay, process, address):
+        opened.clear()
+        # The pod answers the first bytes. This connection sends none, so it stays open.
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+        assert await asyncio.to_thread(opened.wait, DEADLINE)
+        await relay.cut()
+        async with asyncio.timeout(DEADLINE):
+            await reader.read()
+        writer.close()
+        assert await fetch(address) == "pi-0-driver:4040"
+        process.send_signal(signal.SIGINT)
+        code, _, err = await wait_for_exit(process)
     assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
 
 
