@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
@@ -141,5 +142,12 @@ def test_documented_difference_still_exists(traces: Traces, explanation: Explana
 @pytest.mark.parametrize("scenario", read_scenarios())
 def test_events_have_documented_reasons(traces: Traces, scenario: str) -> None:
     documented = {word for name, word in vars(reasons).items() if name.isupper()} | {*ApplicationState, *ClusterState}
-    found = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}
+    events = json.loads(traces[scenario].read_text()).get("events", ())
+    # Components of Kubernetes report Events about the same objects, for example about the address of a Service.
+    found = {reason for _, reason, _, component in events if component == Settings().operator_name}
     assert found <= documented
+
+
+def test_traces_hold_events_of_the_controller(traces: Traces) -> None:
+    components = {event[3] for path in traces.values() for event in json.loads(path.read_text()).get("events", ())}
+    assert Settings().operator_name in components
