@@ -15,7 +15,7 @@ _ADDED: Final = {
         "is 0: Kubeflow's operator waits for a driver to be ready indefinitely"
     ),
     "applicationTolerations.resourceRetainPolicy": (
-        "is Always: Kubeflow's operator keeps the driver pod as long as the application"
+        "is Always: Kubeflow's operator keeps the driver pod until the application is deleted"
     ),
 }
 _NUMBERS: Final = (

@@ -34,7 +34,10 @@ def write_schedulers(draft: Draft) -> None:
     elif scheduler == _YUNIKORN:
         _write_yunikorn(draft, options)
     else:
-        reason = f"the operator in the cluster creates no PodGroup for {scheduler}: it schedules each pod separately"
+        reason = (
+            f"the operator in the cluster creates no PodGroup for {scheduler}, "
+            f"so {scheduler} schedules each pod separately"
+        )
         draft.change("spec.batchScheduler", reason)
         for field in options:
             draft.drop(f"{_OPTIONS}.{field}", reason)

@@ -120,7 +120,7 @@ def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
 
 
 def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: ARG001 - the signature of every dialect
-    """Return `document`: Kubeflow's operator keeps the driver pod as long as the application."""
+    """Return `document`: Kubeflow's operator keeps the driver pod until the application is deleted."""
     return document
 
 

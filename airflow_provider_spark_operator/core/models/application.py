@@ -343,8 +343,8 @@ class SparkApplicationSpec(Model):
     suspend: Boolean = Field(
         default=False,
         description=(
-            "true holds the application before its start, or stops its driver; false starts it in a new attempt. "
-            "Default: false."
+            "Whether the application must not run. If true, the operator does not start the driver, or deletes a "
+            "running one. When the value becomes false, the driver starts in a new attempt. Default: false."
         ),
     )
 
