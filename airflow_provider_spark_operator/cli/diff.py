@@ -81,8 +81,8 @@ def run(
     """
     if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
         raise CommandError(
-            f"{file} is a program, and each submission of it has a new name: add --name NAME, the application to "
-            "compare with",
+            f"{file} is a program, and each submission of it creates an application with a new name. Add "
+            "--name NAME to name the application to compare with",
             ExitCode.INVALID,
         )
     show_warnings()

@@ -33,7 +33,7 @@ class NameTaken(Exception):
         reference: ApplicationReference,
         owner: str,
         state: str = "is not deleted",
-        advice: str = "Choose another name, or delete it",
+        advice: str = "Choose another name, or delete the application",
     ) -> None:
         super().__init__(reference, owner, state, advice)
         self.reference = reference

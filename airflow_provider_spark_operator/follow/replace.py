@@ -121,9 +121,9 @@ async def free_name(
 
 def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
     if not same_task:
-        return "Choose another name, or delete it"
+        return "Choose another name, or delete the application"
     if ended and if_exists is IfExists.FAIL:
-        return f"Delete it, or set if_exists={IfExists.REPLACE_ENDED.value!r}"
+        return f"Delete the application, or set if_exists={IfExists.REPLACE_ENDED.value!r}"
     return "Wait until it ends (max_active_runs=1 avoids this), or omit the name so that each run gets its own name"
 
 

@@ -16,7 +16,7 @@ ALIASES: Final[Mapping[str, str]] = {
 }
 _NOT_NEEDED: Final = "remove it: the task watches the application, and a retry adopts it"
 _CLUSTER: Final = "use kubernetes_conn_id, with a connection of the type spark_kubernetes"
-_NO_YARN: Final = "remove it: there is no YARN"
+_NO_YARN: Final = "remove this argument: the application does not run on YARN"
 _KERBEROS: Final = (
     "use conf with spark.kubernetes.kerberos.krb5.configMapName and spark.kubernetes.kerberos.tokenSecret"
 )

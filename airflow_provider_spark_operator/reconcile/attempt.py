@@ -169,7 +169,7 @@ def _tolerate_refusals(application: SparkApplication, document: JsonObject) -> I
         if not is_refusal(error):
             raise
         logger.warning(
-            "could not check or delete %s: %s; it is left to the garbage collector",
+            "could not check or delete %s: %s; the garbage collector deletes it together with its owner",
             _describe(document),
             error,
             extra={"application": f"{application.namespace}/{application.name}"},

@@ -106,7 +106,7 @@ def test_invalid_manifest_and_programs_are_refused(tmp_path: Path, capsys: pytes
     assert main(["diff", write(tmp_path, {**MANIFEST, "spec": {}})]) == ExitCode.INVALID
     assert "spec.runtimeVersions: is required" in capsys.readouterr().err
     assert main(["diff", "job.py"]) == ExitCode.INVALID
-    assert "add --name NAME, the application to compare with" in capsys.readouterr().err
+    assert "Add --name NAME to name the application to compare with" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("scripted_cluster")

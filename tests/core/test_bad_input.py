@@ -115,8 +115,8 @@ def test_maximum_and_disabled_durations_are_accepted(millis: int) -> None:
 def test_message_about_long_duration_contains_maximum() -> None:
     (problem,) = validate_application(build_application_document(tolerations={"ttlAfterStopMillis": 10**18}))
     assert str(problem) == (
-        "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than 100 years: "
-        "use at most 3153600000000 milliseconds"
+        "spec.applicationTolerations.ttlAfterStopMillis: must be at most 3153600000000 milliseconds "
+        "(100 years), not 1000000000000000000"
     )
 
 

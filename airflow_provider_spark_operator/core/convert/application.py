@@ -25,8 +25,8 @@ from airflow_provider_spark_operator.core.validation.validate import validate_wi
 _KUBECTL: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KUEUE: Final = "kueue.x-k8s.io/"
 _KUEUE_REASON: Final = (
-    "Kueue manages SparkApplications of Kubeflow's operator only: set its label on the pods, see the guide Queue "
-    "applications"
+    "Kueue manages SparkApplications of Kubeflow's operator only. Set the label of Kueue on the pods instead: see the "
+    "guide Queue applications"
 )
 _KEPT: Final = ("name", "generateName", "namespace")
 _UNKNOWN: Final = "it is not a field of Kubeflow's definition, and its operator ignores it"

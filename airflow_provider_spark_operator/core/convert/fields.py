@@ -137,7 +137,8 @@ _APPLICATION: Final = (
         BOOLEAN,
         "suspend",
         CHANGED,
-        "releases of the Apache operator before 1.1.0 ignore it: the controller of this package supports it",
+        "the Apache operator 1.1.0 and the controller of this package support it; older releases of the Apache "
+        "operator ignore it",
     ),
     Field("spec.pythonVersion", TEXT, "", DROPPED, "Spark 3 and later ignore it"),
     Field("spec.memoryOverheadFactor", TEXT, "spark.kubernetes.memoryOverheadFactor"),
@@ -215,7 +216,7 @@ _POD: Final = (
         TEXT,
         "",
         DROPPED,
-        "Spark sets the memory limit to the memory request: raise memory or memoryOverhead if the pods need more",
+        "Spark sets the memory limit to the memory request. If the pods need more, increase memory or memoryOverhead",
     ),
     Field("spec.ROLE.gpu.name", TEXT, "resources.limits of the container of Spark"),
     Field("spec.ROLE.gpu.quantity", INTEGER, "resources.limits of the container of Spark"),

@@ -31,7 +31,8 @@ def _build_entry(draft: Draft, options: Mapping[str, Any]) -> JsonObject | None:
         draft.refuse("spec.driverIngressOptions[].servicePort", "is required: Kubeflow's operator refuses the entry")
         return None
     if not draft.name:
-        draft.refuse("metadata.name", "is required: the names of the services in driverIngressOptions contain it")
+        reason = "is required, because the names of the services in driverIngressOptions begin with it"
+        draft.refuse("metadata.name", reason)
         return None
     service = f"{draft.name}-driver-{port}"
     name = options.get("servicePortName") or f"driver-ing-{port}"

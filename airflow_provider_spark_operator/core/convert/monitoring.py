@@ -24,13 +24,19 @@ def write_monitoring(draft: Draft) -> None:
             draft.drop(f"{_FIELD}.{field}", "Kubeflow's operator ignores spec.monitoring without prometheus")
         return
     if not prometheus.get("jmxExporterJar"):
-        draft.refuse(f"{_FIELD}.prometheus.jmxExporterJar", "is required: Kubeflow's API server refuses the document")
+        draft.refuse(
+            f"{_FIELD}.prometheus.jmxExporterJar",
+            "is required, and the API server rejects a document of Kubeflow's operator without it",
+        )
         return
     if not draft.name:
         draft.refuse("metadata.name", "is required: the ConfigMap of spec.monitoring contains it in its name")
         return
     if not draft.namespace:
-        draft.notes.append('spark.metrics.namespace contains the namespace "default": change it for another namespace.')
+        draft.notes.append(
+            'spark.metrics.namespace begins with the namespace "default". '
+            "If you submit to another namespace, change it."
+        )
     metrics_file = monitoring.get("metricsPropertiesFile")
     files = _build_files(monitoring, prometheus)
     if files:

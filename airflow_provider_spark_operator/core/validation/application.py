@@ -123,8 +123,8 @@ def _find_replaced_dependencies(spec: SparkApplicationSpec) -> Iterator[Problem]
         missing = [entry.strip() for entry in listed.split(",") if entry.strip() not in ("", *kept)]
         if missing:
             message = (
-                f"replaces {_FIELDS_OF_PROPERTIES[key]} but does not contain {', '.join(missing)}: "
-                "add the missing entries here"
+                f"replaces {_FIELDS_OF_PROPERTIES[key]} but does not contain {', '.join(missing)}. "
+                "Add the missing entries to this property"
             )
             yield Problem(format_conf_path(key), message, Severity.WARNING)
 

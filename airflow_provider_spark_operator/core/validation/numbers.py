@@ -112,7 +112,7 @@ def _describe_zero_minimum(most: int, autoscaler: Mapping[str, object] | None) -
 
 def _find_number_problems(path: str, name: str, value: int) -> Iterator[Problem]:
     if "millis" in name and value > LONGEST_MILLIS:
-        message = f"is {value}, more than 100 years: use at most {LONGEST_MILLIS} milliseconds"
+        message = f"must be at most {LONGEST_MILLIS} milliseconds (100 years), not {value}"
         yield Problem(path, message, admissible=True)
     if value >= 0 or (value == -1 and name in _OFF_IF_NEGATIVE):
         return

@@ -144,21 +144,21 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
         (
             {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py", "jars": "local:///x.jar"},
             {"spark.jars": "local:///y.jar"},
-            "spec.sparkConf['spark.jars']: replaces spec.jars but does not contain local:///x.jar: "
-            "add the missing entries here",
+            "spec.sparkConf['spark.jars']: replaces spec.jars but does not contain local:///x.jar. "
+            "Add the missing entries to this property",
         ),
         (
             {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py, local:///c.py", "jars": None},
             {"spark.submit.pyFiles": "local:///c.py"},
             "spec.sparkConf['spark.submit.pyFiles']: replaces the modules in spec.pyFiles but does not contain "
-            "local:///b.py: "
-            "add the missing entries here",
+            "local:///b.py. "
+            "Add the missing entries to this property",
         ),
         (
             {"files": "local:///x,local:///y"},
             {"spark.files": "local:///z"},
             "spec.sparkConf['spark.files']: replaces spec.files but does not contain local:///x, "
-            "local:///y: add the missing entries here",
+            "local:///y. Add the missing entries to this property",
         ),
     ],
 )
