@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import (
+    AT_ONCE,
     AddFinalizer,
     CreateAttempt,
     Decision,
@@ -36,7 +37,7 @@ from airflow_provider_spark_operator.core.queueing import (
     report_readiness,
 )
 from airflow_provider_spark_operator.core.release import confirm_absence, list_leftovers, release, release_all_pods
-from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
+from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.cluster_queueing import (
     report_cluster_readiness,
     suspend_evicted_cluster,
 )
-from airflow_provider_spark_operator.core.cluster_situation import AT_ONCE, ClusterRule, ClusterSituation
+from airflow_provider_spark_operator.core.cluster_situation import ClusterRule, ClusterSituation
 from airflow_provider_spark_operator.core.cluster_suspension import (
     await_resumption,
     hold_suspended,
@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.core.cluster_suspension import (
     suspend_running,
 )
 from airflow_provider_spark_operator.core.cluster_transitions import create_cluster_status
-from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer, Settings
+from airflow_provider_spark_operator.core.decision import AT_ONCE, AddFinalizer, RemoveFinalizer, Settings
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER

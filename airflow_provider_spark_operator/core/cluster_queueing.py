@@ -8,7 +8,8 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_decision import ClusterDecision, FindMaster
-from airflow_provider_spark_operator.core.cluster_situation import AT_ONCE, ClusterSituation
+from airflow_provider_spark_operator.core.cluster_situation import ClusterSituation
+from airflow_provider_spark_operator.core.decision import AT_ONCE
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.actions import MarkPodsReady
 from airflow_provider_spark_operator.core.kueue.observation import Unsuitable

@@ -3,17 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_decision import ClusterAction, ClusterDecision, ClusterObserved
 from airflow_provider_spark_operator.core.cluster_transitions import move_cluster, resume_cluster
-from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.decision import AT_ONCE, LONGEST_WAIT, Settings
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.states import SuspendReason
-
-AT_ONCE: Final = timedelta(0)
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class ClusterSituation:
         return ClusterDecision(reasons.RESUMED, message, actions, status, AT_ONCE)
 
     def wait(self, reason: str, message: str, after: timedelta, *actions: ClusterAction) -> ClusterDecision:
-        """Decide to stay, do `actions`, and requeue `after` that time."""
-        return ClusterDecision(reason, message, actions, None, after)
+        """Decide to stay, do `actions`, and requeue `after` that time, but at most a day."""
+        return ClusterDecision(reason, message, actions, None, min(max(after, AT_ONCE), LONGEST_WAIT))
 
 
 ClusterRule: TypeAlias = Callable[[ClusterSituation], ClusterDecision | None]

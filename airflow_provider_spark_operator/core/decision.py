@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+
+AT_ONCE: Final = timedelta(0)
+LONGEST_WAIT: Final = timedelta(days=1)
+"""The longest time until the next decision. A longer wait has no use, and may not fit a timer."""
 
 
 @dataclass(frozen=True)

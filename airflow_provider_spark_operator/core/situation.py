@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
 from airflow_provider_spark_operator.core import policy
-from airflow_provider_spark_operator.core.decision import Action, Decision, Settings
+from airflow_provider_spark_operator.core.decision import AT_ONCE, LONGEST_WAIT, Action, Decision, Settings
 from airflow_provider_spark_operator.core.driver_end import get_main_container
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
@@ -17,10 +16,6 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.observation import Observed, Present
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
-
-AT_ONCE: Final = timedelta(0)
-# A longer wait has no use, and may not fit a timer.
-_LONGEST_WAIT: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -107,5 +102,5 @@ class Situation:
 
     def wait(self, reason: str, message: str, after: timedelta | None, *actions: Action) -> Decision:
         """Decide to stay, do `actions`, and requeue `after` that time; None waits for an event."""
-        requeue_after = None if after is None else min(max(after, AT_ONCE), _LONGEST_WAIT)
+        requeue_after = None if after is None else min(max(after, AT_ONCE), LONGEST_WAIT)
         return Decision(reason, message, actions, None, requeue_after)

@@ -54,6 +54,12 @@ def test_suspended_new_cluster_without_master_is_held_without_a_status(state: Cl
     assert decision == ClusterDecision(reasons.SUSPEND_HELD, decision.message, requeue_after=HOLD)
 
 
+def test_next_decision_about_a_cluster_is_at_most_a_day_away() -> None:
+    settings = replace(SETTINGS, suspend_hold_requeue_interval=timedelta(days=400))
+    decision = decide(build_cluster(suspend=True), has_master=False, settings=settings)
+    assert decision.requeue_after == timedelta(days=1)
+
+
 def test_creation_that_has_begun_is_completed_although_the_cluster_is_suspended() -> None:
     cluster = build_cluster(suspend=True)
     assert decide(cluster, has_master=True).actions == (ApplyCluster(),)

@@ -192,6 +192,18 @@ def test_evicted_application_is_suspended_and_queued_again(story: str) -> None:
     assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
 
 
+@pytest.mark.parametrize("story", ["started", "ready"])
+def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart(story: str) -> None:
+    scene, queue = start_application(story, restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    queue.evict()
+    scene.pods.clear()
+    scene.run().advance(120)
+    assert ("Suspended" in scene.states, "Failed" in scene.states) == (True, False)
+    assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
+    assert scene.application.status is not None
+    assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+
+
 def test_driver_that_has_ended_wins_against_an_eviction() -> None:
     scene, queue = start_application()
     queue.evict()

@@ -8,8 +8,9 @@ from typing import TypeAlias
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.core.kueue.priority import WORKLOAD_PRIORITY_CLASS
 from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
-from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload, hash_pod_sets
 from airflow_provider_spark_operator.core.names import ANNOTATION_POD_SETS_HASH
 
 
@@ -80,7 +81,7 @@ def read_admission(workload: KubernetesObject, wanted: WantedWorkload, now: date
         return _read_backoff(workload, eviction, now)
     if state.is_true(workload, state.ADMITTED):
         return Admitted()
-    if _get_hash(workload) != wanted.pod_sets_hash:
+    if not _has_pod_sets(workload, wanted):
         return Stale("The pods of the resource have changed since it was queued.")
     return Pending(_describe_pending(workload, wanted), _build_spec_patch(workload, wanted))
 
@@ -98,13 +99,20 @@ def _describe_pending(workload: KubernetesObject, wanted: WantedWorkload) -> str
 
 
 def _build_spec_patch(workload: KubernetesObject, wanted: WantedWorkload) -> JsonObject | None:
-    """Build the patch that moves a Workload without quota to the wanted queue and priority; None if it is there."""
-    if state.holds_quota(workload):
-        return None
-    wanted_fields: JsonObject = {"queueName": wanted.queue}
-    if wanted.priority is not None:
-        wanted_fields |= wanted.priority.to_fields()
+    """Build the patch that gives a Workload the wanted queue and priority; None if it has them.
+
+    Kueue permits only one change of a Workload that has quota: to another WorkloadPriorityClass.
+    """
     present = pods.get_object(workload.get("spec"))
+    priority: JsonObject = dict.fromkeys(("priorityClassRef", "priority"))
+    if wanted.priority is not None:
+        priority |= wanted.priority.to_fields()
+    if not state.holds_quota(workload):
+        wanted_fields = {"queueName": wanted.queue, **priority}
+    elif _is_workload_priority(present.get("priorityClassRef")) and _is_workload_priority(priority["priorityClassRef"]):
+        wanted_fields = priority
+    else:
+        return None
     changed = {key: value for key, value in wanted_fields.items() if present.get(key) != value}
     if not changed:
         return None
@@ -112,8 +120,20 @@ def _build_spec_patch(workload: KubernetesObject, wanted: WantedWorkload) -> Jso
     return {"metadata": {"resourceVersion": version}, "spec": changed}
 
 
-def _get_hash(workload: KubernetesObject) -> object:
-    return _get_annotations(workload).get(ANNOTATION_POD_SETS_HASH)
+def _is_workload_priority(reference: object) -> bool:
+    return pods.get_object(reference).get("kind") == WORKLOAD_PRIORITY_CLASS
+
+
+def _has_pod_sets(workload: KubernetesObject, wanted: WantedWorkload) -> bool:
+    """Return whether a Workload has the wanted pod sets.
+
+    The annotation contains their hash. The Apache operator may compute another hash of the same pod sets, so the pod
+    sets themselves count, too.
+    """
+    if _get_annotations(workload).get(ANNOTATION_POD_SETS_HASH) == wanted.pod_sets_hash:
+        return True
+    pod_sets = pods.list_objects(pods.get_object(workload.get("spec")).get("podSets"))
+    return hash_pod_sets(pod_sets) == wanted.pod_sets_hash
 
 
 def _get_annotations(workload: KubernetesObject) -> Mapping[str, object]:

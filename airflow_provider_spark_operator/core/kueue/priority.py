@@ -70,8 +70,11 @@ def read_priority(priority_class: Mapping[str, object], kind: str) -> Priority:
 
 
 def find_default_priority(priority_classes: Iterable[Mapping[str, object]]) -> Priority | None:
-    """Return the priority of the PriorityClass with `globalDefault`; None if there is no such class."""
-    for priority_class in priority_classes:
-        if priority_class.get("globalDefault") is True:
-            return read_priority(priority_class, POD_PRIORITY_CLASS)
-    return None
+    """Return the priority of the PriorityClass with `globalDefault`; None if there is no such class.
+
+    Of several such classes, Kubernetes uses the one with the lowest value.
+    """
+    defaults = [each for each in priority_classes if each.get("globalDefault") is True]
+    return min(
+        (read_priority(each, POD_PRIORITY_CLASS) for each in defaults), key=lambda each: each.value, default=None
+    )

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.kueue.admission import (
     Admission,
     Admitted,
@@ -13,6 +15,9 @@ from airflow_provider_spark_operator.core.kueue.admission import (
     Stale,
     read_admission,
 )
+from airflow_provider_spark_operator.core.kueue.priority import POD_PRIORITY_CLASS, Priority, PriorityClassName
+from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
+from airflow_provider_spark_operator.core.names import ANNOTATION_POD_SETS_HASH
 from tests.builders import NOW
 from tests.core.kueue.workloads import ADMITTED, EVICTED, build_condition, build_wanted, build_workload
 
@@ -23,6 +28,12 @@ RESERVED = (build_condition("QuotaReserved"),)
 def read(*conditions: dict[str, str], **modifiers: Any) -> Admission:
     wanted = build_wanted()
     return read_admission(build_workload(wanted, *conditions, **modifiers), wanted, NOW)
+
+
+def read_patch(workload: dict[str, Any], wanted: WantedWorkload) -> JsonObject | None:
+    found = read_admission(workload, wanted, NOW)
+    assert isinstance(found, Pending)
+    return found.patch
 
 
 def test_workload_that_is_being_deleted_is_stale() -> None:
@@ -94,6 +105,30 @@ def test_changed_queue_and_priority_of_a_waiting_workload_are_updated() -> None:
     found = read_admission(workload, build_wanted(queue="team-b", priority=5), NOW)
     assert isinstance(found, Pending)
     assert found.patch == {"metadata": {"resourceVersion": "7"}, "spec": {"queueName": "team-b", "priority": 5}}
+
+
+def test_priority_of_a_waiting_workload_is_removed_with_the_class_of_the_resource() -> None:
+    workload = build_workload(build_wanted(priority=1))
+    found = read_admission(workload, build_wanted(), NOW)
+    assert isinstance(found, Pending)
+    assert found.patch == {"metadata": {"resourceVersion": "7"}, "spec": {"priorityClassRef": None, "priority": None}}
+
+
+def test_workload_with_quota_follows_only_another_workload_priority_class() -> None:
+    wanted = build_wanted(queue="team-b", priority=5)
+    expected = {"metadata": {"resourceVersion": "7"}, "spec": {"priority": 5}}
+    assert read_patch(build_workload(build_wanted(priority=1), *RESERVED), wanted) == expected
+    of_pods = Priority(PriorityClassName(POD_PRIORITY_CLASS, "pods"), 3)
+    assert read_patch(build_workload(replace(wanted, priority=of_pods), *RESERVED), wanted) is None
+    assert read_patch(build_workload(wanted, *RESERVED), replace(wanted, priority=of_pods)) is None
+    assert read_patch(build_workload(wanted, *RESERVED), replace(wanted, priority=None)) is None
+
+
+def test_workload_of_another_controller_is_kept_if_it_has_the_same_pods() -> None:
+    other_hash = {"annotations": {ANNOTATION_POD_SETS_HASH: "computed in another way"}}
+    workload = build_workload(build_wanted(), metadata=other_hash)
+    assert isinstance(read_admission(workload, build_wanted(), NOW), Pending)
+    assert isinstance(read_admission(workload, build_wanted({"spark.executor.instances": "7"}), NOW), Stale)
 
 
 def test_queue_of_a_workload_with_quota_is_not_updated() -> None:

@@ -94,3 +94,12 @@ def test_default_priority_is_that_of_the_global_default_class() -> None:
         "priority": 2,
     }
     assert find_default_priority(classes[:1]) is None
+
+
+def test_lowest_of_several_global_default_classes_is_the_default() -> None:
+    values = {"b": 2, "a": 1, "c": 3}
+    found = find_default_priority(
+        [{"metadata": {"name": name}, "value": value, "globalDefault": True} for name, value in values.items()]
+    )
+    assert found is not None
+    assert (found.source.name, found.value) == ("a", 1)
