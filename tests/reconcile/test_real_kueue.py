@@ -58,6 +58,24 @@ async def test_higher_priority_preempts_an_application_that_runs_again_later(sce
     await scene.complete("low", 1)
 
 
+async def test_waiting_application_follows_its_priority_class_and_the_removal_of_the_class(scene: Scene) -> None:
+    await scene.set_stop_policy("Hold")
+    await scene.submit("one", high=True)
+    high = (await scene.wait_for_admission_request("one"))["spec"]
+    assert high["priorityClassRef"]["name"] == scene.name
+
+    async def has_no_class() -> bool:
+        return "priorityClassRef" not in (await scene.get_workload("one"))["spec"]
+
+    async with scene.event():
+        label = {"metadata": {"labels": {"kueue.x-k8s.io/priority-class": None}}}
+        await scene.stage.client.patch(SPARK_APPLICATIONS, "one", scene.stage.namespace, label)
+    await scene.stage.wait_until_true(has_no_class)
+    await scene.set_stop_policy("None")
+    await scene.run_driver("one")
+    await scene.complete("one")
+
+
 async def test_workload_deleted_while_pending_is_created_again(scene: Scene) -> None:
     await scene.submit("first")
     await scene.run_driver("first")
