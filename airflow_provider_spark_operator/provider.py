@@ -148,7 +148,7 @@ def get_provider_info() -> ProviderInfo:
 def build_connection_fields() -> dict[str, FormField]:
     """Return the fields of the connection form. Each one is an extra of the connection."""
     return {
-        "namespace": _build_field("Namespace", "Namespace of applications that name none"),
+        "namespace": _build_field("Namespace", "Namespace of applications that do not specify one"),
         "in_cluster": _build_field("Cluster of Airflow", "Use the service account of the pod", "boolean"),
         "kube_config_path": _build_field("Kubeconfig file", "Path on workers and triggerers"),
         "kube_config": _build_field("Kubeconfig", "Content of a kubeconfig, as JSON", secret=True),

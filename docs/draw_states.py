@@ -132,7 +132,8 @@ An application starts in `Submitted`, unless it is created with `spec.suspend: t
 driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the
 group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
 has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
-follow. The last *Stopping* state in the history shows how the application ended. `status.outcome` shows the same.
+follow. The last *Stopping* state in the history shows how the last attempt ended. The controller of this package also
+writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled` if the application was released without such a state.
 Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-states).
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
@@ -162,8 +163,8 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 
 ## Diagram
 
-An arrow from a group stands for an arrow from each state in the group. `python docs/draw_states.py` writes this page
-from the table of legal moves in `core/transitions.py`.
+An arrow from a group stands for an arrow from each state in the group. `python docs/draw_states.py` writes the diagram
+and the tables from the table of legal moves in `core/transitions.py`.
 """
 
 _MEANINGS: Final[Mapping[ApplicationState, str]] = {
@@ -175,10 +176,10 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
     _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
-    "`minExecutors`. If `initExecutors` is 0, the number is never checked. If only `minExecutors` is 0, it is checked "
-    "at the start only",
+    "`minExecutors`. If `initExecutors` is 0, the controller never checks the number of executors. If only "
+    "`minExecutors` is 0, it checks the number at the start, but not later",
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`. "
-    "Applications with dynamic allocation, or whose number of executors is not checked, skip this state",
+    "An application skips this state if it uses dynamic allocation, or if its `initExecutors` is 0",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",

@@ -63,8 +63,8 @@ def run(
 ) -> ExitCode:
     """Delete applications by name, or all that have the labels of a selector. There is no confirmation.
 
-    The cluster deletes the driver and the executors of an application with it, also while they run. A task of Airflow
-    that waits for a deleted application fails.
+    If an application is deleted, its driver and its executors are deleted too, even if they are running. A task of
+    Airflow that waits for a deleted application fails.
     """
     if bool(names) == (selector is not None):
         raise CommandError("delete needs either names or -l SELECTOR, and not both", ExitCode.INVALID)

@@ -40,8 +40,8 @@ def run(
         str,
         typer.Argument(
             metavar="FIELD",
-            help="the kind, or the kind and the path of a field, for example sparkapp.spec.sparkConf; without a kind, "
-            "a field of SparkApplication",
+            help="KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
+            "without a kind is a field of SparkApplication",
             show_default=False,
             autocompletion=lambda: [names[0] for names in _KINDS.values()],
         ),

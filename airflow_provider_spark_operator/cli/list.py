@@ -66,8 +66,8 @@ def run(
             metavar="STATE",
             callback=require_states(_WORDS),
             autocompletion=lambda: list_state_words(_WORDS),
-            help="only applications in this state, for example RunningHealthy, or in the phase waiting, running, "
-            "stopping or ended, or with the outcome succeeded or failed; can be repeated",
+            help="only applications with this state (for example RunningHealthy), phase (waiting, running, stopping, "
+            "ended) or outcome (succeeded, failed); can be repeated",
         ),
     ] = None,
     failure: Annotated[

@@ -18,8 +18,8 @@ spark-operator local reset
 def run(home: LocalHome = LOCAL_HOME) -> ExitCode:
     """Delete the state of a stopped cluster: its objects, the logs of its pods, and its volumes.
 
-    The command refuses a cluster that runs, and a folder with files that no local cluster creates. If the folder does
-    not exist, the command does nothing and succeeds.
+    The command fails if the cluster is running, or if the folder contains other files than those of a local cluster. If
+    the folder does not exist, the command does nothing and succeeds.
     """
     path = Path(home).absolute()
     try:

@@ -69,8 +69,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage what a `reconcile` without --leader-elect managed in an earlier run. Verify "
-            "that it has stopped: it has no Lease, so this command cannot check that",
+            help="with --keep: also manage the resources that a `reconcile` process without --leader-elect managed "
+            "before. First make sure that this process has stopped: without a Lease, this command cannot check that",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

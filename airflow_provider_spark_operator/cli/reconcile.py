@@ -134,7 +134,8 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources that other controllers managed last, then exit: with 1 if there are any",
+            help="list the resources that another controller managed before, and exit; the exit code is 1 if there "
+            "are any",
             rich_help_panel=_ELECTION,
         ),
     ] = False,

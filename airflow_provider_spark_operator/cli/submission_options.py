@@ -106,7 +106,7 @@ TimeToLive: TypeAlias = Annotated[
         "--ttl",
         metavar="DURATION|keep",
         callback=_check_ttl,
-        help="time until the operator deletes the application after its end; keep: never (default: that of the "
+        help="delete the application this time after its end, or keep it until you delete it (default: as in the "
         "manifest, or 7d)",
         rich_help_panel=LIFECYCLE_PANEL,
     ),

@@ -81,7 +81,7 @@ def _await_backoff(situation: ClusterSituation) -> ClusterDecision | None:
 def _create(situation: ClusterSituation) -> ClusterDecision:
     outcome = situation.observed.outcome
     if outcome is None:
-        message = "The objects of the cluster must be applied."
+        message = "The objects of the SparkCluster have not all been applied yet."
         return situation.wait(reasons.CLUSTER_DUE, message, AT_ONCE, ApplyCluster())
     if isinstance(outcome, Created):
         message = "All objects of the cluster were applied."

@@ -147,14 +147,16 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
         )
         return
     logger.info(
-        "%s of an earlier run ended, but that run has not recorded the result yet; waiting for up to %.0f s",
+        "%s of an earlier run ended, but the task of that run has not recorded the result yet; waiting for up to "
+        "%.0f s",
         reference,
         _ACKNOWLEDGEMENT_SECONDS,
     )
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
     while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
-            state = f"ended in state {read_progress(now).state}, but that run has not recorded the result yet"
+            ended = f"ended in state {read_progress(now).state}"
+            state = f"{ended}, but the task of that run has not recorded the result yet"
             advice = f"Try again later: the name becomes free when the result is recorded, or {limit} after the end"
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())

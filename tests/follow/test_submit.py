@@ -360,7 +360,7 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == old.reference.uid
-    assert "that run has not recorded the result yet; waiting for up to 30 s" in caplog.text
+    assert "the task of that run has not recorded the result yet; waiting for up to 30 s" in caplog.text
     await acknowledge(client, old.reference, build_stamp_of_earlier_run())
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
 
