@@ -11,7 +11,8 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.completers import complete_clusters
 from airflow_provider_spark_operator.cli.delete import wait_for_deletion
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.named_applications import act_on_names, check_names
+from airflow_provider_spark_operator.cli.named_applications import act_on_names
+from airflow_provider_spark_operator.cli.object_names import require_clusters
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.follow.find import find_cluster
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -30,7 +31,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="NAME…",
-            callback=check_names,
+            callback=require_clusters,
             autocompletion=complete_clusters,
             help="names of the SparkClusters",
         ),

@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.named_applications import (
     act_on_applications,
     act_on_names,
-    check_names,
     list_applications,
 )
+from airflow_provider_spark_operator.cli.object_names import require_applications
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, Selector
 from airflow_provider_spark_operator.follow.errors import DeletionStuck
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -41,7 +41,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="NAME…",
-            callback=check_names,
+            callback=require_applications,
             autocompletion=complete_applications,
             help="names of the applications",
         ),

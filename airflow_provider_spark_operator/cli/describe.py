@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.core.report.executors import select_pods
 from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
-from airflow_provider_spark_operator.core.verdict import Outcome, Verdict
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict
 from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
 from airflow_provider_spark_operator.follow.holds import describe_hold
@@ -123,7 +123,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Cause", _find_cause(report.evidence) if report.evidence and is_failed else ""),
         ("Waiting", report.hold or ""),
         ("Waits for", _describe_wait(report) or ""),
-        ("Retry", ("may succeed" if verdict.retry_worthy else "will fail again without a change") if is_failed else ""),
+        ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),
         ("Executors", str(summary.executors)),
         ("Created", _format_time(summary.created, report.now)),
@@ -226,6 +226,15 @@ def _describe_wait(report: _Report) -> str | None:
         if event.get("type") == "Warning"
     ]
     return describe_driver_wait(drivers[-1], report.snapshot.progress, warnings)
+
+
+def _describe_retry(verdict: Verdict) -> str:
+    """Return what a retry would do after a failure."""
+    if not verdict.retry_worthy:
+        return "would fail again: change the application first"
+    if verdict.failure_kind is FailureKind.APPLICATION:
+        return "would run the same program again, and helps only if the cause was temporary"
+    return "can succeed: the program did not cause the failure"
 
 
 def _find_cause(evidence: Evidence) -> str:

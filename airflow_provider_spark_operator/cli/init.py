@@ -8,7 +8,8 @@ import typer
 from airflow_provider_spark_operator.cli import starters
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options import require_object_name, require_text
+from airflow_provider_spark_operator.cli.object_names import require_object_name
+from airflow_provider_spark_operator.cli.options import require_text
 
 EXAMPLES = """
 # Write a manifest, check it and run it

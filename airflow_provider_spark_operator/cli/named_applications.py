@@ -10,7 +10,7 @@ import typer
 from airflow_provider_spark_operator.cli.completers import complete_applications
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
+from airflow_provider_spark_operator.cli.object_names import require_applications
 from airflow_provider_spark_operator.follow.find import find_application, list_served_kinds
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -26,23 +26,11 @@ Find: TypeAlias = Callable[[KubeClient, str], Awaitable[tuple[JsonObject, Resour
 Act: TypeAlias = Callable[[ApplicationReference, JsonObject], Awaitable[str]]
 
 
-def check_names(names: list[str] | None) -> list[str]:
-    """Return the names of an argument.
-
-    Raises:
-        typer.BadParameter: A name is invalid.
-    """
-    for name in names or ():
-        if not is_object_name(name):
-            raise typer.BadParameter(f"invalid object name {name!r}: {OBJECT_RULE}")
-    return list(dict.fromkeys(names or ()))
-
-
 ApplicationNames: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME…",
-        callback=check_names,
+        callback=require_applications,
         autocompletion=complete_applications,
         help="names of the applications",
     ),

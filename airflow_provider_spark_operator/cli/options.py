@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.cli.completers import (
     complete_contexts,
     complete_namespaces,
 )
+from airflow_provider_spark_operator.cli.object_names import require_application, require_cluster
 from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
     OBJECT_RULE,
@@ -72,7 +73,6 @@ def _require(is_valid: Callable[[str], bool], what: str, rule: str) -> Callable[
 
 
 require_namespace = _require(is_namespace, "namespace", NAMESPACE_RULE)
-require_object_name = _require(is_object_name, "object name", OBJECT_RULE)
 require_label_selector = _require(
     is_label_selector, "label selector", "use the syntax of `kubectl -l`, for example team=a"
 )
@@ -132,7 +132,7 @@ ApplicationName: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        callback=require_object_name,
+        callback=require_application,
         autocompletion=complete_applications,
         help="name of the application",
     ),
@@ -143,7 +143,7 @@ ClusterName: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        callback=require_object_name,
+        callback=require_cluster,
         autocompletion=complete_clusters,
         help="name of the SparkCluster",
     ),

@@ -7,6 +7,7 @@ import typer
 from airflow_provider_spark_operator.cli.controller import ControllerOptions, run_controller
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.object_names import require_object_name
 from airflow_provider_spark_operator.cli.options import (
     Context,
     Kubeconfig,
@@ -14,7 +15,6 @@ from airflow_provider_spark_operator.cli.options import (
     LogFormatOption,
     require_label_selector,
     require_lease,
-    require_object_name,
     require_text,
 )
 

@@ -7,7 +7,8 @@ import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
 from airflow_provider_spark_operator.cli.assignment import parse_assignment
-from airflow_provider_spark_operator.cli.options import require_object_name, require_text
+from airflow_provider_spark_operator.cli.object_names import require_object_name
+from airflow_provider_spark_operator.cli.options import require_text
 from airflow_provider_spark_operator.cli.parameter_options import LIFECYCLE_PANEL, PROGRAM_PANEL
 from airflow_provider_spark_operator.cli.submission_source import parse_value
 from airflow_provider_spark_operator.core.compose.application import TaskSettings

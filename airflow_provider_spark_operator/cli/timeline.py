@@ -1,9 +1,11 @@
 """`spark-operator timeline`: the states, attempts and executors of an application over time."""
 
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated
+from pathlib import Path, PurePath
+from typing import Annotated, Final
 
 import typer
 
@@ -25,14 +27,34 @@ spark-operator timeline pi
 spark-operator timeline pi --svg pi.svg --png pi.png
 """
 
+_STANDARD_OUTPUT: Final = "-"
+# Endings that show that the user has confused the options.
+_PICTURES: Final = frozenset({".svg", ".png"})
+
+
+def _require_ending(ending: str) -> Callable[[str | None], str | None]:
+    def check(value: str | None) -> str | None:
+        path = require_text(value)
+        if path is not None and PurePath(path).suffix.lower() in _PICTURES - {ending}:
+            raise typer.BadParameter(f"{path} is not a name for this kind of picture: use a name with {ending}")
+        return path
+
+    return check
+
 
 def run(
     name: ApplicationName,
     svg: Annotated[
-        str | None, typer.Option("--svg", metavar="FILE", callback=require_text, help="draw an SVG picture")
+        str | None,
+        typer.Option(
+            "--svg", metavar="FILE", callback=_require_ending(".svg"), help="draw an SVG picture; - is standard output"
+        ),
     ] = None,
     png: Annotated[
-        str | None, typer.Option("--png", metavar="FILE", callback=require_text, help="draw a PNG picture")
+        str | None,
+        typer.Option(
+            "--png", metavar="FILE", callback=_require_ending(".png"), help="draw a PNG picture; - is standard output"
+        ),
     ] = None,
     namespace: Namespace = None,
     context: Context = None,
@@ -45,6 +67,8 @@ def run(
     `pip install 'airflow-provider-spark-operator[pictures]'`.
     """
     files = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
+    if svg == png == _STANDARD_OUTPUT:
+        raise CommandError("--svg and --png cannot both write to standard output", ExitCode.INVALID)
     if files:
         _require_pictures()
 
@@ -56,7 +80,7 @@ def run(
         if not files:
             print_timeline(timeline)
         for path, kind in files:
-            _draw(timeline, Path(path), kind)
+            _draw(timeline, path, kind)
         for error in snapshot.refusals:
             print_error(str(error))
         return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
@@ -79,12 +103,17 @@ def _require_pictures() -> None:
         )
 
 
-def _draw(timeline: Timeline, path: Path, kind: str) -> None:
+def _draw(timeline: Timeline, path: str, kind: str) -> None:
     # The terminal does not need matplotlib, which takes half a second to import.
     from airflow_provider_spark_operator.cli.timeline_picture import draw_timeline  # noqa: PLC0415
 
+    picture = draw_timeline(timeline, kind)
+    if path == _STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(picture)
+        return
     try:
-        draw_timeline(timeline, path, kind)
+        Path(path).write_bytes(picture)
     except OSError as error:
         raise CommandError(f"could not write {path}: {error.strerror or error}", ExitCode.INVALID) from None
     print_note(f"wrote {path}")

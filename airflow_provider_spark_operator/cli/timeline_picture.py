@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
+from io import BytesIO
 from typing import Any, Final
 
 from matplotlib.figure import Figure
@@ -27,16 +27,12 @@ _COLOURS: Final[Mapping[Tone, str]] = {
 _FAILURES: Final = frozenset({MarkKind.ATTEMPT_FAILED, MarkKind.EXECUTOR_FAILED, MarkKind.FAILED})
 
 
-def draw_timeline(timeline: Timeline, path: Path, kind: str) -> None:
-    """Draw a timeline.
+def draw_timeline(timeline: Timeline, kind: str) -> bytes:
+    """Return a picture of a timeline.
 
     Args:
         timeline: The timeline.
-        path: The file to write.
         kind: The format: `svg` or `png`.
-
-    Raises:
-        OSError: The file could not be written.
     """
     rows = _list_rows(timeline)
     has_counts = bool(timeline.counts)
@@ -56,7 +52,9 @@ def draw_timeline(timeline: Timeline, path: Path, kind: str) -> None:
     if timeline.begin:
         last.set_xlabel(f"since {timeline.begin:%Y-%m-%d %H:%M:%S} UTC")
     figure.suptitle(_escape(describe_timeline(timeline)), fontweight="bold")
-    figure.savefig(path, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
+    picture = BytesIO()
+    figure.savefig(picture, format=kind, dpi=144, metadata={"Date": None} if kind == "svg" else None)
+    return picture.getvalue()
 
 
 def _list_rows(timeline: Timeline) -> list[tuple[str, Bar | None]]:

@@ -11,13 +11,13 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.completers import complete_applications
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.object_names import require_application
 from airflow_provider_spark_operator.cli.options import (
     AllNamespaces,
     Context,
     Kubeconfig,
     Namespace,
     Selector,
-    require_object_name,
 )
 from airflow_provider_spark_operator.cli.output import print_table
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
@@ -69,7 +69,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="NAME",
-            callback=require_object_name,
+            callback=require_application,
             autocompletion=complete_applications,
             help="name of an application whose pods to show (default: all applications)",
         ),
@@ -97,7 +97,8 @@ def run(
         if name is not None:
             application, _ = await find_application(client, name)
             place = str(application["metadata"]["namespace"])
-        pods = await _list_pods(client, place, name, selector)
+        found = None if name is None else str(application["metadata"]["name"])
+        pods = await _list_pods(client, place, found, selector)
         usage = await _read_usage(client, place) if pods else {}
         rows = [_build_pod_row(pod, usage) for pod in pods] if name else _build_application_rows(pods, usage)
         _print(

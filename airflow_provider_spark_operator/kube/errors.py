@@ -100,17 +100,20 @@ class Forbidden(KubeError):
 
 
 class NotFound(KubeError):
-    """404: the object, the namespace or the kind does not exist."""
+    """404: the object, the namespace or the kind does not exist.
+
+    Attributes:
+        similar_name: The name of an existing object that the user may have meant. Empty if there is none.
+    """
+
+    similar_name: str = ""
 
     @property
     def advice(self) -> str:
-        """How to install the kind, if the API does not serve it. Empty if only the object does not exist."""
-        unknown_kind = "page not found" in self.message or "requested resource" in self.message
-        return (
-            f"check that the CustomResourceDefinition of {self.resource} is installed in this cluster"
-            if unknown_kind
-            else ""
-        )
+        """How to install the kind, if the API does not serve it, or the name that the user may have meant."""
+        if "page not found" in self.message or "requested resource" in self.message:
+            return f"check that the CustomResourceDefinition of {self.resource} is installed in this cluster"
+        return f"did you mean {self.similar_name}?" if self.similar_name else ""
 
 
 class Conflict(KubeError):

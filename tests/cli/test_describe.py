@@ -48,6 +48,9 @@ def kill_executor(cluster: Cluster) -> None:
     cluster.do(lambda: cluster.store.update(PODS, NAMESPACE, name, kill, subresource="status"))
 
 
+REPEATS = "would run the same program again, and helps only if the cause was temporary"
+
+
 def read_pairs(text: str) -> dict[str, str]:
     """Return the pairs of the first section by their names."""
     return dict(re.findall(r"^([A-Z][\w ]+): +(.+)$", text.partition("\n\n")[0], re.MULTILINE))
@@ -70,7 +73,7 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
     assert pairs["Outcome"] == "Failed (application)"
     assert pairs["Verdict"].startswith("Failed: container spark-kubernetes-driver of the driver ended with exit code 3")
     assert "no such table" in pairs["Cause"]
-    assert (pairs["Retry"], pairs["Attempts"], pairs["Driver pod"]) == ("may succeed", "1", "pi-0-driver")
+    assert (pairs["Retry"], pairs["Attempts"], pairs["Driver pod"]) == (REPEATS, "1", "pi-0-driver")
     states = [line.split()[2] for line in sections["States"][1:]]
     assert states[:2] == ["Submitted", "DriverRequested"]
     assert states[-2:] == ["Failed", "TerminatedWithoutReleaseResources"]
@@ -78,6 +81,26 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
     assert "hunter2" not in captured.out
     assert any("no such table" in line for line in sections["Last lines of the driver's log"])
     assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "retry"),
+    [
+        ("DriverEvicted", "DriverEvicted", "can succeed: the program did not cause the failure"),
+        ("SchedulingFailure", "SpecUnbuildable", "would fail again: change the application first"),
+    ],
+)
+def test_describe_says_what_a_retry_would_do(
+    state: str, reason: str, retry: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def stop(application: Application) -> None:
+        application.enter("Submitted")
+        application.enter(state, reason=reason, message="The reason.")
+        application.enter("ResourceReleased")
+
+    create(scripted_cluster, stop)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    assert read_pairs(capsys.readouterr().out)["Retry"] == retry
 
 
 def test_describe_of_a_running_application_has_no_verdict_and_no_log(
@@ -248,3 +271,26 @@ def test_unknown_application_is_an_error(
 ) -> None:
     assert main([verb, "nope"]) == ExitCode.API_FAILED
     assert '"nope" not found' in capsys.readouterr().err
+
+
+def test_picture_is_written_to_standard_output(
+    scripted_cluster: Cluster, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `pictures` is not installed")
+    create(scripted_cluster, succeed)
+    assert main(["timeline", "pi", "--png", "-"]) == ExitCode.SUCCESS
+    assert capfdbinary.readouterr().out.startswith(b"\x89PNG")
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--svg", "pi.png"], "use a name with .svg"),
+        (["--png", "pi.SVG"], "use a name with .png"),
+        (["--svg", "-", "--png", "-"], "cannot both write to standard output"),
+    ],
+)
+def test_confused_pictures_are_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["timeline", "pi", *words]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
