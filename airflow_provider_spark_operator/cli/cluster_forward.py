@@ -56,10 +56,10 @@ async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
             raise Unavailable(f"the master of {reference} does not run now")
         return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
 
-    async def find_other() -> str:
-        return f"In a local cluster, the log of pod {master} contains the address"
+    async def find_address() -> str:
+        raise Unavailable(f"In a local cluster, the log of pod {master} contains the address")
 
-    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state, find_other)
+    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state, find_address)
     return await forward(client, interface, port)
 
 

@@ -65,15 +65,15 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
         metadata = pod["metadata"]
         return PodPort(metadata["namespace"], metadata["name"], get_port(pod, _UI_PORT_NAME, default))
 
-    async def find_other() -> str:
+    async def find_address() -> str:
         home = find_running_home(kubeconfig)
-        status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"
-        if home is None:
-            return f"In a local cluster, {status} shows the address"
-        url = await read_ui_url(client, summarize(resource, datetime.now(UTC)))
-        return f"In this local cluster, open {url}" if url else f"{status} shows the address when the driver runs"
+        url = await read_ui_url(client, summarize(resource, datetime.now(UTC))) if home else None
+        if url is None:
+            status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"
+            raise Unavailable(f"In a local cluster, {status} shows the address when the driver runs")
+        return url
 
-    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt, find_other)
+    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt, find_address)
     return await forward(client, interface, port)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.local_port import FindPort, serve_port
+from airflow_provider_spark_operator.cli.local_port import FindPort, Unavailable, serve_port
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.watch import WatchHub
@@ -28,7 +28,8 @@ class Interface:
         usual: The local port to use by default.
         is_over: Whether a content of the resource means that the interface never comes back.
         describe: Describes the pod behind the interface in a content of the resource. A change is printed.
-        find_other: Says where the interface is if the API cannot forward ports.
+        find_address: Finds the address of the interface on this machine, for a local cluster, whose API cannot forward
+            ports. Raises Unavailable with advice if the address is not known.
     """
 
     title: str
@@ -37,7 +38,7 @@ class Interface:
     usual: int
     is_over: Callable[[dict[str, Any]], bool]
     describe: Callable[[dict[str, Any]], str]
-    find_other: Callable[[], Awaitable[str]]
+    find_address: Callable[[], Awaitable[str]]
 
 
 async def forward(client: KubeClient, interface: Interface, port: int | None) -> ExitCode:
@@ -51,13 +52,15 @@ async def forward(client: KubeClient, interface: Interface, port: int | None) ->
         port: The local port. See `serve_port`.
 
     Returns:
-        SUCCESS after the end of the resource, and after an interrupt, as of `kubectl port-forward`.
+        SUCCESS after the end of the resource, and after an interrupt, as of `kubectl port-forward`. In a local cluster,
+        SUCCESS at once, because the interface is on this machine.
 
     Raises:
-        CommandError: The port cannot be used, or the API cannot forward ports.
+        CommandError: The port cannot be used, or the API cannot forward ports and the address is not known.
         KubeError: The API rejected the watch, or could not be reached for a long time.
     """
-    await _require_port_forwarding(client, interface)
+    if not await _can_forward(client):
+        return await _print_address(interface)
     hub = WatchHub(client)
     try:
         async with serve_port(client, interface.find, port, interface.usual) as address:
@@ -74,19 +77,28 @@ async def forward(client: KubeClient, interface: Interface, port: int | None) ->
     return ExitCode.SUCCESS
 
 
-async def _require_port_forwarding(client: KubeClient, interface: Interface) -> None:
-    """Check that the API serves `pods/portforward`, which a local cluster lacks.
+async def _can_forward(client: KubeClient) -> bool:
+    """Return whether the API serves `pods/portforward`, which a local cluster lacks."""
+    try:
+        return await client.is_served(PODS, "portforward")
+    except Forbidden:  # the first connection reports the missing permission
+        return True
+
+
+async def _print_address(interface: Interface) -> ExitCode:
+    """Print the address of an interface that is on this machine already.
 
     Raises:
-        CommandError: The API does not serve it.
+        CommandError: The address is not known.
     """
     try:
-        is_served = await client.is_served(PODS, "portforward")
-    except Forbidden:  # the first connection reports the missing permission
-        return
-    if not is_served:
+        address = await interface.find_address()
+    except Unavailable as error:
         problem = f"could not forward {interface.title} of {interface.reference}: the API has no pods/portforward"
-        raise CommandError(f"{problem}. {await interface.find_other()}", ExitCode.API_FAILED)
+        raise CommandError(f"{problem}. {error}", ExitCode.API_FAILED) from None
+    print(address, flush=True)
+    print_note(f"{interface.title} of {interface.reference} is on this machine, so nothing needs to be forwarded")
+    return ExitCode.SUCCESS
 
 
 async def _wait_for_end(hub: WatchHub, interface: Interface) -> None:

@@ -1,7 +1,7 @@
 """Describe the usage errors of typer, with the names that the user may have meant."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -22,6 +22,22 @@ _CLEARER = tuple(
         (r"Got unexpected extra argument\S* \((\S*).*\)", r"unexpected argument \1"),
     )
 )
+# Words of kubectl, spark-submit and other programs, with the verbs and options of this program for them.
+_FOREIGN: Mapping[str, tuple[str, ...]] = {
+    "apply": ("submit",),
+    "class": ("--main-class",),
+    "create": ("submit",),
+    "executors": ("--executor", "--executor-instances"),
+    "failed": ("--failure", "--state"),
+    "get": ("list", "status", "describe"),
+    "kill": ("delete",),
+    "num-executors": ("--executor-instances",),
+    "port-forward": ("forward",),
+    "ps": ("list",),
+    "rm": ("delete",),
+    "run": ("submit",),
+    "ui": ("forward",),
+}
 _CHOICE = re.compile(r"('.*') is not one of ('.*')", re.DOTALL)
 
 
@@ -46,10 +62,12 @@ def describe_usage_error(error: Any) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with the most similar of the known words; empty if none is similar."""
+    """Return `: did you mean …?` with the known words that the user may have meant; empty if there are none."""
     by_name = {name.lstrip("-"): name for name in known}
-    matches = get_close_matches(word.lstrip("-"), list(by_name), n=1)
-    return f": did you mean {by_name[matches[0]]}?" if matches else ""
+    name = word.lstrip("-")
+    meant = [known_name for known_name in _FOREIGN.get(name, ()) if known_name in by_name.values()]
+    meant = meant or [by_name[match] for match in get_close_matches(name, list(by_name), n=1)]
+    return f": did you mean {_enumerate(meant)}?" if meant else ""
 
 
 def _describe(error: Any, context: Any) -> str:
@@ -82,8 +100,12 @@ def _name_choice(parameter: Any) -> str:
 
 def _join(choices: str) -> str:
     """Return quoted, comma-separated words as an enumeration."""
-    *words, last = re.findall(r"'([^']*)'", choices)
-    return f"{', '.join(words)} or {last}" if words else last
+    return _enumerate(re.findall(r"'([^']*)'", choices))
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _strip(message: str) -> str:

@@ -26,6 +26,11 @@ from airflow_provider_spark_operator.cli.usage_errors import describe_usage_erro
         ("suspend", "missing argument NAME."),
         ("logs --nope", "unknown option --nope."),
         ("list --sate running", "unknown option --sate: did you mean --state?"),
+        ("list --failed", "unknown option --failed: did you mean --failure or --state?"),
+        ("logs pi --executors", "unknown option --executors: did you mean --executor?"),
+        ("submit job.py --executors 2", "unknown option --executors: did you mean --executor-instances?"),
+        ("get pi", "unknown verb get: did you mean list, status or describe?"),
+        ("cluster get", "unknown verb get: did you mean list or status?"),
     ],
 )
 def test_usage_error_names_the_word_and_the_accepted_values(

@@ -84,6 +84,8 @@ def _is_about(event: Mapping[str, object], uid: object, names: PodNames) -> bool
     return uid is not None and subject.get("uid") == uid
 
 
-def _rank(event: Mapping[str, object]) -> float:
+def _rank(event: Mapping[str, object]) -> tuple[int, int]:
+    """Return the order of an Event: most contain only the second, so the order of the writes decides within it."""
     time = read_last_time(event)
-    return time.timestamp() if time else 0.0
+    version = pods.get_text(pods.get_object(event.get("metadata")).get("resourceVersion"))
+    return int(time.timestamp()) if time else 0, int(version) if version.isdecimal() else 0

@@ -49,6 +49,15 @@ def test_events_of_the_application_and_its_pods_are_sorted_by_their_last_time() 
     assert list_reasons(again, driver, build_own_event("Submitted", 1)) == ["Submitted", "Pulled", "BackOff"]
 
 
+def test_events_of_one_second_are_in_the_order_of_their_writes() -> None:
+    writes = {"101": ("Last", 5.0), "99": ("First", 5.9), "100": ("Second", 5.0)}
+    events = [
+        build_own_event(reason, second) | {"metadata": {"resourceVersion": version}}
+        for version, (reason, second) in writes.items()
+    ]
+    assert list_reasons(*events) == ["First", "Second", "Last"]
+
+
 def test_event_without_a_time_comes_first() -> None:
     untimed = build_event("Untimed", 0, pod="pi-0-driver") | {"firstTimestamp": None, "lastTimestamp": None}
     assert list_reasons(build_own_event("Submitted", 1), untimed) == ["Untimed", "Submitted"]
