@@ -125,7 +125,12 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Waits for", _describe_wait(report) or ""),
         ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),
-        ("Executors", str(summary.executors)),
+        (
+            "Executors",
+            "not known: Spark deletes the pods of its executors at the end"
+            if report.timeline.has_lost_executors
+            else str(summary.executors),
+        ),
         ("Created", _format_time(summary.created, report.now)),
         ("Ended", _format_time(summary.ended, report.now)),
         ("Duration", format_optional(summary.duration)),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import LABEL_TASK
+from airflow_provider_spark_operator.core.manifest import build_manifest
 from airflow_provider_spark_operator.core.report.summary import read_task
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.find import find_application
@@ -47,10 +47,6 @@ spark-operator restart pi
 # Run it again, print the driver's log, and exit with the code of its outcome
 spark-operator restart pi --follow
 """
-
-# The annotations and the label of the task that submitted an application.
-_TASK_PREFIX: Final = LABEL_TASK.rpartition("/")[0] + "/"
-_KEPT: Final = ("name", "namespace", "labels", "annotations")
 
 
 def run(
@@ -94,9 +90,9 @@ async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: 
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     _check_owner(reference, resource)
-    body = prepare_document(client, _build_document(resource), None, None)
+    body = prepare_document(client, build_manifest(resource), None, None)
     await _check_submission(client, reference, body)
-    await client.delete(kind, name, reference.namespace, uid=reference.uid)
+    await client.delete(kind, reference.name, reference.namespace, uid=reference.uid)
     try:
         await _wait_for_deletion(client, reference, patience)
         created = (await submit(client, body)).reference
@@ -146,20 +142,6 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -
             f"could not restart {reference}: task {task} of Airflow waits for it. Clear the task in Airflow",
             ExitCode.INVALID,
         )
-
-
-def _build_document(resource: Mapping[str, Any]) -> JsonObject:
-    """Return the application without its status and its history. It belongs to no task."""
-    metadata = {key: resource["metadata"][key] for key in _KEPT if key in resource["metadata"]}
-    for part in ("labels", "annotations"):
-        if part in metadata:
-            metadata[part] = {key: value for key, value in metadata[part].items() if not key.startswith(_TASK_PREFIX)}
-    return {
-        "apiVersion": resource["apiVersion"],
-        "kind": resource["kind"],
-        "metadata": metadata,
-        "spec": resource["spec"],
-    }
 
 
 async def _wait_for_deletion(client: KubeClient, reference: ApplicationReference, patience: timedelta) -> None:

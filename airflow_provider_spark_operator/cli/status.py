@@ -1,6 +1,10 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
 from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.application_columns import describe_message, describe_outcome, describe_state
@@ -9,9 +13,10 @@ from airflow_provider_spark_operator.cli.commands import format_command
 from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.output import clean_cell
+from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -20,20 +25,47 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 EXAMPLES = """
 # The state of an application in the current namespace
 spark-operator status pi
+
+# Print the application. Change the output, and submit it under another name
+spark-operator status pi -o yaml
 """
 
 
+class StatusFormat(StrEnum):
+    """The formats of an application: lines for people, or the resource as the API returns it."""
+
+    TEXT = "text"
+    YAML = "yaml"
+    JSON = "json"
+
+
 def run(
-    name: ApplicationName, namespace: Namespace = None, context: Context = None, kubeconfig: Kubeconfig = None
+    name: ApplicationName,
+    output: Annotated[
+        StatusFormat,
+        typer.Option("-o", "--output", metavar="text|yaml|json", help="text, or the whole application with its status"),
+    ] = StatusFormat.TEXT,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
     The exit code is 0 if the application exists, whatever its state. The command needs the permission to list
-    pods, and ends with exit code 3 without it.
+    pods, and ends with exit code 3 without it. With `-o yaml` and `-o json`, the command prints the application, and
+    does not need this permission. `spark-operator submit` accepts this output.
     `spark-operator wait` has an exit code for each outcome.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _show(client, name))
+    return run_with_client(
+        access, lambda client: _show(client, name) if output is StatusFormat.TEXT else _print(client, name, output)
+    )
+
+
+async def _print(client: KubeClient, name: str, output: StatusFormat) -> ExitCode:
+    resource, _ = await find_application(client, name)
+    print_resource(resource, output)
+    return ExitCode.SUCCESS
 
 
 async def _show(client: KubeClient, name: str) -> ExitCode:

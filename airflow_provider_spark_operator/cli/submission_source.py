@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -11,11 +11,12 @@ import yaml
 
 from airflow_provider_spark_operator.cli.assignment import assign, parse_assignment
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
-from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.object_storage import write_object
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.manifest import build_manifest, is_stored
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -115,11 +116,26 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
 
 
 def _read_manifest(file: str) -> object:
+    """Return the only manifest of a file. A stored application, as the API returns it, becomes a manifest.
+
+    Raises:
+        DocumentError: The file cannot be read, or does not contain one manifest.
+    """
     documents = list(read_documents(file))
-    if len(documents) != 1:
-        problem = f"contains {len(documents)} manifests; it must contain one SparkApplication"
+    contents = [item for each in documents for item in _list_items(each.content)]
+    if len(contents) != 1:
+        problem = f"contains {len(contents)} manifests; it must contain one SparkApplication"
         raise DocumentError(documents[0].source, problem)
-    return documents[0].content
+    content = contents[0]
+    if not isinstance(content, Mapping) or not is_stored(content):
+        return content
+    print_note(f"{file} is a stored application: its status and the metadata that the API has set are left out")
+    return build_manifest(content)
+
+
+def _list_items(content: object) -> Sequence[object]:
+    items = content.get("items") if isinstance(content, Mapping) and content.get("kind") == "List" else None
+    return items if isinstance(items, list) else [content]
 
 
 def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, Any]:

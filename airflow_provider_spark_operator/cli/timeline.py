@@ -79,6 +79,11 @@ def run(
         )
         if not files:
             print_timeline(timeline)
+        if timeline.has_lost_executors:
+            print_note(
+                "the executors are not known: Spark deletes their pods at the end, and their Events do not name the "
+                "application"
+            )
         for path, kind in files:
             _draw(timeline, path, kind)
         for error in snapshot.refusals:

@@ -129,6 +129,21 @@ def test_describe_names_no_driver_pod_that_was_deleted(
     assert not pairs.keys() & {"Driver pod", "Spark UI"}
 
 
+def test_success_without_executor_pods_says_that_they_were_deleted(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def succeed_alone(application: Application) -> None:
+        application.start(executors=0)
+        application.succeed()
+
+    create(scripted_cluster, succeed_alone)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    pairs = read_pairs(capsys.readouterr().out)
+    assert pairs["Executors"] == "not known: Spark deletes the pods of its executors at the end"
+    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
+    assert "the executors are not known" in capsys.readouterr().err
+
+
 def test_describe_of_kubeflow_application_uses_its_driver_pod(
     kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

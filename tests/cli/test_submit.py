@@ -46,6 +46,32 @@ def read_spec(cluster: Cluster) -> dict[str, Any]:
     return spec
 
 
+@pytest.mark.parametrize(
+    "words", [["status", "pi", "-o", "yaml"], ["status", "pi", "-o", "json"], ["list", "-o", "json"]]
+)
+def test_printed_application_can_be_submitted_under_another_name(
+    words: list[str], scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    assert main(["submit", "pi.yaml", "--ttl", "1h"]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(words) == ExitCode.SUCCESS
+    printed = capsys.readouterr().out
+    assert ("resourceVersion" in printed, "currentState" in printed) == (True, True)
+    (folder / "printed.yaml").write_text(printed)
+    assert main(["submit", "printed.yaml", "--name", "pi-2"]) == ExitCode.SUCCESS
+    assert "its status and the metadata that the API has set are left out" in capsys.readouterr().err
+    assert scripted_cluster.application("pi-2")["spec"] == scripted_cluster.application("pi")["spec"]
+
+
+def test_list_of_two_applications_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "two.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [MANIFEST, MANIFEST]})
+    )
+    assert main(["submit", "two.yaml"]) == ExitCode.INVALID
+    assert "contains 2 manifests; it must contain one SparkApplication" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("folder")
 def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submit", "pi.yaml"]) == ExitCode.SUCCESS

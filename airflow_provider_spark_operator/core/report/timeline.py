@@ -72,6 +72,11 @@ class Timeline:
     counts: tuple[tuple[datetime, int], ...]
     marks: tuple[Mark, ...]
 
+    @property
+    def has_lost_executors(self) -> bool:
+        """Whether nothing shows the executors of a success: Spark has deleted their pods, whose names it had drawn."""
+        return not self.executors and self.summary.verdict.outcome is Outcome.SUCCEEDED
+
 
 def build_timeline(
     resource: KubernetesObject,

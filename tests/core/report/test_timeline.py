@@ -28,6 +28,7 @@ def test_live_application_ends_now_and_its_last_state_is_open() -> None:
         ("RunningHealthy", at(7), None),
     ]
     assert (timeline.attempts[0].number, timeline.attempts[0].end, timeline.marks) == (1, None, ())
+    assert not timeline.has_lost_executors
 
 
 def test_finished_application_ends_with_its_last_state() -> None:
@@ -37,6 +38,7 @@ def test_finished_application_ends_with_its_last_state() -> None:
     assert list_states(timeline, 0)[-2:] == [("Succeeded", at(30), at(32)), ("ResourceReleased", at(32), at(32))]
     assert timeline.attempts[0].end == at(30)
     assert timeline.marks == (Mark(at(30), MarkKind.SUCCEEDED, "Succeeded"),)
+    assert timeline.has_lost_executors
 
 
 def test_restart_begins_another_attempt() -> None:
