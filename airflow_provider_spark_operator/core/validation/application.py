@@ -1,6 +1,7 @@
 """Find the problems of a SparkApplication."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
@@ -16,11 +17,14 @@ from airflow_provider_spark_operator.core.driver.routes import find_missing_ingr
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY
 from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
 from airflow_provider_spark_operator.core.models.application import (
+    ApplicationTolerations,
     DeploymentMode,
+    RuntimeVersions,
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application
+from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application, parse_model
+from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
 from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
@@ -48,8 +52,9 @@ _RUNNERS: Final = {PYTHON_RUNNER: "spec.pyFiles", R_RUNNER: "spec.sparkRFiles"}
 def validate_application(document: object) -> list[Problem]:
     """Return all problems of `document` as a SparkApplication to be submitted; empty if it is valid.
 
-    Values that JSON cannot represent are reported alone. If nothing else prevents the submission, the driver is built,
-    too, and problems of the build are reported.
+    Values that JSON cannot represent are reported alone. If the structure is not valid, the values of its valid parts
+    are checked nevertheless. If nothing else prevents the submission, the driver is built, too, and problems of the
+    build are reported.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkApplication must be an object, not {name_type(document)}")]
@@ -62,11 +67,27 @@ def validate_application(document: object) -> list[Problem]:
     try:
         application = parse_application(document)
     except InvalidResource as error:
-        return [*problems, *error.problems]
+        return [*problems, *error.problems, *_find_problems_of_parts(get_object(document.get("spec")))]
     problems += _find_spec_problems(application)
     if any(problem.is_refused for problem in problems):
         return problems
     return [*problems, *_find_build_problems(application)]
+
+
+def _find_problems_of_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
+    """Find problems of values in the valid parts of a spec whose structure is not valid as a whole.
+
+    The user so sees most problems at once.
+    """
+    conf = get_object(spec.get("sparkConf"))
+    yield from find_configuration_problems({key: value for key, value in conf.items() if isinstance(value, str)})
+    with suppress(InvalidResource):
+        versions = parse_model(RuntimeVersions, get_object(spec.get("runtimeVersions")))
+        yield from find_version_problems(versions.spark_version)
+    with suppress(InvalidResource):
+        tolerations = parse_model(ApplicationTolerations, get_object(spec.get("applicationTolerations")))
+        yield from find_toleration_problems(tolerations)
+        yield from find_executor_problems(tolerations)
 
 
 def with_placeholder_image(application: SparkApplication) -> SparkApplication:

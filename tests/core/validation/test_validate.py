@@ -203,3 +203,27 @@ def test_ignored_replicas_are_a_warning(part: str, instead: str) -> None:
     assert problem.message.startswith("is ignored: ")
     assert problem.message.endswith(instead)
     assert not problem.is_error
+
+
+def test_values_of_valid_parts_are_checked_although_the_structure_is_invalid() -> None:
+    document = build_application_document(conf={"spark.driver.memory": "3 gigs"})
+    document["spec"]["sparkConf"]["spark.executor.instances"] = 2
+    document["spec"] |= {
+        "mainClas": "X",
+        "runtimeVersions": {"sparkVersion": "four"},
+        "applicationTolerations": {"instanceConfig": {"initExecutors": 3, "maxExecutors": 1}},
+    }
+    assert [problem.path for problem in validate(document)] == [
+        "spec.mainClas",
+        "spec.sparkConf['spark.executor.instances']",
+        "spec.sparkConf['spark.driver.memory']",
+        "spec.runtimeVersions.sparkVersion",
+        "spec.applicationTolerations.instanceConfig.initExecutors",
+    ]
+
+
+@pytest.mark.parametrize("part", ["sparkConf", "runtimeVersions", "applicationTolerations"])
+def test_part_with_an_invalid_structure_is_reported_once(part: str) -> None:
+    document = build_application_document()
+    document["spec"][part] = 7
+    assert [problem.path for problem in validate(document)] == [f"spec.{part}"]
