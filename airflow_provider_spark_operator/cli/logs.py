@@ -1,7 +1,7 @@
 """`spark-operator logs`: print the logs of the driver or the executors of an application."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.follow.attempt_logs import (
     PodLine,
     follow_drivers,
     follow_executors,
+    merge_lines,
     read_driver_of_attempt,
     read_executors_of_driver,
     read_logs,
@@ -43,6 +44,9 @@ spark-operator logs pi -f --tail 10
 # Follow all executors, with the name of the pod before each line
 spark-operator logs pi -f --executor all
 
+# Follow the driver and all executors
+spark-operator logs pi -f --all-pods
+
 # Print the last five lines of one executor
 spark-operator logs pi --executor 1 --tail 5
 
@@ -58,7 +62,8 @@ class _Query:
     """Which logs to print.
 
     Attributes:
-        executor: Number or pod name of an executor, or `all`. None for the driver.
+        executor: Number or pod name of an executor, or `all`. None for none.
+        with_driver: Whether to print the log of the driver.
         attempt: The attempt, from 1. None for the latest.
         is_previous: Whether to print the attempt before the latest.
         follow: Whether to continue until the end.
@@ -66,6 +71,7 @@ class _Query:
     """
 
     executor: str | None
+    with_driver: bool
     attempt: int | None
     is_previous: bool
     follow: bool
@@ -73,9 +79,7 @@ class _Query:
 
     def chooses(self, pod: JsonObject) -> bool:
         """Return whether the log of an executor pod is wanted."""
-        name = str(pod["metadata"]["name"])
-        number = pod["metadata"].get("labels", {}).get("spark-exec-id") or name.rpartition("-exec-")[2]
-        return self.executor in (_ALL, name, number)
+        return self.executor in (_ALL, str(pod["metadata"]["name"]), _get_number(pod))
 
 
 def run(
@@ -95,6 +99,7 @@ def run(
             help="the log of this executor, by its number or its pod, or of all executors (default: the driver)",
         ),
     ] = None,
+    all_pods: Annotated[bool, typer.Option("--all-pods", help="the logs of the driver and of all executors")] = False,
     previous: Annotated[bool, typer.Option("--previous", help="the log of the attempt before the latest one")] = False,
     attempt: Annotated[
         int | None,
@@ -124,13 +129,16 @@ def run(
 ) -> ExitCode:
     """Print the log of the driver, or the logs of executors.
 
-    If the driver pod no longer exists, the last lines that the controller has recorded are printed. Each line of
-    `--executor all` begins with the name of the pod.
+    If the driver pod no longer exists, the last lines that the controller has recorded are printed. With `--all-pods`
+    or `--executor all`, each line begins with the name of its pod. With -f, the logs of executors end with the driver
+    that runs now.
     """
+    if all_pods and executor is not None:
+        raise CommandError("--all-pods and --executor cannot be combined", ExitCode.INVALID)
     if previous and attempt is not None:
         raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
     start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
-    query = _Query(executor, attempt, previous, follow, start)
+    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _print_logs(client, name, query))
 
@@ -177,9 +185,11 @@ def _choose_attempt(reference: ApplicationReference, latest: int, query: _Query)
 def _follow(
     client: KubeClient, reference: ApplicationReference, query: _Query, printer: LogPrinter
 ) -> AsyncGenerator[PodLine, None]:
-    if query.executor is not None:
-        return follow_executors(client, reference, query.chooses, query.start)
-    return follow_drivers(client, reference, query.start, printer.announce)
+    drivers = follow_drivers(client, reference, query.start, printer.announce)
+    if query.executor is None:
+        return drivers
+    executors = follow_executors(client, reference, query.chooses, query.start)
+    return merge_lines(drivers, executors) if query.with_driver else executors
 
 
 async def _read(
@@ -192,17 +202,33 @@ async def _read(
         KubeError: The API rejected a request or could not be reached.
     """
     driver = await read_driver_of_attempt(client, reference, resource, attempt)
-    if driver is None and query.executor is None:
+    if driver is None and query.with_driver:
         return _recall(reference, resource, attempt, query.start)
     if driver is None:
         raise _build_missing(reference, attempt, "the executors were deleted with the driver")
     if query.executor is None:
         return read_logs(client, [driver], query.start)
-    pods = await read_executors_of_driver(client, reference, driver, query.chooses)
+    present = await read_executors_of_driver(client, reference, driver)
+    pods = [pod for pod in present if query.chooses(pod)]
+    if query.with_driver:
+        return read_logs(client, [driver, *pods], query.start)
     if not pods:
-        wanted = "executor pods" if query.executor == _ALL else f"executor {query.executor}"
-        raise CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}", ExitCode.API_FAILED)
+        raise _build_missing_executor(reference, attempt, query, present)
     return read_logs(client, pods, query.start)
+
+
+def _build_missing_executor(
+    reference: ApplicationReference, attempt: int, query: _Query, present: Sequence[JsonObject]
+) -> CommandError:
+    wanted = "executor pods" if query.executor == _ALL else f"executor {query.executor}"
+    numbers = ", ".join(_get_number(pod) for pod in present)
+    advice = f". These executors exist: {numbers}" if numbers else ""
+    return CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}{advice}", ExitCode.API_FAILED)
+
+
+def _get_number(executor: JsonObject) -> str:
+    number = executor["metadata"].get("labels", {}).get("spark-exec-id")
+    return str(number or executor["metadata"]["name"].rpartition("-exec-")[2])
 
 
 async def _recall(

@@ -74,15 +74,15 @@ async def read_driver_of_attempt(
 
 
 async def read_executors_of_driver(
-    client: KubeClient, reference: ApplicationReference, driver: JsonObject, choose: Choose
+    client: KubeClient, reference: ApplicationReference, driver: JsonObject
 ) -> list[JsonObject]:
-    """List the executor pods of a driver that a function chooses, sorted by name.
+    """List the executor pods of a driver, sorted by name.
 
     Raises:
         KubeError: The pods could not be listed.
     """
     pods = await list_executors_of(client, reference, driver)
-    return sorted((pod for pod in pods if choose(pod)), key=_get_name)
+    return sorted(pods, key=_get_name)
 
 
 async def read_logs(client: KubeClient, pods: Sequence[JsonObject], start: LogStart) -> AsyncGenerator[PodLine, None]:
@@ -165,6 +165,40 @@ async def follow_executors(
         while not streams.lines.empty():  # a stream may wait for free space
             streams.lines.get_nowait()
         await asyncio.gather(discovery, return_exceptions=True)
+
+
+async def merge_lines(*streams: AsyncGenerator[PodLine, None]) -> AsyncGenerator[PodLine, None]:
+    """Yield the lines of several streams as they arrive, until all streams have ended.
+
+    Raises:
+        KubeError: One of the streams failed. The others are closed.
+    """
+    queue: asyncio.Queue[PodLine | None] = asyncio.Queue(_BUFFERED_LINES)
+
+    async def forward(stream: AsyncGenerator[PodLine, None]) -> None:
+        async with aclosing(stream) as lines:
+            async for line in lines:
+                await queue.put(line)
+
+    tasks = [asyncio.create_task(forward(stream)) for stream in streams]
+
+    async def wait() -> None:
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            await queue.put(None)
+
+    end = asyncio.create_task(wait())
+    try:
+        while (line := await queue.get()) is not None:
+            yield line
+        await end
+    finally:
+        for task in (*tasks, end):
+            task.cancel()
+        while not queue.empty():  # `wait` may wait for free space
+            queue.get_nowait()
+        await asyncio.gather(*tasks, end, return_exceptions=True)
 
 
 class _ExecutorStreams:

@@ -154,7 +154,42 @@ def test_executor_is_chosen_by_number_or_pod(scripted_cluster: Cluster, capsys: 
     assert main(["logs", "pi", "--executor", names[0]]) == ExitCode.SUCCESS
     assert capsys.readouterr().out == "executor 1 works\nexecutor 0 works\n"
     assert main(["logs", "pi", "--executor", "7"]) == ExitCode.API_FAILED
-    assert "SparkApplication jobs/pi has no executor 7 in attempt 1" in capsys.readouterr().err
+    message = "SparkApplication jobs/pi has no executor 7 in attempt 1. These executors exist: 0, 1"
+    assert message in capsys.readouterr().err
+
+
+def test_logs_of_all_pods_begin_with_the_driver(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    scripted_cluster.play(write_three_lines, "pi")
+    names = write_executor_lines(scripted_cluster)
+    assert main(["logs", "pi", "--all-pods", "--tail", "1"]) == ExitCode.SUCCESS
+    expected = ["pi-0-driver | line 3", *(f"{name} | executor {name[-1]} works" for name in names)]
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+async def test_follow_of_all_pods_ends_with_the_application(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+
+    async def end(application: Application) -> None:
+        application.log.write("the driver ends")
+        for number in (0, 1):
+            application.end_executor(number, exit_code=0, reason="Completed")
+        application.succeed()
+
+    async with start_command("logs", "pi", "-f", "--all-pods", home=tmp_path) as process:
+        await asyncio.to_thread(scripted_cluster.play, run_on)
+        names = await asyncio.to_thread(write_executor_lines, scripted_cluster)
+        for _ in names:
+            await read_line(process, "pi-")
+        await asyncio.to_thread(scripted_cluster.play, end)
+        code, out, _ = await wait_for_exit(process)
+    assert code == ExitCode.SUCCESS
+    assert {*out.splitlines()} >= {
+        "pi-0-driver | the driver ends",
+        *(f"{name} | executor {name[-1]} ends" for name in names),
+    }
 
 
 def test_missing_driver_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +229,7 @@ def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
         (["--previous"], "SparkApplication jobs/pi has no previous attempt: it was not restarted"),
         (["--attempt", "2"], "--attempt 2: SparkApplication jobs/pi has 1 attempt"),
         (["--attempt", "1", "--previous"], "--previous and --attempt cannot be combined"),
+        (["--all-pods", "--executor", "1"], "--all-pods and --executor cannot be combined"),
         (["--attempt", "0"], "--attempt: "),
         (["--since", "soon"], "--since: invalid duration 'soon'"),
     ],
