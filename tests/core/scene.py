@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.decision import Decision, Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
@@ -37,11 +37,13 @@ class Scene:
         refusal: The reason with which the API refuses a driver, or None if it accepts drivers.
         cached: Whether the cache holds the driver.
         stuck: Whether pods never finish terminating.
+        has_slow_executors: Whether executors never finish terminating, although drivers do.
         lose_writes: Whether status writes are lost, as in a crash.
         created: The attempts whose driver was created, in order.
         cleaned: The attempts whose resources were deleted by name.
         forced: The attempts whose driver was force-deleted.
         wake: The time of the next reconcile, or None.
+        last_decision: The last decision, or None before the first.
         queue: The simulated Kueue, or None if the controller runs without Kueue.
     """
 
@@ -55,6 +57,7 @@ class Scene:
         self.refusal: str | None = None
         self.cached = True
         self.stuck = False
+        self.has_slow_executors = False
         self.lose_writes = False
         self.created: list[int] = []
         self.cleaned: list[int] = []
@@ -62,6 +65,7 @@ class Scene:
         self.reasons: list[str] = []
         self.states: list[str] = ["Submitted"]
         self.wake: datetime | None = None
+        self.last_decision: Decision | None = None
         self.queue: SceneQueue | None = None
 
     @property
@@ -77,7 +81,9 @@ class Scene:
     @property
     def is_at_rest(self) -> bool:
         """Whether the last decision only waits for a change of the spec."""
-        return bool(self.reasons) and self.reasons[-1] in (reasons.SUSPENDED, reasons.SUSPEND_HELD)
+        decision = self.last_decision
+        is_waiting = decision is not None and decision.status is None and not decision.actions
+        return is_waiting and self.reasons[-1] in (reasons.SUSPENDED, reasons.SUSPEND_HELD)
 
     @property
     def attempt(self) -> int:
@@ -154,6 +160,7 @@ class Scene:
         self._collect_executors()
         decisions = reconcile(self, self.application, self.settings, self.now)
         self.reasons += [decision.reason for decision in decisions]
+        self.last_decision = decisions[-1]
         if self.lose_writes:
             return False
         after = decisions[-1].requeue_after
@@ -254,7 +261,7 @@ class Scene:
             return
         for executor in self.executors:
             self._begin_deletion(executor)
-        if not self.stuck:
+        if not (self.stuck or self.has_slow_executors):
             self.executors = []
 
     def _begin_deletion(self, pod: JsonObject) -> None:

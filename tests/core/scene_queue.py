@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.core.kueue.actions import (
 )
 from airflow_provider_spark_operator.core.kueue.admission import Admitted, Backoff, Pending, Stale, read_admission
 from airflow_provider_spark_operator.core.kueue.application_pods import build_application_pod_sets
+from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
 from airflow_provider_spark_operator.core.kueue.observation import (
     RETRY_INTERVAL,
     Granted,
@@ -75,9 +76,18 @@ class SceneQueue:
         finished = self.workload is not None and state.is_true(self.workload, state.FINISHED)
         return self.workload is not None and state.holds_quota(self.workload) and not finished
 
+    def delays_requeue(self, now: datetime) -> bool:
+        """Return whether an evicted application must wait before it is queued again."""
+        return isinstance(choose_requeue(self.workload, now), Keep)
+
     def check_admission(self, application: SparkApplication) -> None:
-        """Fail if a driver is created without quota."""
-        assert self.holds_quota or QUEUE not in str(application.metadata.get("labels")), "no quota for the driver"
+        """Fail if a driver is created without an admission that is in force."""
+        if QUEUE not in (application.metadata.get("labels") or {}).values():
+            return
+        workload = self._get()
+        assert state.is_true(workload, state.ADMITTED), "no quota for the driver"
+        assert state.is_active(workload), "the Workload of the driver is deactivated"
+        assert state.describe_eviction(workload) is None, "the Workload of the driver is evicted"
 
     def observe(self, application: SparkApplication) -> QueueObservation:
         labels = application.metadata.get("labels") or {}

@@ -167,6 +167,10 @@ class ApplicationMachine(RuleBasedStateMachine):
         """Return the longest time in the current state, or None if it is unlimited."""
         return compute_max_state_duration(application)
 
+    def is_free_to_resume(self, application: SparkApplication) -> bool:
+        """Return whether a suspended application may continue when its pods have ended."""
+        return not application.spec.suspend and not application.deletion_timestamp
+
     def has_application(self) -> bool:
         return self.scene.document is not None
 
@@ -268,7 +272,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         application = self.scene.application
         assert application.status is not None
         began = max(application.status.current_state.last_transition_time, self.release_changed)
-        if not application.spec.suspend and not application.deletion_timestamp:
+        if self.is_free_to_resume(application):
             assert self.scene.now <= began + compute_max_release_duration(application)
 
     @precondition(has_driver)

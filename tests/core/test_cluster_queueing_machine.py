@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from airflow_provider_spark_operator.core.cluster_decision import ApplyCluster, ClusterAction, ClusterObserved
 from airflow_provider_spark_operator.core.kueue import state
@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.times import read_time
 from tests.core.cluster_resources.clusters import OPERATOR
 from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
-from tests.core.test_cluster_machine import SETS, ClusterMachine
+from tests.core.test_cluster_machine import MOST_PASSES, SETS, ClusterMachine
 
 STUCK = timedelta(minutes=5)
 
@@ -50,6 +50,33 @@ class QueuedClusterMachine(ClusterMachine):
         if self.workload is not None and state.is_true(self.workload, state.ADMITTED):
             self._set_conditions(build_condition("QuotaReserved"), build_condition("Admitted"), EVICTED)
 
+    @precondition(lambda self: self.exists)
+    @rule(deactivated=st.booleans())
+    def revoke_admission(self, deactivated: bool) -> None:
+        """Admit the cluster, and revoke the admission before the controller has seen it."""
+        self._reconcile_often()
+        self.admit()
+        if deactivated:
+            self.set_active(False)
+        else:
+            self.evict_workload()
+        self._reconcile_often()
+
+    @precondition(lambda self: self.exists)
+    @rule()
+    def run_cluster(self) -> None:
+        """Admit the cluster, and start its pods: random events rarely lead there."""
+        self._reconcile_often()
+        self.admit()
+        self._reconcile_often()
+        self.start_pod("master")
+        self.start_pod("worker")
+
+    def _reconcile_often(self) -> None:
+        for _ in range(3):
+            if self.exists:
+                self.reconcile(MOST_PASSES)
+
     @rule(active=st.booleans())
     def set_active(self, active: bool) -> None:
         if self.workload is not None:
@@ -70,7 +97,7 @@ class QueuedClusterMachine(ClusterMachine):
     def _apply(self, action: ClusterAction, observed: ClusterObserved) -> ClusterObserved:
         match action:
             case ApplyCluster():
-                assert self.objects & SETS or (self.workload and state.holds_quota(self.workload)), "no quota"
+                self._check_admission()
             case RequestAdmission(is_started):
                 answer = Granted() if is_started else self._ask()
                 return replace(observed, queue=QueueObservation(QUEUE, self.workload, answer))
@@ -95,6 +122,15 @@ class QueuedClusterMachine(ClusterMachine):
         if isinstance(answer, Stale) and not self.pods:
             self.workload = None
         return Granted() if isinstance(answer, Admitted) else Waiting("It waits.")
+
+    def _check_admission(self) -> None:
+        """Fail if pods are created without an admission that is in force."""
+        if self.objects & SETS:
+            return
+        assert self.workload is not None, "no Workload"
+        assert state.is_true(self.workload, state.ADMITTED), "no quota"
+        assert state.is_active(self.workload), "the Workload is deactivated"
+        assert state.describe_eviction(self.workload) is None, "the Workload is evicted"
 
     def _check_pods(self) -> None:
         """Fail if quota is released that pods use, unless they have not terminated in time."""

@@ -9,6 +9,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
+from tests.builders import build_executors
 from tests.core.scene_queue import SceneQueue
 from tests.core.test_application_machine import ApplicationMachine, tolerations
 
@@ -18,11 +19,47 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 class QueuedApplicationMachine(ApplicationMachine):
     """The machine of applications with Kueue. `SceneQueue` itself fails if quota is released too early."""
 
-    @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
-    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
+    @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans(), runs=st.booleans())
+    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool, runs: bool = False) -> None:
         super().submit(tolerations, trim, finalizer)
         self.scene.queue = self.queue = SceneQueue()
         self.set_label("team-a")
+        if runs:
+            self.run_attempt()
+
+    @precondition(ApplicationMachine.has_application)
+    @rule()
+    def run_attempt(self) -> None:
+        """Admit the application, and run its driver with two executors: random events rarely lead there."""
+        self.scene.run()
+        self.queue.admit()
+        self.scene.advance(130)
+        if self.has_driver():
+            self.scene.set_driver("ready")
+            self.scene.executors = build_executors(2)
+            self.scene.run()
+
+    @precondition(ApplicationMachine.has_application)
+    @rule(deactivated=st.booleans())
+    def revoke_admission(self, deactivated: bool) -> None:
+        """Admit the application, and revoke the admission before the controller has seen it."""
+        self.scene.run()
+        self.queue.admit()
+        if deactivated:
+            self.queue.set_active(False)
+        else:
+            self.queue.evict()
+        self.scene.advance(130)
+
+    @rule(slow=st.booleans())
+    def slow_executors_down(self, slow: bool) -> None:
+        self.scene.has_slow_executors = slow
+
+    @rule(seconds=st.sampled_from([1, 61, 400]))
+    def evict_for_a_while(self, seconds: int) -> None:
+        """Evict the application, and let the controller stop it."""
+        self.queue.evict()
+        self.scene.run().advance(seconds)
 
     def set_label(self, queue: str | None) -> None:
         assert self.scene.document is not None
@@ -32,6 +69,9 @@ class QueuedApplicationMachine(ApplicationMachine):
         """Return no limit for a state in which the application waits for its admission."""
         state = application.status.current_state.current_state_summary if application.status else None
         return None if state in INITIALIZING else super().compute_limit(application)
+
+    def is_free_to_resume(self, application: SparkApplication) -> bool:
+        return super().is_free_to_resume(application) and not self.queue.delays_requeue(self.scene.now)
 
     @rule()
     def admit(self) -> None:
@@ -67,6 +107,8 @@ class QueuedApplicationMachine(ApplicationMachine):
 
     def teardown(self) -> None:
         """Check that the quota is released with the application."""
+        if hasattr(self, "queue"):
+            self.scene.has_slow_executors = False
         super().teardown()
         if hasattr(self, "queue"):
             assert not self.queue.holds_quota
