@@ -129,7 +129,7 @@ async def test_leader_after_its_deadline_writes_nothing(
         await stage.submit(build_application())
 
         async def is_held_back() -> bool:
-            return "this replica is not the leader; the next leader does it: could not patch" in caplog.text
+            return "because this replica is not the leader: could not patch" in caplog.text
 
         await stage.wait_until_true(is_held_back)
         assert one.writes == []

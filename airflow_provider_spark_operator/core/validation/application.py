@@ -1,7 +1,6 @@
 """Find the problems of a SparkApplication."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
@@ -23,7 +22,7 @@ from airflow_provider_spark_operator.core.models.application import (
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application, parse_model
+from airflow_provider_spark_operator.core.models.parse import AnyModel, format_path, name_type, parse_application, parse_model
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
@@ -77,17 +76,24 @@ def validate_application(document: object) -> list[Problem]:
 def _find_problems_of_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
     """Find problems of values in the valid parts of a spec whose structure is not valid as a whole.
 
-    The user so sees most problems at once.
+    So the user sees most problems at once.
     """
     conf = get_object(spec.get("sparkConf"))
     yield from find_configuration_problems({key: value for key, value in conf.items() if isinstance(value, str)})
-    with suppress(InvalidResource):
-        versions = parse_model(RuntimeVersions, get_object(spec.get("runtimeVersions")))
+    versions = _parse_part(RuntimeVersions, spec.get("runtimeVersions"))
+    if versions is not None:
         yield from find_version_problems(versions.spark_version)
-    with suppress(InvalidResource):
-        tolerations = parse_model(ApplicationTolerations, get_object(spec.get("applicationTolerations")))
+    tolerations = _parse_part(ApplicationTolerations, spec.get("applicationTolerations"))
+    if tolerations is not None:
         yield from find_toleration_problems(tolerations)
         yield from find_executor_problems(tolerations)
+
+
+def _parse_part(model: type[AnyModel], part: object) -> AnyModel | None:
+    try:
+        return parse_model(model, get_object(part))
+    except InvalidResource:
+        return None
 
 
 def with_placeholder_image(application: SparkApplication) -> SparkApplication:
