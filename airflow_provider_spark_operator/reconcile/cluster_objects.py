@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.cluster_resources.build import build_c
 from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
 from airflow_provider_spark_operator.core.cluster_resources.protection import DISRUPTION_BUDGET
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
-from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange, change_document
+from airflow_provider_spark_operator.core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.names import (
     LABEL_CLUSTER_NAME,
@@ -77,6 +77,8 @@ async def apply_cluster(
     """
     try:
         documents = [change_document(each, changes) for each in build_cluster(cluster, operator_name)]
+    except AdmissionConflict as conflict:
+        return Refused(str(conflict))
     except InvalidResource as problems:
         return Refused("; ".join(str(problem) for problem in problems.problems), reasons.SPEC_UNBUILDABLE)
     try:

@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
     EVENTS,
     PODS,
+    SPARK_CLUSTERS,
     STATEFUL_SETS,
     WORKLOADS,
     ResourceType,
@@ -345,3 +346,26 @@ async def test_cluster_waits_for_its_admission_and_is_suspended_when_evicted(cli
         assert await stage.list_names(STATEFUL_SETS) == []
         await admit(client, second)
         await test_clusters.wait_for_state(stage, ClusterState.RUNNING_HEALTHY)
+
+
+async def test_admission_does_not_overwrite_the_edit_of_a_cluster_whose_state_was_not_written(
+    client: KubeClient, stage: Stage
+) -> None:
+    await install_kueue(client)
+    async with run_controller(client, NAMESPACE, settings=QUEUED):
+        document = test_clusters.build_cluster(minimum=1, maximum=1)
+        document["metadata"]["labels"] = {QUEUE_LABEL: "team-a"}
+        await test_clusters.submit(stage, document)
+        await admit(client, await wait_for_workload(stage, "sparkcluster-cl"))
+        await test_clusters.wait_for_state(stage, ClusterState.RUNNING_HEALTHY)
+    template = {"spec": {"nodeSelector": {"pool": "large"}}}
+    edit = {"spec": {"workerSpec": {"statefulSetSpec": {"template": template}}}}
+    await client.patch(SPARK_CLUSTERS, "cl", NAMESPACE, {"status": None}, subresource="status")
+    await client.patch(SPARK_CLUSTERS, "cl", NAMESPACE, edit)
+    async with run_controller(client, NAMESPACE, settings=QUEUED):
+        released = await test_clusters.wait_for_state(stage, ClusterState.RESOURCE_RELEASED)
+    history = released["status"]["stateTransitionHistory"].values()
+    (message,) = [each["message"] for each in history if each["currentStateSummary"] == ClusterState.SCHEDULING_FAILURE]
+    assert "pool=spot for the worker pods, which already have pool=large" in message
+    assert await stage.list_names(STATEFUL_SETS) == []
+    assert await is_released(stage)

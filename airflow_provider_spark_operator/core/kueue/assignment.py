@@ -98,11 +98,16 @@ def change_application(application: SparkApplication, changes: Mapping[str, Temp
 
 
 def change_document(document: JsonObject, changes: Mapping[str, TemplateChange]) -> JsonObject:
-    """Return an object of a cluster. The pod template of a StatefulSet contains the additions for its role."""
+    """Return an object of a cluster. The pod template of a StatefulSet contains the additions for its role.
+
+    Raises:
+        AdmissionConflict: The template has another value for a key. It may have been edited since the admission.
+    """
     role = document["metadata"].get("labels", {}).get(LABEL_ROLE)
     if document["kind"] != "StatefulSet" or role not in changes:
         return document
     spec = document["spec"]
+    _check_template(role, spec["template"], changes[role])
     return {**document, "spec": {**spec, "template": change_template(spec["template"], changes[role])}}
 
 

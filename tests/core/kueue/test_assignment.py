@@ -133,6 +133,13 @@ def test_stateful_set_gets_the_changes_of_its_role() -> None:
     assert changed["template"]["spec"] == {"nodeSelector": {"pool": "spot"}, "tolerations": [TOLERATION]}
 
 
+def test_changes_do_not_overwrite_the_template_of_a_stateful_set() -> None:
+    document = build_stateful_set("worker")
+    document["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "large"}
+    with pytest.raises(AdmissionConflict, match="pool=spot for the worker pods, which already have pool=large"):
+        change_document(document, {"worker": TemplateChange(node_selector={"pool": "spot"})})
+
+
 def test_change_of_labels_alone_leaves_the_specification() -> None:
     assert change_template({"spec": {}}, TemplateChange({"a": "1"})) == {"metadata": {"labels": {"a": "1"}}, "spec": {}}
 
