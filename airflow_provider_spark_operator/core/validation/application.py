@@ -22,7 +22,13 @@ from airflow_provider_spark_operator.core.models.application import (
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.parse import AnyModel, format_path, name_type, parse_application, parse_model
+from airflow_provider_spark_operator.core.models.parse import (
+    AnyModel,
+    format_path,
+    name_type,
+    parse_application,
+    parse_model,
+)
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
