@@ -1,7 +1,7 @@
 """A simulated Kueue for one application: its Workload, which a test admits, evicts and deletes."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_provider_spark_operator.core import pods
@@ -28,6 +28,7 @@ from airflow_provider_spark_operator.core.kueue.observation import (
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.times import to_duration
 from tests.core.kueue.workloads import QUEUE, build_condition
 
 OPERATOR = "spark-kubernetes-operator"
@@ -65,6 +66,11 @@ class SceneQueue:
             self.workload["spec"]["active"] = active
             if not active:
                 self.evict()
+
+    def request_deactivation(self) -> None:
+        """Deactivate the Workload, which Kueue has not evicted yet."""
+        if self.workload is not None:
+            self.workload["spec"]["active"] = False
 
     def delete(self) -> None:
         """Delete the Workload, as a user does."""
@@ -139,16 +145,21 @@ class SceneQueue:
                 return Waiting(message, after=RETRY_INTERVAL)
 
     def _check_release(self, application: SparkApplication, now: datetime, members: Sequence[dict[str, Any]]) -> None:
-        """Fail if pods that live keep the quota that is returned, unless they do not terminate in time."""
+        """Fail if pods that live keep the quota that is returned, unless they do not terminate in time.
+
+        The time counts from the state, or from the deletion of the pod: the clock may have been set back in between.
+        """
         if not self.holds_quota or not application.status:
             return
-        stopped = application.status.current_state.last_transition_time
-        grace = (
-            application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
-        )
-        if (now - stopped).total_seconds() * 1000 < grace:
-            alive = [pod for pod in members if pods.read_phase(pods.get_status(pod)) not in ("succeeded", "failed")]
-            assert not alive, "quota is released while a pod lives"
+        timeouts = application.spec.application_tolerations.application_timeout_config
+        grace = to_duration(timeouts.force_termination_grace_period_millis)
+        began = application.status.current_state.last_transition_time
+        if grace <= timedelta(0):
+            return
+        for pod in members:
+            deadline = pods.read_deletion_deadline(pod)
+            is_late = now >= began + grace or (deadline is not None and now >= deadline + grace)
+            assert is_late or pods.has_ended(pod), "quota is released while a pod lives"
 
     def _write(self, *conditions: dict[str, str]) -> None:
         self._get()["status"] = {"conditions": list(conditions)}

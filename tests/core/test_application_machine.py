@@ -168,8 +168,13 @@ class ApplicationMachine(RuleBasedStateMachine):
         return compute_max_state_duration(application)
 
     def is_free_to_resume(self, application: SparkApplication) -> bool:
-        """Return whether a suspended application may continue when its pods have ended."""
-        return not application.spec.suspend and not application.deletion_timestamp
+        """Return whether a suspended application may continue when its pods have ended.
+
+        It waits as long as the cache shows its executors without its driver. A real cache does not stay so: it gets the
+        driver from each live read.
+        """
+        shows_driver = self.scene.cached or not self.scene.executors
+        return shows_driver and not application.spec.suspend and not application.deletion_timestamp
 
     def has_application(self) -> bool:
         return self.scene.document is not None

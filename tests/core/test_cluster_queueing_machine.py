@@ -26,6 +26,8 @@ from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
 from tests.core.test_cluster_machine import MOST_PASSES, SETS, ClusterMachine
 
 STUCK = timedelta(minutes=5)
+# What has happened before the first random event.
+BEGINNINGS = ("created", "running", "preempted", "evicted", "deactivated")
 
 
 class QueuedClusterMachine(ClusterMachine):
@@ -33,10 +35,16 @@ class QueuedClusterMachine(ClusterMachine):
 
     workload: dict[str, Any] | None = None
 
-    @initialize(suspend=st.booleans(), trim=st.booleans())
-    def create(self, suspend: bool, trim: bool) -> None:
+    @initialize(suspend=st.booleans(), trim=st.booleans(), beginning=st.sampled_from(BEGINNINGS))
+    def create(self, suspend: bool, trim: bool, beginning: str = "created") -> None:
         super().create(suspend, trim)
         self.workload = None
+        if beginning == "running":
+            self.run_cluster()
+        elif beginning == "preempted":
+            self.preempt()
+        elif beginning != "created":
+            self.revoke_admission(deactivated=beginning == "deactivated")
 
     # --- what Kueue and its users do ---
 
@@ -56,10 +64,10 @@ class QueuedClusterMachine(ClusterMachine):
         """Admit the cluster, and revoke the admission before the controller has seen it."""
         self._reconcile_often()
         self.admit()
-        if deactivated:
-            self.set_active(False)
-        else:
+        if not deactivated:
             self.evict_workload()
+        elif self.workload is not None:  # Kueue has not evicted it yet
+            self.workload["spec"]["active"] = False
         self._reconcile_often()
 
     @precondition(lambda self: self.exists)
@@ -71,6 +79,23 @@ class QueuedClusterMachine(ClusterMachine):
         self._reconcile_often()
         self.start_pod("master")
         self.start_pod("worker")
+
+    @precondition(lambda self: self.exists)
+    @rule()
+    def preempt(self) -> None:
+        """Run the cluster, and let the controller suspend it for Kueue. Its pods still live."""
+        self.run_cluster()
+        self.evict_workload()
+        self._reconcile_often()
+
+    @precondition(lambda self: self.exists)
+    @rule()
+    def start_again(self) -> None:
+        """Let the pods of a preempted cluster end, and admit it again."""
+        self.preempt()
+        self.terminate_pods()
+        self.end_pods()
+        self.run_cluster()
 
     def _reconcile_often(self) -> None:
         for _ in range(3):

@@ -14,18 +14,29 @@ from tests.core.scene_queue import SceneQueue
 from tests.core.test_application_machine import ApplicationMachine, tolerations
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+# What has happened before the first random event.
+BEGINNINGS = ("submitted", "running", "preempted", "ended", "evicted", "deactivated")
 
 
 class QueuedApplicationMachine(ApplicationMachine):
     """The machine of applications with Kueue. `SceneQueue` itself fails if quota is released too early."""
 
-    @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans(), runs=st.booleans())
-    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool, runs: bool = False) -> None:
+    @initialize(
+        tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans(), beginning=st.sampled_from(BEGINNINGS)
+    )
+    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool, beginning: str = "submitted") -> None:
         super().submit(tolerations, trim, finalizer)
         self.scene.queue = self.queue = SceneQueue()
         self.set_label("team-a")
-        if runs:
+        if beginning == "running":
             self.run_attempt()
+        elif beginning == "preempted":
+            self.run_attempt()
+            self.evict_for_a_while(1)
+        elif beginning == "ended":
+            self.end_attempt()
+        elif beginning != "submitted":
+            self.revoke_admission(deactivated=beginning == "deactivated")
 
     @precondition(ApplicationMachine.has_application)
     @rule()
@@ -40,13 +51,23 @@ class QueuedApplicationMachine(ApplicationMachine):
             self.scene.run()
 
     @precondition(ApplicationMachine.has_application)
+    @rule()
+    def end_attempt(self) -> None:
+        """Run an attempt whose executors terminate later than its driver."""
+        self.run_attempt()
+        self.scene.has_slow_executors = True
+        if self.has_driver():
+            self.scene.set_driver("succeeded")
+            self.scene.run().advance(1)
+
+    @precondition(ApplicationMachine.has_application)
     @rule(deactivated=st.booleans())
     def revoke_admission(self, deactivated: bool) -> None:
         """Admit the application, and revoke the admission before the controller has seen it."""
         self.scene.run()
         self.queue.admit()
         if deactivated:
-            self.queue.set_active(False)
+            self.queue.request_deactivation()
         else:
             self.queue.evict()
         self.scene.advance(130)
