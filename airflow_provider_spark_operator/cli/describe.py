@@ -127,9 +127,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Attempts", str(summary.attempts)),
         (
             "Executors",
-            "not known: Spark deletes the pods of its executors at the end"
-            if report.timeline.has_lost_executors
-            else str(summary.executors),
+            "not known: no pod or Event shows them" if report.timeline.has_lost_executors else str(summary.executors),
         ),
         ("Created", _format_time(summary.created, report.now)),
         ("Ended", _format_time(summary.ended, report.now)),

@@ -78,7 +78,7 @@ OPTIONS: Final = (
     _P("image", PROGRAM_PANEL, Form.TEXT, "IMAGE", "container image of driver and executors"),
     _P("spark_version", PROGRAM_PANEL, Form.TEXT, "VERSION", "Spark version of the image, for example 4.3.0"),
     _P("py_file", PROGRAM_PANEL, Form.TEXT, "FILE", "Python script: a local file or a URI"),
-    _P("main_class", PROGRAM_PANEL, Form.TEXT, "CLASS", "main class, which is in one of --jars"),
+    _P("main_class", PROGRAM_PANEL, Form.TEXT, "CLASS", "main class, which is in the first of --jars"),
     _P(
         "jars",
         PROGRAM_PANEL,

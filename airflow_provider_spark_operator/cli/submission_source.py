@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.assignment import assign, parse_assignm
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.manifest_files import split_list
 from airflow_provider_spark_operator.cli.object_storage import write_object
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -122,20 +123,15 @@ def _read_manifest(file: str) -> object:
         DocumentError: The file cannot be read, or does not contain one manifest.
     """
     documents = list(read_documents(file))
-    contents = [item for each in documents for item in _list_items(each.content)]
-    if len(contents) != 1:
-        problem = f"contains {len(contents)} manifests; it must contain one SparkApplication"
+    manifests = [item for each in documents for item in split_list(each)]
+    if len(manifests) != 1:
+        problem = f"contains {len(manifests)} manifests; it must contain one SparkApplication"
         raise DocumentError(documents[0].source, problem)
-    content = contents[0]
+    content = manifests[0].content
     if not isinstance(content, Mapping) or not is_stored(content):
         return content
     print_note(f"{file} is a stored application: its status and the metadata that the API has set are left out")
     return build_manifest(content)
-
-
-def _list_items(content: object) -> Sequence[object]:
-    items = content.get("items") if isinstance(content, Mapping) and content.get("kind") == "List" else None
-    return items if isinstance(items, list) else [content]
 
 
 def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def run(
             print_timeline(timeline)
         if timeline.has_lost_executors:
             print_note(
-                "the executors are not known: Spark deletes their pods at the end, and their Events do not name the "
-                "application"
+                "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
+                "the application ends"
             )
         for path, kind in files:
             _draw(timeline, path, kind)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_decision import ClusterAction, ClusterDecision, ClusterObserved
 from airflow_provider_spark_operator.core.cluster_transitions import move_cluster, resume_cluster
-from airflow_provider_spark_operator.core.decision import AT_ONCE, LONGEST_WAIT, Settings
+from airflow_provider_spark_operator.core.decision import AT_ONCE, Settings, limit_wait
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.states import SuspendReason
@@ -62,7 +62,7 @@ class ClusterSituation:
 
     def wait(self, reason: str, message: str, after: timedelta, *actions: ClusterAction) -> ClusterDecision:
         """Decide to stay, do `actions`, and requeue `after` that time, but at most a day."""
-        return ClusterDecision(reason, message, actions, None, min(max(after, AT_ONCE), LONGEST_WAIT))
+        return ClusterDecision(reason, message, actions, None, limit_wait(after))
 
 
 ClusterRule: TypeAlias = Callable[[ClusterSituation], ClusterDecision | None]

@@ -8,8 +8,8 @@ from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 
 AT_ONCE: Final = timedelta(0)
-LONGEST_WAIT: Final = timedelta(days=1)
-"""The longest time until the next decision. A longer wait has no use, and may not fit a timer."""
+# A longer wait has no use, and may not fit a timer.
+_LONGEST_WAIT: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,8 @@ class Settings:
     suspend_hold_requeue_interval: timedelta = timedelta(seconds=1800)
     trim_state_transition_history: bool = True
     operator_name: str = "spark-kubernetes-operator"
+
+
+def limit_wait(after: timedelta) -> timedelta:
+    """Return the time until the next decision: at least 0, and at most a day."""
+    return min(max(after, AT_ONCE), _LONGEST_WAIT)

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import LABEL_TASK
+from airflow_provider_spark_operator.core.names import ANNOTATION_LAST_APPLIED, LABEL_TASK
 
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 # The annotations and the label of the task that submitted an application.
 _TASK_PREFIX: Final = LABEL_TASK.rpartition("/")[0] + "/"
-# kubectl compares this annotation with the manifest that it applies.
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def is_stored(document: Mapping[str, Any]) -> bool:
@@ -38,4 +36,4 @@ def build_manifest(stored: Mapping[str, Any]) -> JsonObject:
 
 
 def _is_foreign(key: str) -> bool:
-    return key.startswith(_TASK_PREFIX) or key == _LAST_APPLIED
+    return key.startswith(_TASK_PREFIX) or key == ANNOTATION_LAST_APPLIED

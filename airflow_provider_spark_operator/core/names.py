@@ -52,6 +52,9 @@ MASTER_SERVICE = "master-svc"
 # The controller that claimed a resource, and the time. The managed fields show who wrote the annotation.
 ANNOTATION_CLAIM = "spark.operator/claimed-by"
 
+# The manifest that `kubectl apply` has applied last.
+ANNOTATION_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
 # Kueue: the queue and the priority class of a resource, and what the controller notes on its Workload.
 LABEL_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 LABEL_PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"

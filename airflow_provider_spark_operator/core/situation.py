@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from airflow_provider_spark_operator.core import policy
-from airflow_provider_spark_operator.core.decision import AT_ONCE, LONGEST_WAIT, Action, Decision, Settings
+from airflow_provider_spark_operator.core.decision import AT_ONCE, Action, Decision, Settings, limit_wait
 from airflow_provider_spark_operator.core.driver_end import get_main_container
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
@@ -102,5 +102,4 @@ class Situation:
 
     def wait(self, reason: str, message: str, after: timedelta | None, *actions: Action) -> Decision:
         """Decide to stay, do `actions`, and requeue `after` that time; None waits for an event."""
-        requeue_after = None if after is None else min(max(after, AT_ONCE), LONGEST_WAIT)
-        return Decision(reason, message, actions, None, requeue_after)
+        return Decision(reason, message, actions, None, None if after is None else limit_wait(after))

@@ -44,9 +44,9 @@ def hold(situation: Situation) -> Decision | None:
 def suspend(situation: Situation) -> Decision | None:
     """Suspend an application that has a driver; a driver that has ended is judged first.
 
-    A live read decides, because the cache may not show the end yet. If the driver does not exist any more, Kueue's
-    eviction suspends the application, because a preemption must not count as a restart. `spec.suspend` does not: the
-    application fails, as without the field.
+    A live read decides, because the cache may not show the end yet. If the driver no longer exists, an eviction by
+    Kueue still suspends the application, because a preemption must not count as a restart. With `spec.suspend`, the
+    application fails, as it does without the field.
     """
     cause = _find_cause(situation)
     if cause is None:
@@ -55,10 +55,11 @@ def suspend(situation: Situation) -> Decision | None:
         return read_pods(situation)
     driver = situation.observed.driver
     if isinstance(driver, Present):
-        is_judged = _has_ended_by_itself(situation, driver)
-    else:
-        is_judged = cause.reason is not SuspendReason.KUEUE_EVICTION
-    return None if is_judged else _enter_suspended(situation, cause)
+        if _has_ended_by_itself(situation, driver):
+            return None
+    elif cause.reason is not SuspendReason.KUEUE_EVICTION:
+        return None
+    return _enter_suspended(situation, cause)
 
 
 def update_cause(situation: Situation) -> Decision | None:

@@ -139,7 +139,7 @@ def test_success_without_executor_pods_says_that_they_were_deleted(
     create(scripted_cluster, succeed_alone)
     assert main(["describe", "pi"]) == ExitCode.SUCCESS
     pairs = read_pairs(capsys.readouterr().out)
-    assert pairs["Executors"] == "not known: Spark deletes the pods of its executors at the end"
+    assert pairs["Executors"] == "not known: no pod or Event shows them"
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     assert "the executors are not known" in capsys.readouterr().err
 

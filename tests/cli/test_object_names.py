@@ -62,9 +62,7 @@ def test_output_of_list_is_an_argument_of_delete(scripted_cluster: Cluster, caps
     assert scripted_cluster.applications() == []
 
 
-def test_group_selects_between_applications_of_the_same_name(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_group_restricts_the_search(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
     assert main(["status", f"sparkapplication.{KUBEFLOW}/pi"]) == ExitCode.API_FAILED
     assert f"of {KUBEFLOW}" in capsys.readouterr().err

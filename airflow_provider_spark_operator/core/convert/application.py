@@ -18,11 +18,10 @@ from airflow_provider_spark_operator.core.convert.shapes import find_shape_probl
 from airflow_provider_spark_operator.core.convert.volumes import report_unused_volumes
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
-_KUBECTL: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KUEUE: Final = "kueue.x-k8s.io/"
 _KUEUE_REASON: Final = (
     "Kueue manages SparkApplications of Kubeflow's operator only. Set the label of Kueue on the pods instead: see the "
@@ -138,11 +137,12 @@ def _build_metadata(draft: Draft, metadata: Mapping[str, Any]) -> JsonObject:
         reasons.append(_KUEUE_REASON)
     if reasons:
         draft.change("metadata.labels", "; ".join(reasons))
-    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != _KUBECTL}
+    given = metadata.get("annotations", {})
+    annotations = {key: value for key, value in given.items() if key != ANNOTATION_LAST_APPLIED}
     if annotations:
         kept["annotations"] = annotations
-    if _KUBECTL in metadata.get("annotations", {}):
-        draft.change("metadata.annotations", f"{_KUBECTL} was removed: it contains the old document")
+    if ANNOTATION_LAST_APPLIED in given:
+        draft.change("metadata.annotations", f"{ANNOTATION_LAST_APPLIED} was removed: it contains the old document")
     return kept
 
 

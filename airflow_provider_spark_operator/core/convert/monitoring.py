@@ -26,7 +26,7 @@ def write_monitoring(draft: Draft) -> None:
     if not prometheus.get("jmxExporterJar"):
         draft.refuse(
             f"{_FIELD}.prometheus.jmxExporterJar",
-            "is required, and the API server rejects a document of Kubeflow's operator without it",
+            "is required: without this field, the API server rejects a manifest for Kubeflow's operator",
         )
         return
     if not draft.name:

@@ -65,7 +65,7 @@ def write_program(draft: Draft) -> None:
 def _write_jar(draft: Draft, main: str) -> None:
     main_class = draft.source.get("mainClass")
     if not main_class:
-        reason = "is required, because the main class can be read only from a jar in the image of Kubeflow's operator"
+        reason = "is required: Kubeflow's operator can read the main class only from a jar in the operator's own image"
         draft.refuse("spec.mainClass", reason)
         return
     draft.spec |= {"jars": main, "mainClass": main_class}

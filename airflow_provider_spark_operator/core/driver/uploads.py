@@ -52,7 +52,7 @@ def plan_upload(submission: BuildContext, key: str, uri: str) -> Upload:
         raise DriverBuildError(
             key,
             f"{uri} is a file on a local disk, which the driver cannot read. Add the file to the image "
-            f"and write its path as local://, write a URL that the driver can read, or set {UPLOAD_PATH_KEY}",
+            f"and refer to it by local://, refer to a URL that the driver can read, or set {UPLOAD_PATH_KEY}",
         )
     directory = submission.naming.get_upload_directory(f"{key}\0{uri}")
     target = f"{base.rstrip('/')}/{directory}/{source.rsplit('/', 1)[-1]}"

@@ -74,7 +74,10 @@ class Timeline:
 
     @property
     def has_lost_executors(self) -> bool:
-        """Whether nothing shows the executors of a success: Spark has deleted their pods, whose names it had drawn."""
+        """Whether neither pods nor Events show the executors of an application that succeeded.
+
+        Spark deletes its executors at the end, and their Events do not name the application.
+        """
         return not self.executors and self.summary.verdict.outcome is Outcome.SUCCEEDED
 
 
