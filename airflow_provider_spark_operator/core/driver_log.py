@@ -8,6 +8,8 @@ from typing import Final
 LOG_LINES: Final = 10
 LOG_BYTES: Final = 4096
 _LINE_LENGTH: Final = 400
+_LONGEST_INDENTATION: Final = 40
+_TAB: Final = 4
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 # Lines in Spark's layout, many of which report the shutdown after an error, and the frames of a stack trace.
 _ROUTINE: Final = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$")
@@ -43,7 +45,8 @@ class LastLines:
         """Add the next line."""
         shown = clean_line(line)
         if shown:
-            (self._routine if _ROUTINE.match(shown) else self._significant).append(shown)
+            kept = self._routine if _ROUTINE.match(shown) else self._significant
+            kept.append(_clip(_read_indentation(line) + shown))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -68,7 +71,18 @@ def clean_line(line: str, *, longest: int = _LINE_LENGTH) -> str:
     text = " ".join(strip_controls(line).split())
     if not text.isprintable():
         text = "".join(character for character in text if character.isprintable())
+    return _clip(text, longest=longest)
+
+
+def _clip(text: str, *, longest: int = _LINE_LENGTH) -> str:
+    """Return `text`, shortened to `longest` characters."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _read_indentation(line: str) -> str:
+    """Return the spaces before the text of a line: the frames of a Python traceback need them."""
+    plain = strip_controls(line).expandtabs(_TAB)
+    return " " * min(len(plain) - len(plain.lstrip()), _LONGEST_INDENTATION)
 
 
 def append_lines(sentence: str, lines: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-from airflow_provider_spark_operator.core.driver_log import LOG_BYTES, LastLines
+from airflow_provider_spark_operator.core.driver_log import LOG_BYTES, LastLines, append_lines, split_lines
 
 ROUTINE = "26/01/01 00:00:00 INFO SparkContext: stopped"
 
@@ -43,3 +43,16 @@ def test_lines_stay_within_total_limit() -> None:
     kept = collect_last_lines(*[f"{number} {'é' * 390}" for number in range(12)])
     assert kept[-1].startswith("11 ")
     assert sum(len(line.encode()) for line in kept) <= LOG_BYTES
+
+
+def test_indentation_of_lines_is_kept() -> None:
+    lines = ("Traceback (most recent call last):", '  File "job.py", line 3', "    main()", "ValueError: 7")
+    assert collect_last_lines(*lines) == lines
+    assert split_lines(append_lines("The driver failed.", lines))[1] == lines
+
+
+def test_long_indentation_is_shortened_and_tabs_become_spaces() -> None:
+    assert collect_last_lines("\x1b[31m\tat line 3") == ("    at line 3",)
+    (line,) = collect_last_lines(f"{' ' * 300}{'x' * 399}")
+    assert line.startswith(" " * 40 + "x")
+    assert len(line) == 400
