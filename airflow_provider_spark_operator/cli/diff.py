@@ -11,6 +11,7 @@ from typing import Any
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.documents import describe_source
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.existing_application import advise_on_name
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_records import show_warnings
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace
@@ -36,6 +37,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import GROUP, LABEL_TASK
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.follow.prepare import prepare_document, set_served_version
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import NotFound
@@ -77,7 +79,8 @@ def run(
     Give the file and the options that you would give to `submit`. The application that `submit` would send is
     compared with the application of the same name in the cluster: its spec, labels and annotations. Fields that have
     their default value are left out. The exit code is 0 without a difference, and 1 with a difference, like that of
-    `kubectl diff`. Nothing is changed or uploaded. A program needs --name: without it, each submission has a new name.
+    `kubectl diff`. Nothing is changed or uploaded. `submit` does not change an application that exists: delete it
+    first, or set another name. A program needs --name: without it, each submission has a new name.
     """
     if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
         raise CommandError(
@@ -119,11 +122,15 @@ async def _compare(client: KubeClient, document: JsonObject, names: tuple[str, s
     if not name:
         raise CommandError(f"{source}: metadata.name: is required: add the name to compare with", ExitCode.INVALID)
     try:
-        before = _format(await client.get(resource, name, place))
+        present = await client.get(resource, name, place)
     except NotFound:
         print_note(f"{resource.kind} {place}/{name} does not exist: submit creates it")
-        before = ""
-    return _print_difference(before, _format(body), f"cluster {place}/{name}", title)
+        return _print_difference("", _format(body), f"cluster {place}/{name}", title)
+    code = _print_difference(_format(present), _format(body), f"cluster {place}/{name}", title)
+    if code is ExitCode.CHECK_FAILED:
+        reference = ApplicationReference.of(present, resource)
+        print_note(f"submit does not change {reference}. {advise_on_name(reference)}")
+    return code
 
 
 def _format(resource: Mapping[str, Any]) -> str:

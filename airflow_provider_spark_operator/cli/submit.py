@@ -7,6 +7,7 @@ import typer
 from airflow_provider_spark_operator.cli.ages import parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.existing_application import describe_taken_name
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_records import show_warnings
 from airflow_provider_spark_operator.cli.named_applications import format_name
@@ -113,7 +114,7 @@ async def _submit(client: KubeClient, document: JsonObject, namespace: str | Non
     try:
         reference = (await submit(client, document, namespace)).reference
     except NameTaken as error:
-        raise CommandError(str(error), ExitCode.API_FAILED) from None
+        raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
     if waiting is None:
         print(f"{format_name(reference)} created")
         return ExitCode.SUCCESS

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.names import (
@@ -167,11 +167,15 @@ class TaskStamp:
         return self.try_number - int(value) if value.isdecimal() else 0
 
 
+NO_TASK: Final = "no Airflow task"
+"""The owner of an application that no task of Airflow submitted."""
+
+
 def owner_of(document: Mapping[str, Any]) -> str:
     """Return a description of the owner of an application, according to its annotations."""
     notes = annotations_of(document)
     if LABEL_TASK not in labels_of(document):
-        return "no Airflow task"
+        return NO_TASK
     dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
     mapped = notes.get(ANNOTATION_MAP_INDEX, "-1")
     return f"task {task} of DAG {dag}, run {run}" + (f", map index {mapped}" if mapped != "-1" else "")

@@ -47,7 +47,12 @@ def test_changed_fields_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
     changed = {**MANIFEST, "metadata": {"name": "pi"}, "spec": {**MANIFEST["spec"], "sparkConf": conf}}
     capsys.readouterr()
     assert main(["diff", write(tmp_path, changed)]) == ExitCode.CHECK_FAILED
-    lines = capsys.readouterr().out.splitlines()
+    captured = capsys.readouterr()
+    assert captured.err == (
+        "spark-operator: submit does not change SparkApplication jobs/pi. Delete it first with "
+        "`spark-operator delete pi -n jobs --wait`, or set another name with --name\n"
+    )
+    lines = captured.out.splitlines()
     assert lines[:2] == ["--- cluster jobs/pi", f"+++ {tmp_path / 'pi.yaml'}"]
     assert [line for line in lines[2:] if line[0] in "+-"] == [
         "-  labels:",

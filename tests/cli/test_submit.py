@@ -11,6 +11,7 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, LABEL_TASK
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.cluster import Cluster, fail, run_on
 
@@ -193,7 +194,14 @@ async def test_interrupted_follow_leaves_the_application(scripted_cluster: Clust
 def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
     assert main(["submit", "pi.yaml"]) == ExitCode.API_FAILED
-    assert "SparkApplication jobs/pi already exists" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "error: SparkApplication jobs/pi already exists; it is in state " in error
+    advice = ". Delete it first with `spark-operator delete pi -n jobs --wait`, or set another name with --name\n"
+    assert error.endswith(advice)
+    labels, annotations = {LABEL_TASK: "a1"}, {ANNOTATION_DAG_ID: "etl", ANNOTATION_TASK_ID: "load"}
+    scripted_cluster.create("theirs", labels=labels, annotations=annotations)
+    assert main(["submit", "pi.yaml", "--name", "theirs"]) == ExitCode.API_FAILED
+    assert "jobs/theirs already exists and belongs to task load of DAG etl" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
