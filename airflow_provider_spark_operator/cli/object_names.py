@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 import typer
@@ -11,6 +12,14 @@ from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, i
 _VERSION: Final = re.compile(r"^v\d+(?:(?:alpha|beta)\d+)?\.")
 _APPLICATION: Final = ("sparkapplication", "sparkapplications", "sparkapp")
 _CLUSTER: Final = ("sparkcluster", "sparkclusters")
+_LONGEST_STEM: Final = 40
+
+
+def derive_name(program: str) -> str:
+    """Return the name of an application for the path or the URI of its program: `a-b` for `jobs/a_b.py`."""
+    stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(program).stem.lower()).strip("-")
+    stem = stem if stem[:1].isalpha() else f"spark-{stem}".rstrip("-")
+    return stem[:_LONGEST_STEM].rstrip("-")
 
 
 def require_object_name(value: str | None) -> str | None:

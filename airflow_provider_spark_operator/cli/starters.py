@@ -1,5 +1,6 @@
 """The starter manifests and DAGs of `init`. NAME and DAG_ID stand for the names."""
 
+import json
 from typing import Final
 
 APACHE: Final = """\
@@ -78,7 +79,13 @@ spec:
   timeToLiveSeconds: 604800
 """
 
-DAG: Final = '''\
+_EXAMPLE: Final = """\
+        # The program. local:// is a file in the image; a file next to this DAG is shipped: py_file="pi.py".
+        py_file="local:///opt/spark/examples/src/main/python/pi.py",
+        arguments=["10"],
+"""
+
+DAG: Final = f'''\
 """Run a Spark application each day.
 
 `pip install airflow-provider-spark-operator` installs the operator. The connection `kubernetes_default` selects the
@@ -94,10 +101,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 with DAG("DAG_ID", schedule="@daily", start_date=datetime(2026, 1, 1), catchup=False) as dag:
     SparkApplicationOperator(
         task_id="pi",
-        # The program. local:// is a file in the image; a file next to this DAG is shipped: py_file="pi.py".
-        py_file="local:///opt/spark/examples/src/main/python/pi.py",
-        arguments=["10"],
-        image="apache/spark:4.3.0",
+{_EXAMPLE}        image="apache/spark:4.3.0",
         # It needs the permission to create pods.
         service_account="spark",
         executor_instances=2,
@@ -118,3 +122,15 @@ _API_VERSION: Final = """\
 """
 
 KUBEFLOW_DAG: Final = DAG.replace("        image=", f"{_API_VERSION}        image=")
+
+
+def set_program(dag: str, program: str, *, is_shipped: bool) -> str:
+    """Return a starter DAG with another program.
+
+    Args:
+        dag: The starter DAG.
+        program: The path or the URI of a Python script.
+        is_shipped: Whether the operator ships the script to the driver.
+    """
+    comment = "        # The program: the operator ships this file to the driver.\n" if is_shipped else ""
+    return dag.replace(_EXAMPLE, f"{comment}        py_file={json.dumps(program, ensure_ascii=False)},\n")

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.cli.documents import DocumentError, read_do
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.manifest_files import split_list
+from airflow_provider_spark_operator.cli.object_names import derive_name
 from airflow_provider_spark_operator.cli.object_storage import write_object
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -26,7 +27,6 @@ from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed, WriteObject
 from airflow_provider_spark_operator.kube.bounded_yaml import load_all
 
-_LONGEST_STEM: Final = 40
 _PARAMETERS: Final = frozenset({*NAMES, "upload_to", "api_version"})
 
 
@@ -144,9 +144,7 @@ def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, An
 
 def _build_name(file: str) -> str:
     """Return a new name, so that a program can be submitted again while its earlier application exists."""
-    stem = re.sub(r"[^a-z0-9]+", "-", PurePosixPath(file).stem.lower()).strip("-")
-    stem = stem if stem[:1].isalpha() else f"spark-{stem}".rstrip("-")
-    return f"{stem[:_LONGEST_STEM].rstrip('-')}-{secrets.token_hex(3)}"
+    return f"{derive_name(file)}-{secrets.token_hex(3)}"
 
 
 def _name_options(problem: Problem) -> Problem:

@@ -67,3 +67,54 @@ def test_existing_file_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_folder_that_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path / "none" / "app.yaml")]) == ExitCode.INVALID
     assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_dag_runs_the_given_script(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    script, dag = tmp_path / "jobs" / "daily_report.py", tmp_path / "dag.py"
+    script.write_text("print(1)\n")
+    assert main(["init", "--dag", str(dag), "--py-file", str(script)]) == ExitCode.SUCCESS
+    (task,) = runpy.run_path(str(dag))["dag"].tasks
+    assert (task.task_id, task.py_file, task.arguments) == ("daily-report", "jobs/daily_report.py", None)
+    other = tmp_path / "dags"
+    other.mkdir()
+    assert main(["init", "--dag", str(other / "dag.py"), "--py-file", str(script), "--name", "a"]) == ExitCode.SUCCESS
+    (task,) = runpy.run_path(str(other / "dag.py"))["dag"].tasks
+    assert (task.task_id, task.py_file) == ("a", str(script))
+
+
+@pytest.mark.parametrize("options", [[], ["--kubeflow"]], ids=["apache", "kubeflow"])
+def test_dag_runs_a_script_with_a_uri(options: list[str], tmp_path: Path) -> None:
+    dag = tmp_path / "dag.py"
+    words = ["init", "--dag", str(dag), "--py-file", "s3a://jobs/report.py", *options]
+    assert main(words) == ExitCode.SUCCESS
+    assert "ships this file" not in dag.read_text()
+    (task,) = runpy.run_path(str(dag))["dag"].tasks
+    assert (task.task_id, task.py_file) == ("report", "s3a://jobs/report.py")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--py-file", "report.py"],
+            "--py-file: requires --dag. To run a script without a DAG, use `spark-operator submit`",
+        ),
+        (["--dag", "--py-file", "none.py"], "--py-file: none.py does not exist"),
+        (["--dag", "--kubeflow", "--py-file", "report.py"], "Give a URI, for example s3a://jobs/a.py"),
+    ],
+    ids=["manifest", "missing", "kubeflow"],
+)
+def test_unusable_script_is_refused(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.py").write_text("print(1)\n")
+    assert main(["init", *options]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
