@@ -201,7 +201,9 @@ def _record_executors(situation: Situation) -> Decision | None:
     if proposed is situation.state:
         return None
     reason, sentence = _EXECUTOR_WORDS[proposed]
-    return situation.move(proposed, reason, f"{sentence} (executors ready: {ready}).")
+    # Without initExecutors, the state does not depend on the number, which is usually 0 when the driver is ready.
+    count = f" (executors ready: {ready})" if situation.tolerations.instance_config.init_executors > 0 else ""
+    return situation.move(proposed, reason, f"{sentence}{count}.")
 
 
 # --- stopping ---

@@ -108,7 +108,9 @@ class Narrator:
         if seen.attempt != self._attempt:  # states without a time look the same in every attempt
             self._attempt = seen.attempt
             self._shown = {(state, time) for state, time in self._shown if time is not None}
-        new = [entry for entry in _list_entries(seen) if (entry.state, entry.time) not in self._shown]
+        entries = _list_entries(seen)
+        self._record_times(entries)
+        new = [entry for entry in entries if (entry.state, entry.time) not in self._shown]
         self._shown |= {(entry.state, entry.time) for entry in new}
         await self._keep_up_with_driver(seen, resource)
         await self._obstacles.update(seen, resource)
@@ -139,6 +141,13 @@ class Narrator:
         """Show the rest of the driver's log after the driver has ended."""
         if self._driver is not None:
             await self._driver.finish(seen)
+
+    def _record_times(self, entries: Iterable[StateEntry]) -> None:
+        """Record the times of states that were shown without: an application is Submitted before it has a status."""
+        for entry in entries:
+            if (entry.state, None) in self._shown:
+                self._shown.remove((entry.state, None))
+                self._shown.add((entry.state, entry.time))
 
     def follow_driver(self) -> None:
         """Follow the log of a driver that runs although no state reports it."""

@@ -270,6 +270,24 @@ def test_running_state_follows_executor_count() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        ({}, "The application runs."),
+        ({"initExecutors": 1, "minExecutors": 1, "maxExecutors": 2}, "The application runs (executors ready: 2)."),
+    ],
+    ids=["without thresholds", "with thresholds"],
+)
+def test_message_counts_executors_if_the_state_depends_on_them(instances: dict[str, int], message: str) -> None:
+    scene = Scene(build_application_document(instances=instances)).run()
+    scene.set_driver("ready")
+    scene.executors = build_executors(2)
+    scene.run()
+    status = scene.application.status
+    assert status is not None
+    assert (scene.state, status.current_state.message) == ("RunningHealthy", message)
+
+
 def test_too_few_executors_time_out() -> None:
     scene = Scene(build_application_document(instances={"initExecutors": 2})).run()
     scene.set_driver("ready")

@@ -84,3 +84,15 @@ def test_driver_pod_is_requested_often_only_while_a_user_watches() -> None:
     assert ATTENDED.keeps_counting
     assert not BACKGROUND.keeps_counting
     assert BACKGROUND.driver > ATTENDED.driver
+
+
+async def test_state_is_shown_once_although_its_time_is_known_later() -> None:
+    sink = Recorder()
+    stored = build_stored("pi", "u1", "6", "Submitted", "DriverRequested", "Submitted")
+    new = {key: value for key, value in stored.items() if key != "status"}
+    async with serve_api() as api, await open_client_of(api) as client:
+        api.script(*[answer_page()] * 10)
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
+            for resource in (new, new, stored, stored):
+                await narrator.show(read_progress(resource), resource)
+    assert sink.states == ["Submitted", "DriverRequested", "Submitted"]
