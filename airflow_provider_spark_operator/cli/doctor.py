@@ -11,17 +11,17 @@ from typing import Annotated
 import typer
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds
+from airflow_provider_spark_operator.cli.diagnosis.access import check_access, check_optional_kinds, check_verbs
 from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
 from airflow_provider_spark_operator.cli.diagnosis.definitions import check_definitions
 from airflow_provider_spark_operator.cli.diagnosis.dns import check_dns
 from airflow_provider_spark_operator.cli.diagnosis.drivers import check_drivers
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.cli.diagnosis.finding_table import print_findings
 from airflow_provider_spark_operator.cli.diagnosis.quotas import check_quotas
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
-from airflow_provider_spark_operator.cli.output import print_table
 from airflow_provider_spark_operator.follow.find import list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -35,8 +35,6 @@ spark-operator doctor
 # Print only the checks that failed, as JSON
 spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
 """
-
-_STYLES = {Status.PASSED: "green", Status.WARNING: "yellow", Status.FAILED: "red", Status.SKIPPED: "dim"}
 
 
 class ReportFormat(StrEnum):
@@ -61,9 +59,10 @@ def run(
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 
     The command checks the connection, the kinds and their versions, and the controllers. It checks each permission that
-    you, the user of the kubeconfig, need to run applications. It also checks the service account of drivers and its
-    permissions, the ResourceQuotas of the namespace, and DNS. If you have no permission to run a check, the check is
-    skipped and names the permission. Nothing is changed.
+    you, the user of the kubeconfig, need to run applications. A permission that only `forward` or `cluster scale` needs
+    is a warning if it is missing. The command also checks the service account of drivers and its permissions, the
+    ResourceQuotas of the namespace, and DNS. If you have no permission to run a check, the check is skipped and names
+    the permission. Nothing is changed.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.
@@ -77,9 +76,8 @@ async def _diagnose(client: KubeClient, account: str, output: ReportFormat) -> E
     if output is ReportFormat.JSON:
         _print_json(client, findings)
     else:
-        rows = [[one.status, one.check, one.result, one.fix] for one in findings]
+        print_findings(findings)
         counts = Counter(one.status for one in findings)
-        print_table(["STATUS", "CHECK", "RESULT", "FIX"], rows, {"STATUS": lambda status: _STYLES[Status(status)]})
         print_note(", ".join(f"{counts[status]} {status}" for status in Status))
     failed = [one for one in findings if one.status is Status.FAILED]
     if not failed:
@@ -94,6 +92,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     if access[0].status is Status.FAILED:
         return [access[0]]
     kinds = await _list_kinds(client)
+    verbs = await check_verbs(client, namespace, kinds)
     optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),
         check_definitions(client, kinds),
@@ -104,7 +103,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     )
     general = [one for one in access if not one.is_access or one is access[0]]
     permissions = [one for one in access[1:] if one.is_access]
-    return [*general, *optional, *definitions, *controllers, *permissions, *drivers, *quotas, dns]
+    return [*general, *optional, *definitions, *controllers, *permissions, *verbs, *drivers, *quotas, dns]
 
 
 async def _list_kinds(client: KubeClient) -> list[ResourceType]:

@@ -69,9 +69,19 @@ def print_table(
     if sys.stdout.isatty():
         _print_on_terminal(titles, cells, styles or {})
         return
-    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    widths = _measure_columns(titles, cells)
     for line in (titles, *cells):
         print(_GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def measure_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of characters of the longest line that `print_table` prints if the width is not limited."""
+    widths = _measure_columns(titles, [[clean_cell(cell) for cell in row] for row in rows])
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _measure_columns(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
 
 
 def _print_on_terminal(

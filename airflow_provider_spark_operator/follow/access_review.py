@@ -22,7 +22,7 @@ ACCESS_REVIEWS = ResourceType("authorization.k8s.io", "v1", "selfsubjectaccessre
 # The dialect to install in a cluster that serves none.
 _DEFAULT = dialect_of(DEFAULT_API_VERSION)
 _ALL_VERBS = ("get", "list", "watch", "create", "patch", "delete")
-_ROLE = "the Role in docs/manifests/airflow.yaml"
+_FIX = "Bind the Role in docs/manifests/airflow.yaml to the identity of the connection"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ async def review_access(client: KubeClient, namespace: str | None = None) -> lis
         return [Check(f"connection to {client.server}", str(error), "Fix the connection, then test it again")]
     found = [dialect for dialect, versions in served.items() if versions]
     definitions = [_check_versions(dialect, served[dialect]) for dialect in found] or [_report_no_definition()]
-    permissions = await _check_permissions(client, found or [_DEFAULT], namespace or client.default_namespace)
+    needed = list_permissions(found or [_DEFAULT])
+    permissions = await check_permissions(client, needed, namespace or client.default_namespace)
     return [Check(f"connection to {client.server} (Kubernetes {version})"), *definitions, *permissions]
 
 
@@ -150,16 +151,26 @@ def _report_no_definition() -> Check:
     )
 
 
-async def _check_permissions(client: KubeClient, dialects: Sequence[Dialect], namespace: str) -> list[Check]:
+async def check_permissions(
+    client: KubeClient, permissions: Sequence[Permission], namespace: str, fix: str = _FIX
+) -> list[Check]:
+    """Check each verb of some permissions. Nothing is written.
+
+    Args:
+        client: The client of the cluster.
+        permissions: The permissions.
+        namespace: The namespace.
+        fix: What to do about a missing permission.
+    """
     checks = [
-        _check_permission(client, permission, verb, namespace)
-        for permission in list_permissions(dialects)
+        _check_permission(client, permission, verb, namespace, fix)
+        for permission in permissions
         for verb in permission.verbs
     ]
     return list(await asyncio.gather(*checks))
 
 
-async def _check_permission(client: KubeClient, permission: Permission, verb: str, namespace: str) -> Check:
+async def _check_permission(client: KubeClient, permission: Permission, verb: str, namespace: str, fix: str) -> Check:
     attributes: dict[str, Any] = {
         "namespace": namespace,
         "verb": verb,
@@ -177,8 +188,6 @@ async def _check_permission(client: KubeClient, permission: Permission, verb: st
     try:
         review = await client.create(ACCESS_REVIEWS, body, None)
     except KubeError as error:
-        problem, fix = str(error), "Permit the identity to create SelfSubjectAccessReviews"
-    else:
-        allowed = (review.get("status") or {}).get("allowed")
-        problem, fix = "" if allowed else "missing", f"Bind {_ROLE} to the identity of the connection"
+        return Check(title, str(error), "Permit the identity to create SelfSubjectAccessReviews", is_permission=True)
+    problem = "" if (review.get("status") or {}).get("allowed") else "missing"
     return Check(title, problem, fix, is_permission=True)

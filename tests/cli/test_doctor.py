@@ -1,5 +1,6 @@
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,10 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.diagnosis.access import FORWARD_PERMISSION, SCALE_PERMISSION
 from airflow_provider_spark_operator.cli.diagnosis.drivers import DRIVER_PERMISSIONS
+from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.cli.diagnosis.finding_table import print_findings
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.crds.schema import find_part
@@ -18,6 +22,7 @@ from tests.hooks.clouds.loopback import Answer, Asked, serve
 from tests.kube.scripted import build_kubeconfig
 
 WORKLOAD = Path(__file__).parents[2] / "docs" / "manifests" / "workload.yaml"
+COMMAND_LINE = WORKLOAD.with_name("command-line.yaml")
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
@@ -55,6 +60,8 @@ def test_complete_cluster_passes_all_checks(scripted_cluster: Cluster, capsys: p
     assert {check["fix"] for check in checks.values() if check["status"] == "passed"} == {""}
     assert checks["service account spark of drivers"]["status"] == "passed"
     assert checks["permissions of drivers on pods"]["status"] == "passed"
+    assert checks["permission to create pods/portforward in namespace jobs"]["status"] == "passed"
+    assert checks["permission to patch statefulsets/scale in namespace jobs"]["status"] == "passed"
     assert checks["ResourceQuotas"]["result"] == "namespace jobs has none"
     assert checks["DNS of the cluster"]["status"] == "skipped"
 
@@ -167,7 +174,8 @@ class Api:
             return Answer({"kind": "Status", "message": "not found", "reason": "NotFound"}, 404)
         if asked.path.endswith("/selfsubjectaccessreviews"):
             attributes = json.loads(asked.body)["spec"]["resourceAttributes"]
-            return Answer({"status": {"allowed": f"{attributes['verb']} {attributes['resource']}" != self.denied}}, 201)
+            names = [attributes["resource"], *([attributes["subresource"]] if attributes["subresource"] else [])]
+            return Answer({"status": {"allowed": f"{attributes['verb']} {'/'.join(names)}" != self.denied}}, 201)
         if self.ready is not None and "/kube-system/services" in asked.path:
             return Answer({"items": [{"metadata": {"name": "kube-dns"}}]})
         if self.ready is not None and "/kube-system/endpointslices" in asked.path:
@@ -231,6 +239,49 @@ def test_missing_permission_of_the_client_is_an_api_failure(api: Api, capsys: py
     check = checks["permission to list events in namespace jobs"]
     assert (check["status"], check["result"]) == ("failed", "missing")
     assert "docs/manifests/airflow.yaml" in check["fix"]
+
+
+@pytest.mark.parametrize(
+    ("denied", "verb"), [("create pods/portforward", "forward"), ("patch statefulsets/scale", "cluster scale")]
+)
+def test_missing_permission_of_a_verb_is_a_warning(
+    denied: str, verb: str, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.denied = denied
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    check = checks[f"permission to {denied} in namespace jobs"]
+    assert (check["status"], check["result"]) == ("warning", f"missing: `{verb}` needs it")
+    assert "docs/manifests/command-line.yaml" in check["fix"]
+
+
+def test_checked_permissions_of_verbs_are_in_the_documented_role() -> None:
+    rules = yaml.safe_load(COMMAND_LINE.read_text())["rules"]
+    documented = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}
+    assert {(one.name, verb) for one in (FORWARD_PERMISSION, SCALE_PERMISSION) for verb in one.verbs} <= documented
+
+
+def test_narrow_terminal_shows_the_fix_below_its_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    findings = [
+        Finding("connection", Status.PASSED),
+        Finding("service account", Status.FAILED, "it does not exist", "Create it with `kubectl apply`"),
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    print_findings(findings)
+    assert capsys.readouterr().out.splitlines()[0].split() == ["STATUS", "CHECK", "RESULT", "FIX"]
+    monkeypatch.setenv("COLUMNS", "40")
+    print_findings(findings)
+    assert capsys.readouterr().out.splitlines() == [
+        "passed    connection",
+        "failed    service account",
+        "            it does not exist",
+        "            Fix: Create it with `kubectl",
+        "            apply`",
+    ]
 
 
 @pytest.mark.parametrize(("ready", "status"), [([True, False], "passed"), ([False], "failed"), ([], "failed")])
