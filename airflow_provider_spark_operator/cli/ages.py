@@ -1,11 +1,14 @@
 """Ages and durations, as `kubectl get` shows them, and durations of options."""
 
+import re
 from datetime import datetime, timedelta
+from typing import Final
 
 import pendulum
 import typer
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def format_duration(duration: timedelta) -> str:
@@ -29,14 +32,26 @@ def format_age(time: str | None, now: datetime) -> str:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return a duration such as `90s`, `15m`, `2h30m` or `7d`. A number without a unit is in seconds.
+    """Return a duration such as `90s`, `15m`, `2h30m` or `7d`. A number without a unit is in seconds: `90`, `0.5`.
 
     Raises:
         typer.BadParameter: The text is not a duration, or is too long.
     """
+    try:
+        return timedelta(seconds=float(text)) if _SECONDS.fullmatch(text) else timedelta(**_split_units(text))
+    except OverflowError:
+        raise typer.BadParameter(f"invalid duration {text!r}: too long") from None
+
+
+def _split_units(text: str) -> dict[str, int]:
+    """Return the number of each unit of a duration.
+
+    Raises:
+        typer.BadParameter: The text is not a duration.
+    """
     numbers: dict[str, int] = {}
     digits = ""
-    for character in text if not text.isdecimal() else f"{text}s":
+    for character in text:
         if character in "0123456789":
             digits += character
         elif digits and character in _UNITS and _UNITS[character] not in numbers:
@@ -47,10 +62,7 @@ def parse_duration(text: str) -> timedelta:
             break
     if digits or not numbers:
         raise typer.BadParameter(f"invalid duration {text!r}: write for example 90s, 15m, 2h30m or 7d")
-    try:
-        return timedelta(**numbers)
-    except OverflowError:
-        raise typer.BadParameter(f"invalid duration {text!r}: too long") from None
+    return numbers
 
 
 def check_age(text: str | None) -> str | None:
@@ -62,8 +74,9 @@ def check_age(text: str | None) -> str | None:
     Raises:
         typer.BadParameter: The text is not a duration, is too long, or has no unit.
     """
-    if text is not None and text.isdecimal() and text.strip("0"):
-        raise typer.BadParameter(f"{text!r} has no unit: write for example {text}m, {text}h or {text}d")
+    if text is not None and _SECONDS.fullmatch(text) and float(text):
+        number = text if text.isdecimal() else "7"
+        raise typer.BadParameter(f"{text!r} has no unit: write for example {number}m, {number}h or {number}d")
     return check_duration(text)
 
 
@@ -75,4 +88,15 @@ def check_duration(text: str | None) -> str | None:
     """
     if text is not None:
         parse_duration(text)
+    return text
+
+
+def check_limit(text: str | None) -> str | None:
+    """Return the value of an option that `parse_duration` accepts and that is greater than 0.
+
+    Raises:
+        typer.BadParameter: The text is not a duration, is too long, or is 0.
+    """
+    if text is not None and not parse_duration(text):
+        raise typer.BadParameter("must be greater than 0")
     return text

@@ -21,10 +21,12 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.SUCCESS: "success",
+    ExitCode.SUCCESS: (
+        "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
+    ),
     ExitCode.APPLICATION_FAILED: (
-        "the application failed, or did not reach the state of wait --for; "
-        "or reconcile --check found resources of another controller; or diff found a difference"
+        "the application failed (`wait`, `submit --wait`, `local run`), or did not reach the state of wait --for; or "
+        " reconcile --check found resources of another controller; or diff found a difference"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
@@ -32,8 +34,8 @@ MEANINGS = {
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
-        "infrastructure or scheduling failure, a deleted application, a failed check of doctor, an internal error, "
-        "or the output could not be written"
+        "infrastructure or scheduling failure, a local cluster that cannot run, a deleted application, a failed check "
+        "of doctor, an internal error, or the output could not be written"
     ),
     ExitCode.INTERRUPTED: (
         "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from airflow_provider_spark_operator.cli.ages import check_limit, parse_duration
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options import LOCAL_HOME, LocalHome, require_positive
+from airflow_provider_spark_operator.cli.options import LOCAL_HOME, LocalHome
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from local_kubernetes.home import LocalClusterError
 from local_kubernetes.home_state import HomeState, read_home
@@ -29,15 +30,22 @@ spark-operator local down --home ~/.spark-local
 def run(
     home: LocalHome = LOCAL_HOME,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", callback=require_positive, help="wait for the end at most this time")
-    ] = 60,
+        str,
+        typer.Option(
+            metavar="DURATION",
+            callback=check_limit,
+            help="stop waiting after this time, for example 30s or 5m; the exit code is then 4",
+        ),
+    ] = "60s",
 ) -> ExitCode:
     """Stop a local cluster with all its pods, and wait until it has stopped.
 
     The command sends SIGTERM to the process that runs the cluster. Logs and volumes in the folder are kept. Objects
     are kept only if the cluster was started with --keep. If no cluster runs, the command does nothing and succeeds.
     """
-    return run_until_signal(lambda: _stop(Path(home), timeout), after_sigterm=ExitCode.INTERRUPTED)
+    return run_until_signal(
+        lambda: _stop(Path(home), parse_duration(timeout).total_seconds()), after_sigterm=ExitCode.INTERRUPTED
+    )
 
 
 async def _stop(home: Path, limit: float) -> ExitCode:

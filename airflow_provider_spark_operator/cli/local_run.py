@@ -4,10 +4,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
 
+from airflow_provider_spark_operator.cli.ages import check_limit, parse_duration
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_application import compose_local_application
@@ -18,7 +20,6 @@ from airflow_provider_spark_operator.cli.options import (
     LogFormat,
     LogFormatOption,
     require_namespace,
-    require_positive,
     require_text,
 )
 from airflow_provider_spark_operator.cli.parameter_options import add_parameter_options, read_parameter_values
@@ -55,14 +56,14 @@ spark-operator local run report.py 2026-01-31 > report.log
 spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
 
 # Run a manifest, and stop after ten minutes with exit code 4
-spark-operator local run pi.yaml --timeout 600
+spark-operator local run pi.yaml --timeout 10m
 """
 
 
 @dataclass(frozen=True)
 class _Options:
     namespace: str | None
-    limit: float | None
+    limit: timedelta | None
     images: Sequence[ImageRule]
     logs: str | None
 
@@ -103,8 +104,12 @@ def run(
         ),
     ] = None,
     timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", callback=require_positive, help="stop after this time (default: no limit)"),
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            callback=check_limit,
+            help="stop after this time, for example 90s or 10m; the exit code is then 4 (default: no limit)",
+        ),
     ] = None,
     image: ImageRules = None,
     log_format: LogFormatOption = LogFormat.TEXT,
@@ -119,7 +124,8 @@ def run(
     A script runs with the installed Spark, in the current folder, with one executor by default.
     """
     document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
-    options = _Options(namespace, timeout, parse_image_rules(image), logs)
+    limit = parse_duration(timeout) if timeout is not None else None
+    options = _Options(namespace, limit, parse_image_rules(image), logs)
     configure_logs(log_format, logging.WARNING)
     return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
 
@@ -143,14 +149,16 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
     print_note(f"{submission.reference} submitted")
     hub = WatchHub(cluster.client)
     try:
-        async with asyncio.timeout(options.limit):
+        async with asyncio.timeout(options.limit.total_seconds() if options.limit is not None else None) as limit:
             conclusion = await _wait(hub, submission.reference)
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
         return report_conclusion(conclusion)
     except TimeoutError:
-        print_error(f"{submission.reference} did not end within {options.limit:g} s")
+        if options.limit is None or not limit.expired():
+            raise
+        print_error(f"{submission.reference} did not end within {options.limit.total_seconds():g} s")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
         print_error(str(error))

@@ -39,17 +39,6 @@ def require_text(value: str | None) -> str | None:
     return value
 
 
-def require_positive(value: float | None) -> float | None:
-    """Return the value of an option.
-
-    Raises:
-        typer.BadParameter: The value is not a number greater than 0.
-    """
-    if value is not None and not 0 < value < float("inf"):
-        raise typer.BadParameter("must be greater than 0")
-    return value
-
-
 def require_lease(value: str | None) -> str | None:
     """Return the name of a Lease, with or without a namespace.
 

@@ -30,13 +30,14 @@ def test_age_is_the_time_since_a_timestamp_of_the_api() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("2h30m", 9000), ("7d", 604_800), ("1w", 604_800)]
+    ("text", "seconds"),
+    [("90", 90), ("0.5", 0.5), ("90s", 90), ("15m", 900), ("2h30m", 9000), ("7d", 604_800), ("1w", 604_800)],
 )
 def test_duration_of_an_option_has_units(text: str, seconds: float) -> None:
     assert parse_duration(text).total_seconds() == seconds
 
 
-@pytest.mark.parametrize("text", ["", "x", "5y", "-5s", "s", "5s5s", "1h5", "9" * 40 + "w", "٣s"])
+@pytest.mark.parametrize("text", ["", "x", ".5", "1.5h", "nan", "5y", "-5s", "s", "5s5s", "1h5", "9" * 40 + "w", "٣s"])
 def test_invalid_duration_is_a_usage_error(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="invalid duration"):
         parse_duration(text)

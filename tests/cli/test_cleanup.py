@@ -77,6 +77,7 @@ def test_kubeflow_application_is_deleted(kubeflow_cluster: Cluster) -> None:
         ([], "missing option --older-than"),
         (["--older-than", "long"], "--older-than: invalid duration 'long'"),
         (["--older-than", "7"], "--older-than: '7' has no unit: write for example 7m, 7h or 7d"),
+        (["--older-than", "0.5"], "--older-than: '0.5' has no unit"),
         (["--older-than", "7d", "--state", "dead"], "--state: unknown state dead"),
     ],
 )

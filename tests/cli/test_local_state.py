@@ -93,6 +93,13 @@ def test_folder_of_the_user_is_refused(tmp_path: Path, verb: str, capsys: pytest
     assert (tmp_path / "report.csv").exists()
 
 
+async def test_down_accepts_a_duration_and_seconds(tmp_path: Path) -> None:
+    for timeout in ("2m", "90", "1h30m"):
+        words = ("local", "down", "--home", str(tmp_path / "absent"), "--timeout", timeout)
+        exit_code, _, err = await run_command(*words, home=tmp_path)
+        assert exit_code == ExitCode.SUCCESS, err
+
+
 async def test_down_over_its_timeout_exits_with_4(tmp_path: Path) -> None:
     with (tmp_path / "lock").open("w") as lock:  # a cluster that has not written its process id
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -91,7 +91,7 @@ def test_command_is_installed_as_spark_operator_and_as_plugin_of_kubectl() -> No
         pytest.param(["render", "x", "-n", ""], "invalid namespace ''", id="empty namespace of render"),
         pytest.param(["crds", "--kind", ""], "--kind: must not be empty", id="empty kind"),
         pytest.param(
-            ["local", "run", "x", "--timeout", "-1"], "--timeout: must be greater than 0", id="negative timeout"
+            ["local", "run", "x", "--timeout", "0"], "--timeout: must be greater than 0", id="timeout of zero"
         ),
     ],
 )

@@ -16,7 +16,10 @@ from airflow_provider_spark_operator.cli.usage_errors import describe_usage_erro
         ("crds -o text", "--output: must be yaml or json, not 'text'."),
         ("logs pi --tail few", "--tail: must be an integer."),
         ("logs pi --attempt 0", "--attempt: must be at least 1."),
-        ("local run pi.py --timeout soon", "--timeout: must be a number."),
+        (
+            "local run pi.py --timeout soon",
+            "--timeout: invalid duration 'soon': write for example 90s, 15m, 2h30m or 7d.",
+        ),
         ("cluster scale analytics more", "N: must be an integer."),
         ("list pi", "unexpected argument pi."),
         ("status pi report load", "unexpected argument report."),
