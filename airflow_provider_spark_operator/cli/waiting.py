@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.ages import check_duration, format_dura
 from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program_name import get_program_name
+from airflow_provider_spark_operator.cli.progress_line import show_progress
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.cli.verdicts import report_conclusion
 from airflow_provider_spark_operator.core.verdict import Outcome
@@ -58,13 +59,10 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         KubeError: The API rejected a request, or could not be reached for a long time.
     """
     hub, situation = WatchHub(client), WaitSituation()
-    driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
-    narration = Narration(Terminal(is_shared=True, shows_log=wait.with_log), driver_log, situation, ATTENDED)
     try:
         async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
-            if not wait.states:
-                return report_conclusion(await wait_for_end(hub, reference, narration))
-            return _report_state(await wait_for_state(hub, reference, wait.states, narration), wait.states)
+            end = await _follow(hub, reference, wait, situation)
+        return _report_end(end, wait.states)
     except TimeoutError:
         if wait.limit is None or not limit.expired():
             raise
@@ -81,6 +79,19 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
         await hub.close()
 
 
+async def _follow(
+    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitSituation
+) -> ReachedState | Conclusion:
+    """Wait for the end or for a state. A terminal shows the state, unless it shows the driver's log."""
+    driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
+    async with show_progress(None if wait.with_log else sys.stderr) as progress:
+        terminal = Terminal(is_shared=True, shows_log=wait.with_log, progress=progress)
+        narration = Narration(terminal, driver_log, situation, ATTENDED)
+        if not wait.states:
+            return await wait_for_end(hub, reference, narration)
+        return await wait_for_state(hub, reference, wait.states, narration)
+
+
 def print_continuation(reference: ApplicationReference) -> None:
     """Print that the application continues although the command was interrupted, and how to follow or delete it."""
     program, place = get_program_name(), f"{reference.name} -n {reference.namespace}"
@@ -90,11 +101,11 @@ def print_continuation(reference: ApplicationReference) -> None:
     )
 
 
-def _report_state(end: ReachedState | Conclusion, states: Sequence[str]) -> ExitCode:
+def _report_end(end: ReachedState | Conclusion, states: Sequence[str]) -> ExitCode:
     if isinstance(end, ReachedState):
         print_note(f"{end.reference} reached state {end.state}")
         return ExitCode.SUCCESS
-    if end.ending.verdict.outcome is not Outcome.SUCCEEDED:
+    if not states or end.ending.verdict.outcome is not Outcome.SUCCEEDED:
         return report_conclusion(end)
     print_error(f"{end.reference} succeeded without reaching state {' or '.join(states)}")
     return ExitCode.APPLICATION_FAILED

@@ -45,9 +45,11 @@ def test_wait_shows_states_and_the_verdict(scripted_cluster: Cluster) -> None:
     scripted_cluster.wait_for_state("RunningHealthy")
     with open_verb("wait", "pi") as screen:
         screen.wait_for(r"\d\d:\d\d:\d\d RunningHealthy")
+        screen.wait_for(r"^\S RunningHealthy, \d+s$")
         scripted_cluster.play(end, "pi")
         assert screen.wait_for_exit() == ExitCode.SUCCESS
-        screen.wait_for(r"\d\d:\d\d:\d\d Succeeded")
+        lines = screen.wait_for(r"\d\d:\d\d:\d\d Succeeded")
+        assert not [line for line in lines if re.search(r", \d+s$", line)]
 
 
 @pytest.mark.parametrize("verb", ["wait", "logs"])
