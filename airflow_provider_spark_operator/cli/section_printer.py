@@ -38,9 +38,10 @@ class SectionPrinter:
         self._print(Text(f"\n{heading}:", "bold"))
 
     def print_lines(self, lines: Sequence[str]) -> None:
-        """Print lines below a heading."""
+        """Print lines below a heading. Their indentation is kept."""
         for line in lines:
-            self._print(Text(f"{_INDENT}{clean_cell(line)}"))
+            indentation = " " * (len(line) - len(line.lstrip(" ")))
+            self._print(Text(f"{_INDENT}{indentation}{clean_cell(line)}"))
 
     def print_table(
         self,
