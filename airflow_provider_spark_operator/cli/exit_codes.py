@@ -26,7 +26,7 @@ MEANINGS = {
     ),
     ExitCode.APPLICATION_FAILED: (
         "the application failed (`wait`, `submit --wait`, `local run`), or did not reach the state of wait --for; or "
-        " reconcile --check found resources of another controller; or diff found a difference"
+        "reconcile --check found resources of another controller; or diff found a difference"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
