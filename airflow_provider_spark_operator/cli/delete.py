@@ -33,6 +33,9 @@ spark-operator delete pi report --wait
 
 # Delete all applications with a label
 spark-operator delete -l team=a,stage=test
+
+# Print which applications of a namespace would be deleted, and delete nothing
+spark-operator delete --all -n jobs --dry-run
 """
 
 
@@ -47,6 +50,8 @@ def run(
         ),
     ] = None,
     selector: Selector = None,
+    every: Annotated[bool, typer.Option("--all", help="all applications in the namespace")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="print what would be deleted, and delete nothing")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,
     timeout: Annotated[
         str,
@@ -61,30 +66,36 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Delete applications by name, or all that have the labels of a selector. There is no confirmation.
+    """Delete applications by name, by labels, or all applications in a namespace. There is no confirmation.
 
     If an application is deleted, its driver and its executors are deleted too, even if they are running. A task of
     Airflow that waits for a deleted application fails.
     """
-    if bool(names) == (selector is not None):
-        raise CommandError("delete needs either names or -l SELECTOR, and not both", ExitCode.INVALID)
+    if (bool(names), selector is not None, every).count(True) != 1:
+        raise CommandError("delete needs one of: names, -l SELECTOR, or --all", ExitCode.INVALID)
     limit = parse_duration(timeout) if wait else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _delete(client, names or (), selector, limit))
+    return run_with_client(access, lambda client: _delete(client, names or (), selector, limit, dry_run=dry_run))
 
 
-async def _delete(client: KubeClient, names: Sequence[str], selector: str | None, limit: timedelta | None) -> ExitCode:
+async def _delete(
+    client: KubeClient, names: Sequence[str], selector: str | None, limit: timedelta | None, *, dry_run: bool
+) -> ExitCode:
     async def delete(reference: ApplicationReference, _: JsonObject) -> str:
+        if dry_run:
+            return "would be deleted"
         await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
         if limit is not None:
             await wait_for_deletion(client, reference, limit)
         return "deleted"
 
-    if selector is None:
+    if names:
         return await act_on_names(client, names, delete)
     found = await list_applications(client, client.default_namespace, selector)
     if not found:
-        print_note(f"no application in namespace {client.default_namespace} has the labels {selector}")
+        place = f"in namespace {client.default_namespace}"
+        labels = f"no application {place} has the labels {selector}"
+        print_note(f"there are no applications {place}" if selector is None else labels)
     return await act_on_applications(found, delete)
 
 

@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.row_printer import RowPrinter
 from airflow_provider_spark_operator.core.report.summary import has_ended
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from airflow_provider_spark_operator.follow.requests import read_present
 from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -45,7 +46,8 @@ def run(
 ) -> ExitCode:
     """List the Kubernetes Events of an application and its pods, the oldest first.
 
-    Kubernetes deletes Events after an hour by default. Events of pods that no longer exist are included.
+    Kubernetes deletes Events after an hour by default. Events of pods that no longer exist are included. Only the
+    executors of an ended application are often missing: Spark gives them random names, and deletes their pods.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: (_follow if follow else _list)(client, name))
@@ -58,6 +60,8 @@ async def _list(client: KubeClient, name: str) -> ExitCode:
     RowPrinter(TITLES, (0,) * len(TITLES), {"TYPE": style_type}).print([build_event_row(one, now) for one in events])
     if not events:
         print_note(f"no events found for {snapshot.reference}")
+    if build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=events).has_lost_executors:
+        print_note("Events of the executors cannot be found: Spark has deleted their pods, which had random names")
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS

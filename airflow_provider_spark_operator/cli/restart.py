@@ -1,7 +1,7 @@
-"""`spark-operator restart`: delete an application and submit the same application again."""
+"""`spark-operator restart`: delete an application and submit it again."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any
@@ -22,6 +22,9 @@ from airflow_provider_spark_operator.cli.options import (
     Namespace,
 )
 from airflow_provider_spark_operator.cli.output import print_documents
+from airflow_provider_spark_operator.cli.program_name import get_program_name
+from airflow_provider_spark_operator.cli.submission_options import Assignments
+from airflow_provider_spark_operator.cli.submission_source import assign_values
 from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
@@ -46,11 +49,15 @@ spark-operator restart pi
 
 # Run it again, print the driver's log, and exit with the code of its outcome
 spark-operator restart pi --follow
+
+# Run it again with other arguments and with more memory
+spark-operator restart pi --set 'spec.driverArgs=["100"]' --set 'spec.sparkConf["spark.executor.memory"]=4g'
 """
 
 
 def run(
     name: ApplicationName,
+    assignments: Assignments = None,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the new application ends")] = False,
     follow: Annotated[
         bool, typer.Option("-f", "--follow", help="wait until the new application ends, and print the driver's log")
@@ -69,12 +76,12 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Delete an application, and submit the same application again under its name.
+    """Delete an application, and submit it again under its name, unchanged or with --set.
 
-    The new application has the spec, the labels and the annotations of the old one, without those that an Airflow task
-    has set. It is submitted when the old application and its driver pod no longer exist. The cluster deletes whatever
-    the old application owns. The command refuses to restart an application that another resource owns, or that an
-    Airflow task may still wait for.
+    The new application has the spec, the labels and the annotations of the old one, and the values of --set. It does
+    not have the labels and annotations that an Airflow task has set. It is submitted when the old application and its
+    driver pod no longer exist. The cluster deletes whatever the old application owns. The command refuses to restart an
+    application that another resource owns, or that an Airflow task may still wait for.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
@@ -83,14 +90,16 @@ def run(
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
     patience = parse_duration(deletion_timeout)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _restart(client, name, patience, waiting))
+    return run_with_client(access, lambda client: _restart(client, name, assignments or (), patience, waiting))
 
 
-async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: Wait | None) -> ExitCode:
+async def _restart(
+    client: KubeClient, name: str, assignments: Sequence[str], patience: timedelta, waiting: Wait | None
+) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     _check_owner(reference, resource)
-    body = prepare_document(client, build_manifest(resource), None, None)
+    body = prepare_document(client, _assign(build_manifest(resource), assignments), None, None)
     await _check_submission(client, reference, body)
     await client.delete(kind, reference.name, reference.namespace, uid=reference.uid)
     try:
@@ -110,6 +119,29 @@ async def _restart(client: KubeClient, name: str, patience: timedelta, waiting: 
         return ExitCode.SUCCESS
     print_note(f"{created} restarted")
     return await wait_and_report(client, created, waiting)
+
+
+def _assign(manifest: JsonObject, assignments: Sequence[str]) -> JsonObject:
+    """Return a manifest with the values of `--set`.
+
+    Raises:
+        CommandError: A value changes the identity of the application.
+        InvalidResource: A path leads into a value that is not an object or not a list.
+    """
+    changed = assign_values(manifest, assignments)
+    if _identify(changed) != _identify(manifest):
+        raise CommandError(
+            "--set: restart keeps the kind, the name and the namespace of an application. To submit it under another "
+            f"name, use `{get_program_name()} status NAME -o yaml` and `submit --name`",
+            ExitCode.INVALID,
+        )
+    return changed
+
+
+def _identify(manifest: JsonObject) -> tuple[object, ...]:
+    metadata = manifest.get("metadata")
+    name = (metadata.get("name"), metadata.get("namespace")) if isinstance(metadata, dict) else ()
+    return (manifest.get("apiVersion"), manifest.get("kind"), *name)
 
 
 async def _check_submission(client: KubeClient, reference: ApplicationReference, body: JsonObject) -> None:

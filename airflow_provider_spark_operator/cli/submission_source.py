@@ -74,7 +74,20 @@ def compose_request(request: Request, write: WriteObject = write_object) -> Json
         raise CommandError(str(error), ExitCode.INVALID) from None
     except UploadFailed as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
-    for text in request.assignments:
+    return assign_values(document, request.assignments)
+
+
+def assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObject:
+    """Return a document with the values of `--set`.
+
+    Args:
+        document: The document. It stays unchanged.
+        assignments: Texts `path=value`, applied in this order.
+
+    Raises:
+        InvalidResource: A path leads into a value that is not an object or not a list.
+    """
+    for text in assignments:
         path, value = parse_assignment(text)
         document = assign(document, path, parse_value(value))
     return document

@@ -47,10 +47,35 @@ def test_selector_without_a_match_says_so(scripted_cluster: Cluster, capsys: pyt
     assert len(scripted_cluster.applications()) == 1
 
 
-@pytest.mark.parametrize("words", [[], ["pi", "-l", "team=a"]], ids=["nothing", "both"])
-def test_names_or_a_selector_are_required(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_deletes_every_application_in_the_namespace(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("pi", "report"):
+        scripted_cluster.create(name)
+    assert main(["delete", "--all", "-n", "elsewhere"]) == ExitCode.SUCCESS
+    assert "there are no applications in namespace elsewhere" in capsys.readouterr().err
+    assert main(["delete", "--all"]) == ExitCode.SUCCESS
+    out = capsys.readouterr().out.splitlines()
+    assert out == [f"sparkapplication.spark.apache.org/{name} deleted" for name in ("pi", "report")]
+    assert scripted_cluster.applications() == []
+
+
+@pytest.mark.parametrize("words", [["pi"], ["-l", "team=a"], ["--all", "--wait"]], ids=["name", "labels", "all"])
+def test_dry_run_deletes_nothing(
+    words: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi", labels={"team": "a"})
+    assert main(["delete", *words, "--dry-run"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi would be deleted\n"
+    assert "deletionTimestamp" not in scripted_cluster.application()["metadata"]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["pi", "-l", "team=a"], ["pi", "--all"], ["-l", "team=a", "--all"]], ids=lambda words: " ".join(words)
+)
+def test_exactly_one_choice_of_applications_is_required(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["delete", *words]) == ExitCode.INVALID
-    assert "delete needs either names or -l SELECTOR, and not both" in capsys.readouterr().err
+    assert "delete needs one of: names, -l SELECTOR, or --all" in capsys.readouterr().err
 
 
 def test_invalid_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

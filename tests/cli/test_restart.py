@@ -52,6 +52,35 @@ def test_kubeflow_application_is_restarted(kubeflow_cluster: Cluster) -> None:
     assert kubeflow_cluster.application()["metadata"]["uid"] != before
 
 
+def test_application_is_restarted_with_other_values(scripted_cluster: Cluster) -> None:
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_end()
+    words = ["--set", 'spec.driverArgs=["100"]', "--set", 'spec.sparkConf["spark.executor.memory"]=4g']
+    assert main(["restart", "pi", *words]) == ExitCode.SUCCESS
+    spec = scripted_cluster.application()["spec"]
+    assert (spec["driverArgs"], spec["sparkConf"]["spark.executor.memory"]) == (["100"], "4g")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("metadata.name=other", "restart keeps the kind, the name and the namespace of an application"),
+        ("metadata=x", "restart keeps the kind, the name and the namespace of an application"),
+        ("spec.runtimeVersions.x.y=1", "runtimeVersions.x"),
+        ("spec.jars=1", "spec.jars"),
+    ],
+)
+def test_application_is_not_deleted_for_a_value_that_is_refused(
+    assignment: str, message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = scripted_cluster.create("pi")["metadata"]["uid"]
+    assert main(["restart", "pi", "--set", assignment]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
+    metadata = scripted_cluster.application()["metadata"]
+    assert metadata["uid"] == before
+    assert "deletionTimestamp" not in metadata
+
+
 def test_owned_application_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     parent = scripted_cluster.create("daily")
     owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
