@@ -85,7 +85,7 @@ def run(
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
 ) -> ExitCode:
-    """Delete applications that ended long ago, and their pods. Prints each of them.
+    """Delete applications that ended long ago, and their pods, and print each of them.
 
     Applications that have not ended are never deleted. --older-than is the time since their end.
     """

@@ -47,8 +47,9 @@ def run(
 ) -> ExitCode:
     """List SparkClusters with their state and the number of ready pods.
 
-    The command needs the permission to list pods. The column WORKERS shows the ready and the wanted workers. The wanted
-    number is that of the StatefulSet or, without the permission to list StatefulSets, that of the SparkCluster.
+    The command needs the permission to list pods. The column WORKERS shows the number of ready workers and
+    the desired number. The desired number comes from the StatefulSet or, if you may not list StatefulSets, from the
+    SparkCluster.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _list(client, selector, output, all_namespaces=all_namespaces))

@@ -61,8 +61,8 @@ def run(
 ) -> ExitCode:
     """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
 
-    For a failure, it shows the cause that the log of the driver names, and the last lines of the log. The
-    command leaves out sections for which a permission is missing, and names the permission.
+    If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
+    permission, the command leaves out the section that needs it, and names the permission.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: _describe(client, name))

@@ -61,8 +61,8 @@ def run(
     The command checks the connection, the kinds and their versions, and the controllers. It checks each permission that
     you, the user of the kubeconfig, need to run applications. A permission that only `forward` or `cluster scale` needs
     is a warning if it is missing. The command also checks the service account of drivers and its permissions, the
-    ResourceQuotas of the namespace, and DNS. If you have no permission to run a check, the check is skipped and names
-    the permission. Nothing is changed.
+    ResourceQuotas of the namespace, and DNS. A check that
+    you have no permission to run is skipped, and its result names the permission. Nothing is changed.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.

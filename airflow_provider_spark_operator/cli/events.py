@@ -46,8 +46,9 @@ def run(
 ) -> ExitCode:
     """List the Kubernetes Events of an application and its pods, the oldest first.
 
-    Kubernetes deletes Events after an hour by default. Events of pods that no longer exist are included. Only the
-    executors of an ended application are often missing: Spark gives them random names, and deletes their pods.
+    Kubernetes deletes Events after an hour by default. Events of pods that no longer exist are included. When an
+    application has ended, the Events of its executors usually cannot be found, because Spark gives executors random
+    names and deletes their pods.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: (_follow if follow else _list)(client, name))

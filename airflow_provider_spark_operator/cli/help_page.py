@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from airflow_provider_spark_operator.cli.catalogue import Group, Section, Verb
+from airflow_provider_spark_operator.cli.options import CLUSTER_PANEL
 from airflow_provider_spark_operator.cli.program_name import PROGRAM, get_program_name
 
 _MOST_COLUMNS = 110
@@ -56,7 +57,14 @@ def _format_options(command: Any, context: Any) -> str:
         if option.param_type_name == "option" and not option.hidden:
             panel = getattr(option, "rich_help_panel", None) or "Options"
             panels.setdefault(panel, []).append((_name_option(option), _describe(option)))
-    return "\n\n".join(_format_rows(panel, panels[panel]) for panel in sorted(panels, key="Options".__ne__))
+    panels[CLUSTER_PANEL] = sorted(panels.get(CLUSTER_PANEL, []), key=_read_long_name)
+    return "\n\n".join(
+        _format_rows(panel, panels[panel]) for panel in sorted(panels, key="Options".__ne__) if panels[panel]
+    )
+
+
+def _read_long_name(row: tuple[str, str]) -> str:
+    return row[0].partition("--")[2]
 
 
 def _name_option(option: Any) -> str:

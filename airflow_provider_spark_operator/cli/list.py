@@ -97,7 +97,9 @@ def run(
         ),
     ] = None,
     selector: Selector = None,
-    watch: Annotated[bool, typer.Option("-w", "--watch", help="print changed applications until interrupted")] = False,
+    watch: Annotated[
+        bool, typer.Option("-w", "--watch", help="keep running, and print each application that changes")
+    ] = False,
     output: Output = TABLE,
     all_namespaces: AllNamespaces = False,
     namespace: Namespace = None,
@@ -107,8 +109,9 @@ def run(
     """List applications with their outcome, executors and duration.
 
     The list contains the applications of each API group that the cluster serves: spark.apache.org and Kubeflow's
-    sparkoperator.k8s.io. The number of executors needs the permission to list pods. `-o wide` adds the time since the
-    end, the reason of the outcome, the driver pod, the queue of Kueue, the DAG run and the apiVersion.
+    sparkoperator.k8s.io. To show the number of executors, the command needs the permission to list pods. `-o wide` adds
+    the time since the end, the reason of the outcome, the driver pod, the queue of Kueue, the DAG run and the
+    apiVersion.
     """
     criteria = ApplicationFilter(
         states=[word.lower() for word in state or ()],

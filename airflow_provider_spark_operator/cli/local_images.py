@@ -30,7 +30,8 @@ spark-operator local images --image 'registry.example.com/*=spark'
 def run(image: ImageRules = None, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
     """List the images that the cluster can run, and the runtime of each.
 
-    The first rule that matches the name of an image applies. Rules of --image precede the default rules.
+    The first rule that matches the name of an image applies. Rules of --image take precedence over the
+    default rules.
     """
     rules = parse_image_rules(image)
     what_runs = {

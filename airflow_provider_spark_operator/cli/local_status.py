@@ -40,10 +40,10 @@ class _Application:
 
 
 def run(home: LocalHome = LOCAL_HOME, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
-    """Show whether a cluster runs in a folder, its kubeconfig, and its applications with their Spark UIs.
+    """Show whether a local cluster is running, its kubeconfig, and its applications with their Spark UIs.
 
-        Without --home, and without a cluster in the default folder, the command shows the local cluster of the
-    kubeconfig in the environment variable KUBECONFIG. The exit code is 0 whether a cluster runs or not.
+    Without --home, and without a cluster in the default folder, the command shows the local cluster of the kubeconfig
+    in the environment variable KUBECONFIG. The exit code is 0 even if no cluster is running.
     """
     return run_until_signal(lambda: _show(Path(home), output), after_sigterm=ExitCode.INTERRUPTED)
 

@@ -69,8 +69,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage the resources that a `reconcile` process without --leader-elect managed "
-            "before. First make sure that this process has stopped: without a Lease, this command cannot check that",
+            help="with --keep: also manage resources that a `reconcile` process managed without --leader-elect. Stop "
+            "that process first: this command cannot check whether it is still running",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

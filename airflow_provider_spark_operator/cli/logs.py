@@ -96,7 +96,7 @@ def run(
             "--executor",
             metavar="N|all",
             callback=require_text,
-            help="the log of this executor, by its number or its pod, or of all executors (default: the driver)",
+            help="the log of one executor (its number or its pod), or the logs of all executors (default: the driver)",
         ),
     ] = None,
     all_pods: Annotated[bool, typer.Option("--all-pods", help="the logs of the driver and of all executors")] = False,
@@ -130,8 +130,8 @@ def run(
     """Print the log of the driver, or the logs of executors.
 
     If the driver pod no longer exists, the last lines that the controller has recorded are printed. With `--all-pods`
-    or `--executor all`, each line begins with the name of its pod. With -f, the logs of executors end with the driver
-    that runs now.
+    or `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
+    current driver ends, even if the application is then restarted.
     """
     if all_pods and executor is not None:
         raise CommandError("--all-pods and --executor cannot be combined", ExitCode.INVALID)

@@ -187,8 +187,8 @@ ImageRules: TypeAlias = Annotated[
         "--image",
         metavar="PATTERN=RUNTIME",
         help="how to run containers whose image matches PATTERN: `spark` runs the installed Spark; `process` runs the "
-        "command of the container as a local process. Can be repeated. These rules precede the default rules, which "
-        "`spark-operator local images` lists",
+        "command of the container as a local process. Can be repeated. These rules take precedence over the "
+        "default rules, which `spark-operator local images` lists",
     ),
 ]
 

@@ -134,7 +134,7 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources that another controller managed before, and exit; the exit code is 1 if there "
+            help="list the resources that another controller managed last, and exit; the exit code is 1 if there "
             "are any",
             rich_help_panel=_ELECTION,
         ),

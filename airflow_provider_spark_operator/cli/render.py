@@ -81,8 +81,9 @@ def run(
 ) -> ExitCode:
     """Print the resources that `reconcile` creates for an application, in the order of their creation.
 
-    With --spark-submit, print the resources that spark-submit would create. It gets the arguments after `--`, and reads
-    the environment and its configuration files. The command does not contact a cluster.
+    With --spark-submit, print the resources that spark-submit would create with the arguments after `--`. The command
+    then reads the environment and the configuration files of Spark, as spark-submit does. The command does not contact
+    a cluster.
     """
     words = words or []
     if spark_submit and (namespace or attempt is not None or config):

@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.cli.options import (
 )
 from airflow_provider_spark_operator.cli.output import print_documents
 from airflow_provider_spark_operator.cli.program_name import get_program_name
-from airflow_provider_spark_operator.cli.submission_options import Assignments
+from airflow_provider_spark_operator.cli.submission_options import check_assignments
 from airflow_provider_spark_operator.cli.submission_source import assign_values
 from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
@@ -57,7 +57,15 @@ spark-operator restart pi --set 'spec.driverArgs=["100"]' --set 'spec.sparkConf[
 
 def run(
     name: ApplicationName,
-    assignments: Assignments = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            callback=check_assignments,
+            help="change a field of the application; the value is YAML, and null removes the field; can be repeated",
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the new application ends")] = False,
     follow: Annotated[
         bool, typer.Option("-f", "--follow", help="wait until the new application ends, and print the driver's log")
@@ -76,7 +84,7 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Delete an application, and submit it again under its name, unchanged or with --set.
+    """Delete an application, and submit it again, unchanged or with the changes of --set.
 
     The new application has the spec, the labels and the annotations of the old one, and the values of --set. It does
     not have the labels and annotations that an Airflow task has set. It is submitted when the old application and its

@@ -51,10 +51,10 @@ def run(
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code is 0 if the application exists, whatever its state. The command needs the permission to list
-    pods, and ends with exit code 3 without it. With `-o yaml` and `-o json`, the command prints the application, and
-    does not need this permission. `spark-operator submit` accepts this output.
-    `spark-operator wait` has an exit code for each outcome.
+    The exit code is 0 if the application exists, whatever its state. Without the permission to list pods, it is 3. With
+    `-o yaml` or `-o json`, the command prints the whole application, and does not need this permission. You can edit
+    this output, and submit it under another name with `spark-operator submit`. In a script, use `spark-operator wait`:
+    it has an exit code for each outcome.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(

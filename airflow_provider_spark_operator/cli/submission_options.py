@@ -19,7 +19,12 @@ from airflow_provider_spark_operator.core.ttl import KEEP
 _KEEP = "keep"
 
 
-def _check_assignments(values: list[str] | None) -> list[str]:
+def check_assignments(values: list[str] | None) -> list[str]:
+    """Return the values of `--set`.
+
+    Raises:
+        typer.BadParameter: A value is not `PATH=VALUE`, or its value is not YAML.
+    """
     for text in values or ():
         try:
             parse_value(parse_assignment(text)[1])
@@ -57,7 +62,8 @@ NewName: TypeAlias = Annotated[
         "--name",
         metavar="NAME",
         callback=require_object_name,
-        help="name of the application (default: the name in the manifest, or one based on that of the program)",
+        help="name of the application (default: the name in the manifest; for a program, a new name that begins with "
+        "the name of its file)",
     ),
 ]
 Assignments: TypeAlias = Annotated[
@@ -65,7 +71,7 @@ Assignments: TypeAlias = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        callback=_check_assignments,
+        callback=check_assignments,
         help="set a field of the manifest, overriding all other options; the value is YAML, and null removes the "
         "field; can be repeated",
     ),
@@ -128,8 +134,8 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod for this time after a failure. A retention in the manifest takes precedence. 0 "
-        "leaves the retention to the operator in the cluster",
+        help="keep the driver pod for this time after a failure, unless the manifest sets a retention; with 0, the "
+        "controller in the cluster decides",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]

@@ -21,7 +21,7 @@ def run(
 ) -> ExitCode:
     """Suspend applications: the operator deletes their pods.
 
-    For an application that has not started, the operator creates no driver.
+    If an application has no driver yet, the operator creates none until the application is resumed.
 
     `resume` starts the next attempt, from the beginning of the program. The suspension does not count as a restart. An
     application that has ended cannot be suspended. The command fails, and changes nothing, if the

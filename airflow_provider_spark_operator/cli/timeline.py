@@ -60,7 +60,7 @@ def run(
     context: Context = None,
     kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
-    """Show when an application was in which state, its attempts, and its executors over time.
+    """Show the states, the attempts and the executors of an application over time.
 
     The application can be running or ended. An executor is shown as long as its pod or its Events exist. Kubernetes
     deletes Events after an hour by default. With --svg or --png, nothing is shown on the terminal; these options need

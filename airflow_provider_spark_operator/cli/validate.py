@@ -95,9 +95,9 @@ def run(
 ) -> ExitCode:
     """Validate the manifests in YAML or JSON files, without a cluster.
 
-    The command prints one line for each problem, with the file, the line and the column of the field. Warnings
-    change the exit code only with --strict. Resources of other kinds are skipped. A file without any resource of Spark
-    is an error. The items of a List are validated one by one.
+    The command prints one line for each problem, with the file, the line and the column of the field. Warnings change
+    the exit code only with --strict. Resources of other kinds are skipped. A file without any Spark resource is an
+    error. The items of a List are validated one by one.
     """
     report = _Report()
     for path in files:

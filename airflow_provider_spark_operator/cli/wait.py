@@ -36,7 +36,7 @@ def run(
             metavar="STATE",
             callback=require_states(),
             autocompletion=lambda: list_state_words(),
-            help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
+            help="stop waiting when the application is, or was, in this state, for example RunningHealthy; can be "
             "repeated, then any of the states is enough (default: wait for the end)",
         ),
     ] = None,
