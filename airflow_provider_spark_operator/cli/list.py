@@ -109,9 +109,8 @@ def run(
     """List applications with their outcome, executors and duration.
 
     The list contains the applications of all API groups that the cluster serves. These are spark.apache.org, and
-    sparkoperator.k8s.io for Kubeflow's operator. The number of executors is shown only if you may list pods. With
-    `-o wide`, the list also has the time since the end, the reason of the outcome, the driver pod, the queue of Kueue,
-    the DAG run and the apiVersion.
+    sparkoperator.k8s.io for Kubeflow's operator. The number of executors is shown only if you may list pods. `-o wide`
+    adds the time since the end, the reason, the driver pod, the queue of Kueue, the DAG run and the apiVersion.
     """
     criteria = ApplicationFilter(
         states=[word.lower() for word in state or ()],
