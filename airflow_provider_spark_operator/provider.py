@@ -167,7 +167,9 @@ def build_connection_fields() -> dict[str, FormField]:
         "subscription_id": _build_field("AKS subscription", "Default: the subscription of the Azure connection"),
         "azure_conn_id": _build_field("Azure connection", "Default for an AKS cluster: azure_default"),
         "disable_verify_ssl": _build_field("Disable TLS verification", "Accept any certificate", "boolean"),
-        "disable_tcp_keepalive": _build_field("Disable TCP keepalive", "Do not probe silent connections", "boolean"),
+        "disable_tcp_keepalive": _build_field(
+            "Disable TCP keepalive", "Do not check whether a connection without traffic still works", "boolean"
+        ),
     }
 
 

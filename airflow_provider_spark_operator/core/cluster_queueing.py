@@ -55,7 +55,7 @@ def report_cluster_readiness(situation: ClusterSituation) -> ClusterDecision | N
         return None
     if not state.is_true(queue.workload, state.ADMITTED) or state.is_true(queue.workload, state.PODS_READY):
         return None
-    message = "Not all pods are ready yet. When they are, the controller records this on the Workload."
+    message = "Some pods are not ready yet. When all pods are ready, the controller records this on the Workload."
     return situation.wait(reasons.KUEUE_PODS_READY, message, _READINESS_INTERVAL, MarkPodsReady())
 
 

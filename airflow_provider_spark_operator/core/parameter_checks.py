@@ -92,9 +92,11 @@ def _check_environment(name: str, value: object) -> list[Problem]:
 
 def _check_texts(name: str, value: object) -> list[Problem]:
     if not isinstance(value, Mapping):
-        return [Problem(name, f"must be an object, not of type {type(value).__name__}")]
+        return [Problem(name, f"must be an object, but is of type {type(value).__name__}")]
     wrong = [key for key, text in value.items() if not (is_pending(text) or isinstance(text, (str, int, float)))]
-    return [Problem(f"{name}[{key!r}]", f"must be a string, not of type {type(value[key]).__name__}") for key in wrong]
+    return [
+        Problem(f"{name}[{key!r}]", f"must be a string, but is of type {type(value[key]).__name__}") for key in wrong
+    ]
 
 
 def _check_tolerations(name: str, value: object) -> list[Problem]:
@@ -125,7 +127,7 @@ def _check_template(name: str, value: object) -> list[Problem]:
             return []
         return [Problem(name, f"must be an object, or the path of a YAML or JSON file, not {value!r}")]
     if not isinstance(value, Mapping):
-        return [Problem(name, f"must be an object, or the path of a file, not of type {type(value).__name__}")]
+        return [Problem(name, f"must be an object, or the path of a file, but is of type {type(value).__name__}")]
     unknown = [str(key) for key in value if key not in _TEMPLATE_KEYS]
     if unknown:
         return [Problem(name, f"unknown key {', '.join(unknown)}: a pod template has metadata and spec")]
@@ -199,7 +201,7 @@ def _check_timeouts(name: str, value: object) -> list[Problem]:
 def _check_entries(kind: type[Secret] | type[ConfigMap] | type[Volume]) -> Check:
     def check(name: str, value: object) -> list[Problem]:
         if not isinstance(value, (list, tuple)):
-            return [Problem(name, f"must be a list of {kind.__name__}, not of type {type(value).__name__}")]
+            return [Problem(name, f"must be a list of {kind.__name__}, but is of type {type(value).__name__}")]
         return [
             problem
             for position, entry in enumerate(value)
@@ -213,7 +215,7 @@ def _check_list(is_valid: Callable[[str], bool], rule: str) -> Check:
     def check(name: str, value: object) -> list[Problem]:
         entries = value.split(",") if isinstance(value, str) else value
         if not isinstance(entries, (list, tuple)):
-            return [Problem(name, f"must be a list, not of type {type(value).__name__}")]
+            return [Problem(name, f"must be a list, but is of type {type(value).__name__}")]
         known = [entry for entry in entries if not is_pending(entry)]
         wrong = [entry for entry in known if not (isinstance(entry, str) and is_valid(entry.strip()))]
         return [Problem(name, f"{entry!r} {rule}") for entry in wrong]

@@ -276,7 +276,7 @@ def _find_conf_problem(conf: object) -> Problem | None:
     if is_pending(conf):
         return None
     if not isinstance(conf, Mapping):
-        return Problem("conf", f"must be an object of Spark properties, not of type {type(conf).__name__}")
+        return Problem("conf", f"must be an object of Spark properties, but is of type {type(conf).__name__}")
     wrong = [key for key, value in conf.items() if not (is_pending(value) or isinstance(value, (str, int, float)))]
     if not wrong:
         return None

@@ -43,7 +43,7 @@ def report_readiness(situation: Situation) -> Decision | None:
     members = {ROLE_DRIVER: [situation.driver_pod], ROLE_EXECUTOR: situation.observed.executors}
     if not needs_ready_condition(queue.workload, members):
         return None
-    message = "All pods are ready, which is recorded on the Workload."
+    message = "All pods are ready. The controller records this on the Workload."
     interval = situation.settings.reconcile_interval
     return situation.wait(reasons.KUEUE_PODS_READY, message, interval, MarkPodsReady())
 

@@ -216,7 +216,7 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
         )
         advice = f"reduce the requests ({settings.size}), or add nodes that fit"
         if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
-            advice = "the controller that set the scheduling gates, such as a queue, must remove them"
+            advice = "the scheduling gates must be removed by the controller that set them, for example by a queue"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:

@@ -29,7 +29,7 @@ class Application:
         document: The application as it was when the script started.
         driver: Name of the driver pod.
         log: The log of the driver. `log.write("text")` adds a line.
-        attempt: Number of the attempt, from 0. `resume` begins another attempt, with its own driver and log.
+        attempt: Number of the attempt; the first is 0. `resume` begins another attempt, with its own driver and log.
     """
 
     def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:

@@ -91,7 +91,7 @@ async def come_up(cluster: ScriptedSparkCluster) -> None:
 async def be_refused(cluster: ScriptedSparkCluster) -> None:
     """Fail, because the operator cannot create the resources."""
     cluster.enter("Submitted", "SchedulingFailure", message="a quota is exceeded")
-    cluster.enter("ResourceReleased", message="the cause is in the state SchedulingFailure")
+    cluster.enter("ResourceReleased", message="see the state SchedulingFailure for the cause")
 
 
 async def stay_without_workers(cluster: ScriptedSparkCluster) -> None:

@@ -109,7 +109,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         for name in ("namespace", "label_selector", "name_pattern", "kubernetes_conn_id", "api_version"):
             value = getattr(self, name)
             if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
-                raise InvalidTrigger(f"{name} must be a string, not of type {type(value).__name__}")
+                raise InvalidTrigger(f"{name} must be a string, but is of type {type(value).__name__}")
         if self.namespace is not None and not is_namespace(self.namespace):
             raise InvalidTrigger(f"invalid namespace {self.namespace!r}: {NAMESPACE_RULE}")
         if not self.outcomes or not set(self.outcomes) <= set(OUTCOMES):
@@ -138,5 +138,5 @@ def _sort_outcomes(outcomes: object) -> list[str]:
     if isinstance(outcomes, str):
         return [outcomes]
     if not isinstance(outcomes, Iterable):
-        raise InvalidTrigger(f"outcomes must be a list of strings, not of type {type(outcomes).__name__}")
+        raise InvalidTrigger(f"outcomes must be a list of strings, but is of type {type(outcomes).__name__}")
     return sorted({str(outcome) for outcome in outcomes})

@@ -156,7 +156,7 @@ def test_driver_with_scheduling_gates_advises_to_remove_gates() -> None:
     failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", conditions=[gated]))
     assert failed.sentence.endswith(
         "Scheduling is blocked due to non-empty scheduling gates; "
-        "the controller that set the scheduling gates, such as a queue, must remove them."
+        "the scheduling gates must be removed by the controller that set them, for example by a queue."
     )
 
 

@@ -31,7 +31,7 @@ def write_program(draft: Draft) -> None:
     kind = detect_kind(main)
     if source["type"] not in _TYPES[kind]:
         reason = (
-            f"spark-submit decides by the file name, and runs {main} as a {kind.name.title()} program; "
+            f"spark-submit chooses the language by the file name, and runs {main} as a {kind.name.title()} program; "
             "the converted application does the same"
         )
         draft.change("spec.type", reason)

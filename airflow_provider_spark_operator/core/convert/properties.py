@@ -58,7 +58,7 @@ _ALLOCATION: Final = {
     "maxExecutors": "spark.dynamicAllocation.maxExecutors",
     "shuffleTrackingTimeout": "spark.dynamicAllocation.shuffleTracking.timeout",
 }
-_NOT_ENABLED: Final = "Kubeflow's operator does not enable it, and the operators of spark.apache.org do"
+_NOT_ENABLED: Final = "Kubeflow's operator does not enable it, but the operators of spark.apache.org do"
 # These keep the behaviour of Kubeflow's operator where the operators of spark.apache.org have another default.
 _PRESERVED: Final = {
     "spark.authenticate": ("false", _NOT_ENABLED),

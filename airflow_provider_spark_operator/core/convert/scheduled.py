@@ -127,10 +127,12 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
         )
         draft.change(path, reason)
     elif policy == "Allow":
-        draft.change(path, "becomes Airflow's default of max_active_runs, 16 unless it is configured")
+        draft.change(
+            path, "the DAG has Airflow's default for max_active_runs, which is 16 unless you configure another"
+        )
     else:
         draft.notes.append(
-            "spec.concurrencyPolicy is not set, and Kubeflow's operator then stops after the first run. The DAG runs "
+            "spec.concurrencyPolicy is not set. Kubeflow's operator then stops after the first run, but the DAG runs "
             "on its schedule, as with Allow."
         )
     return 1 if policy in ("Forbid", "Replace") else None

@@ -92,7 +92,7 @@ class Progress:
         phase: The current phase.
         since: When the application entered the state. None if unknown.
         message: Message of the current state. None if there is none.
-        attempt: Number of the attempt, from 0.
+        attempt: Number of the attempt; the first is 0.
         history: States of the current attempt, and possibly of earlier ones, oldest first.
         driver_status: Status of the driver pod at the last stop of the current attempt. None if it was not recorded.
         application_id: Spark's id of the attempt. None if unknown.

@@ -82,7 +82,7 @@ def read_admission(workload: KubernetesObject, wanted: WantedWorkload, now: date
     if state.is_true(workload, state.ADMITTED):
         return Admitted()
     if not _has_pod_sets(workload, wanted):
-        return Stale("The pods of the resource have changed since it was queued.")
+        return Stale("The pod templates of the resource have changed since it was queued.")
     return Pending(_describe_pending(workload, wanted), _build_spec_patch(workload, wanted))
 
 

@@ -100,7 +100,7 @@ class ApplicationTimeoutConfig(Model):
 
 
 class InstanceConfig(Model):
-    """The numbers of executors by which the state of the application is judged.
+    """Numbers of executors that determine the state of the application.
 
     They do not set how many executors Spark requests.
     """
@@ -186,7 +186,7 @@ class ApplicationTolerations(Model):
     )
     instance_config: InstanceConfig = Field(
         default_factory=InstanceConfig,
-        description="The numbers of executors by which the state of the application is judged.",
+        description="Numbers of executors that determine the state of the application.",
     )
     restart_config: RestartConfig = Field(
         default_factory=RestartConfig,
@@ -311,7 +311,7 @@ class SparkApplicationSpec(Model):
         ),
     )
     proxy_user: str | None = Field(
-        default=None, description="User as which Spark runs the application (spark-submit --proxy-user)."
+        default=None, description="User that Spark impersonates (spark-submit --proxy-user)."
     )
     deployment_mode: DeploymentMode = Field(
         default=DeploymentMode.CLUSTER_MODE,

@@ -27,7 +27,7 @@ CLUSTER_FAILURE = frozenset({ClusterState.SCHEDULING_FAILURE, ClusterState.FAILE
 class ClusterAttemptInfo(Model):
     """Number of an attempt. A cluster has one attempt."""
 
-    id: Integer = Field(default=0, description="Number of the attempt, from 0.")
+    id: Integer = Field(default=0, description="Number of the attempt; the first is 0.")
     restart_counter: Integer = Field(default=0, description="Number of restarts so far.")
 
 
@@ -57,7 +57,7 @@ class ClusterAttemptSummary(Model):
 
     attempt_info: ClusterAttemptInfo = Field(default_factory=ClusterAttemptInfo, description="Number of the attempt.")
     state_transition_history: dict[str, PastClusterRecord] | None = Field(
-        default=None, description="States of an earlier attempt, by number."
+        default=None, description="States of an earlier attempt; the keys are their numbers."
     )
 
 
@@ -71,7 +71,8 @@ class ClusterStatus(Model):
 
     current_state: ClusterStateRecord = Field(description="The current state.")
     state_transition_history: dict[str, PastClusterRecord] = Field(
-        default_factory=dict, description="States of the cluster, by number; the highest number is the latest."
+        default_factory=dict,
+        description="States of the cluster; the keys are their numbers, and the highest number is the latest.",
     )
     current_attempt_summary: ClusterAttemptSummary = Field(
         default_factory=ClusterAttemptSummary, description="The current attempt."

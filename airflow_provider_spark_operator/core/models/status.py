@@ -19,7 +19,7 @@ Time = Annotated[datetime, AfterValidator(to_utc)]
 class AttemptInfo(Model):
     """The id and the restart counters of an attempt."""
 
-    id: Integer = Field(default=0, description="Number of the attempt, from 0.")
+    id: Integer = Field(default=0, description="Number of the attempt; the first is 0.")
     restart_counter: Integer = Field(default=0, description="Number of restarts so far.")
     failure_restart_counter: Integer = Field(default=0, description="Number of consecutive restarts after failures.")
     scheduling_failure_restart_counter: Integer = Field(
@@ -69,10 +69,10 @@ class AttemptSummary(Model):
     """Counters and history of an attempt."""
 
     attempt_info: AttemptInfo = Field(
-        default_factory=AttemptInfo, description="Number and restart counters of the attempt."
+        default_factory=AttemptInfo, description="The number of the attempt and its restart counters."
     )
     state_transition_history: dict[str, PastRecord] | None = Field(
-        default=None, description="States of an earlier attempt, by number."
+        default=None, description="States of an earlier attempt; the keys are their numbers."
     )
 
 
@@ -86,7 +86,8 @@ class ApplicationStatus(Model):
 
     current_state: StateRecord = Field(description="The current state.")
     state_transition_history: dict[str, PastRecord] = Field(
-        default_factory=dict, description="States of the application, by number; the highest number is the latest."
+        default_factory=dict,
+        description="States of the application; the keys are their numbers, and the highest number is the latest.",
     )
     current_attempt_summary: AttemptSummary = Field(default_factory=AttemptSummary, description="The current attempt.")
     previous_attempt_summary: AttemptSummary | None = Field(
