@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.pods import (
 )
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.root_cause import RootCause
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
 from airflow_provider_spark_operator.follow.events import read_event_time
@@ -26,12 +27,13 @@ from airflow_provider_spark_operator.follow.pods import get_driver_container, re
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
 _EVENTS = 5
+_STATES = frozenset(ApplicationState)
 # The exit codes of a container that was stopped from outside: by SIGTERM, or by SIGKILL after its grace period.
 _STOPPED = frozenset({143, 137})
 # The maximum time between the start of a stop and the end of the driver, if the start of the driver is unknown.
@@ -173,6 +175,8 @@ async def read_warnings(
 ) -> tuple[str, ...]:
     """Read the latest Kubernetes warnings about objects, `<reason>: <message>`, oldest first.
 
+    Warnings that only repeat a state of the application are omitted, because the states are shown anyway.
+
     Args:
         client: The client of the cluster. Without the permission to list Events, the result is empty.
         reference: The application. Its namespace contains the Events.
@@ -182,10 +186,16 @@ async def read_warnings(
     answers = await asyncio.gather(
         *(_list_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
     )
-    found = sorted((event for answer in answers for event in answer), key=read_event_time)
+    found = sorted((event for answer in answers for event in answer if not _repeats_state(event)), key=read_event_time)
     times = [read_time(read_event_time(event)) for event in found]
     late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
     return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
+
+
+def _repeats_state(event: JsonObject) -> bool:
+    """Return whether the controller of this package wrote the Event when it wrote a state."""
+    is_about_application = (event.get("involvedObject") or {}).get("kind") == SPARK_APPLICATIONS.kind
+    return is_about_application and event.get("reason") in _STATES
 
 
 async def _was_deleted(

@@ -92,6 +92,15 @@ async def test_log_without_errors_is_quoted(api: ScriptedApi) -> None:
     assert evidence.log_lines == tuple(SHUTDOWN[-10:])
 
 
+async def test_warning_that_repeats_the_state_is_omitted(api: ScriptedApi) -> None:
+    state = {**build_warning("Failed", "The driver failed."), "involvedObject": {"kind": "SparkApplication"}}
+    pull = {**build_warning("Failed", "ErrImagePull"), "involvedObject": {"kind": "Pod"}}
+    api.script(PODS, answer_page(state), answer_page(pull), verb="list")
+    api.script(answer_text("x"), verb="log")
+    _, evidence = await gather(api)
+    assert evidence.events == ("Failed: ErrImagePull",)
+
+
 async def test_wide_characters_stay_within_the_limit(api: ScriptedApi) -> None:
     api.script(PODS, answer_page(), answer_page(), verb="list")
     api.script(answer_text("\n".join(["語" * 900] * 10)), verb="log")
