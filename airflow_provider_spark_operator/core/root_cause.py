@@ -38,6 +38,12 @@ _REFUSED: Final = re.compile(
     r"|Unable to access jarfile|Invalid or corrupt jarfile|Cannot load main class|No main class set"
     r"|Unrecognized option)"
 )
+# The JVM states why it cannot start before or after a general sentence. It ends at once.
+_JVM_REFUSED: Final = re.compile(
+    r"Error opening zip file or JAR manifest missing|Invalid (?:maximum|initial) heap size|Unrecognized VM option"
+    r"|The Java thread stack size specified is too small"
+)
+_JVM_FAILED: Final = "Error occurred during initialization of VM"
 _STATED: Final = re.compile(r"(?:Error|Exception): \S")
 _MISSING_JAR: Final = re.compile(r"Local jar (\S+) does not exist, skipping")
 # A line of Python's logging: the error of a traceback below it was handled.
@@ -107,6 +113,7 @@ class RootCause:
         self._traced = _Weight.RAISED  # weight of the current traceback
         self._logged = _Weight.LOGGED  # weight of a stack trace that follows
         self._chained: str | None = None
+        self._jvm_failed = False  # whether the next line says why the JVM could not start
         self._jar: str | None = None
         self._lost: dict[str, str] = {}
 
@@ -238,8 +245,14 @@ class RootCause:
 
     def _add_statement(self, line: str) -> bool:
         """Add an error that was printed without an exception. Return whether it was one."""
-        if _ENDED.match(line):
+        if _ENDED.match(line) or _JVM_REFUSED.match(line):
             self._record(line, _Weight.RAISED)
+        elif line == _JVM_FAILED:
+            self._jvm_failed = True
+        elif self._jvm_failed:
+            self._jvm_failed = False
+            if _Weight.RAISED not in self._found:
+                self._record(line, _Weight.RAISED)
         elif _REFUSED.match(line):
             self._record(line.removeprefix("Error: "), _Weight.LOGGED)
         elif _STATED.match(line):

@@ -75,6 +75,20 @@ SKIPPED_JAR = """
 Error: Failed to load class org.example.Report.
 26/01/01 00:00:02 INFO ShutdownHookManager: Shutdown hook called
 """
+MISSING_AGENT = """
+Error opening zip file or JAR manifest missing : /prometheus/jmx.jar
+Error occurred during initialization of VM
+agent library failed to init: instrument
+"""
+TOO_MUCH_HEAP = """
+Error occurred during initialization of VM
+Could not reserve enough space for 104857600000KB object heap
+"""
+INVALID_HEAP = """
+Invalid maximum heap size: -Xmx2gigs
+Error: Could not create the Java Virtual Machine.
+Error: A fatal exception has occurred. Program will exit.
+"""
 RETHROWN = """
 Traceback (most recent call last):
   File "/opt/job.py", line 6, in <module>
@@ -227,6 +241,15 @@ def find_cause(log: str) -> str | None:
             "Failed to load class org.example.Report.; the jar /opt/job/report.jar does not exist",
             id="skipped jar",
         ),
+        pytest.param(
+            MISSING_AGENT,
+            "Error opening zip file or JAR manifest missing : /prometheus/jmx.jar",
+            id="missing Java agent",
+        ),
+        pytest.param(
+            TOO_MUCH_HEAP, "Could not reserve enough space for 104857600000KB object heap", id="more heap than memory"
+        ),
+        pytest.param(INVALID_HEAP, "Invalid maximum heap size: -Xmx2gigs", id="invalid heap size"),
         pytest.param(
             RETHROWN,
             "RuntimeError: the report cannot be made (caused by ValueError: no partition for 2026-01-01)",
