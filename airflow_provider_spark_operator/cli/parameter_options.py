@@ -148,7 +148,7 @@ OPTIONS: Final = (
     ),
     _P(
         *("timeouts", LIFECYCLE_PANEL, Form.GROUP, "KEY=DURATION,…"),
-        "limits of the phases of an attempt: driver_start, driver_ready, executor_start and termination",
+        "time limits of the phases of an attempt: driver_start, driver_ready, executor_start and termination",
         _DURATIONS,
     ),
     _P(
