@@ -28,12 +28,16 @@ from airflow_provider_spark_operator.airflow_compat import (
     async_read_extra,
 )
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.hooks.clouds.clusters import SOURCES as CLOUD_SOURCES
 from airflow_provider_spark_operator.hooks.clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag
 from airflow_provider_spark_operator.hooks.clouds.share import share_cluster
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.managed_cluster import ManagedCluster
+from airflow_provider_spark_operator.provider import CONNECTION_TYPE, build_connection_fields
 
+_FLAGS = ("in_cluster", "disable_verify_ssl", "disable_tcp_keepalive")
+_PREFIX = "extra__kubernetes__"
 _SOURCES = ("in_cluster", "kube_config_path", "kube_config", *CLOUD_SOURCES)
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
@@ -80,12 +84,17 @@ def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAcces
     """Parse the extras of a connection into a configuration of the client.
 
     Raises:
-        AirflowFailException: The extras set more than one source, `kube_config` is not an object, or the settings of
-            a managed cluster are invalid.
+        AirflowFailException: The extras set more than one source, `kube_config` is not an object, a field has an
+            invalid value, or the settings of a managed cluster are invalid.
     """
-    fields = {key.removeprefix("extra__kubernetes__"): value for key, value in extras.items()}
-    fields |= {key: value for key, value in extras.items() if not key.startswith("extra__kubernetes__")}
-    in_cluster = parse_flag(fields.get("in_cluster"))
+    fields = _remove_prefixes(extras)
+    try:
+        in_cluster, unverified, silent = (parse_flag(fields, name) for name in _FLAGS)
+    except InvalidCluster as error:
+        raise AirflowFailException(f"connection {conn_id!r} is invalid: {error}") from error
+    namespace = fields.get("namespace") or None
+    if namespace is not None and not (isinstance(namespace, str) and is_namespace(namespace)):
+        raise AirflowFailException(f"connection {conn_id!r} is invalid: namespace {namespace!r}: {NAMESPACE_RULE}")
     chosen = [name for name in _SOURCES if (in_cluster if name == "in_cluster" else fields.get(name))]
     if len(chosen) > 1:
         raise AirflowFailException(
@@ -97,10 +106,16 @@ def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAcces
         managed=_parse_managed_cluster(conn_id, fields),
         in_cluster=in_cluster or (not chosen and _is_inside_pod()),
         context=fields.get("cluster_context") or None,
-        namespace=fields.get("namespace") or None,
-        verify_ssl=not parse_flag(fields.get("disable_verify_ssl")),
-        tcp_keepalive=not parse_flag(fields.get("disable_tcp_keepalive")),
+        namespace=namespace,
+        verify_ssl=not unverified,
+        tcp_keepalive=not silent,
     )
+
+
+def _remove_prefixes(extras: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the extras by their names without the prefix of old releases. A name without the prefix wins."""
+    fields = {key.removeprefix(_PREFIX): value for key, value in extras.items()}
+    return fields | {key: value for key, value in extras.items() if not key.startswith(_PREFIX)}
 
 
 def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
@@ -119,7 +134,26 @@ def _check_extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
     # cluster.
     if not isinstance(decoded, dict) or (connection.extra and not decoded and not _is_json(connection.extra)):
         raise AirflowFailException(f"the extra of connection {connection.conn_id!r} is not a JSON object")
+    if connection.conn_type == CONNECTION_TYPE:
+        _check_selection(connection, _remove_prefixes(decoded))
     return decoded
+
+
+def _check_selection(connection: Connection, fields: Mapping[str, Any]) -> None:
+    """Check that a connection that selects no cluster was meant for the default cluster.
+
+    Raises:
+        AirflowFailException: A misspelled field or a host shows that it was meant for another cluster.
+    """
+    if any(fields.get(name) for name in _SOURCES):
+        return
+    unused = [f"the extra {name!r}" for name in fields if name not in build_connection_fields()]
+    unused += ["the host"] if connection.host else []
+    if unused:
+        raise AirflowFailException(
+            f"connection {connection.conn_id!r} selects no cluster, and {' and '.join(unused)} cannot do so. "
+            f"Set one of {', '.join(_SOURCES)} in its extra. To use the default cluster, remove {' and '.join(unused)}"
+        )
 
 
 def _is_json(text: str) -> bool:

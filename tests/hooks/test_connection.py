@@ -16,8 +16,10 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [{"user": {"token": "s3cret"}}]}
 
 
-def define(monkeypatch: pytest.MonkeyPatch, conn_id: str, **extra: Any) -> None:
-    document = json.dumps({"conn_type": "kubernetes", "extra": extra})
+def define(
+    monkeypatch: pytest.MonkeyPatch, conn_id: str, conn_type: str = "kubernetes", host: str = "", **extra: Any
+) -> None:
+    document = json.dumps({"conn_type": conn_type, "host": host, "extra": extra})
     monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", document)
 
 
@@ -66,6 +68,41 @@ async def test_service_account_of_the_pod(
 )
 def test_certificate_verification_can_be_disabled(value: bool | str, verified: bool) -> None:
     assert parse_extras("spark", {"disable_verify_ssl": value}).verify_ssl is verified
+
+
+@pytest.mark.parametrize("value", ["maybe", "disabled", "never", 2, [False]])
+@pytest.mark.parametrize("name", ["disable_verify_ssl", "in_cluster", "use_internal_ip"])
+def test_flag_with_another_value_is_rejected(name: str, value: object) -> None:
+    with pytest.raises(AirflowFailException, match=rf"'spark' is invalid: {name} must be true or false, not "):
+        parse_extras("spark", {name: value})
+
+
+def test_invalid_namespace_is_rejected() -> None:
+    with pytest.raises(AirflowFailException, match="'spark' is invalid: namespace 'A_B': use at most 63 lowercase"):
+        parse_extras("spark", {"namespace": "A_B"})
+
+
+@pytest.mark.parametrize(
+    ("host", "extra", "unused"),
+    [("", {"eks_clusterr": "a"}, "the extra 'eks_clusterr'"), ("10.0.0.1", {"namespace": "jobs"}, "the host")],
+)
+async def test_connection_that_was_meant_for_another_cluster_does_not_select_the_default_one(
+    monkeypatch: pytest.MonkeyPatch,
+    read: Callable[[str | None], Awaitable[ClusterAccess]],
+    host: str,
+    extra: dict[str, str],
+    unused: str,
+) -> None:
+    define(monkeypatch, "spark", "spark_kubernetes", host, **extra)
+    with pytest.raises(AirflowFailException, match=f"'spark' selects no cluster, and {unused} cannot do so"):
+        await read("spark")
+
+
+async def test_connection_with_a_namespace_alone_selects_the_default_cluster(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
+    define(monkeypatch, "spark", "spark_kubernetes", namespace="jobs")
+    assert (await read("spark")).namespace == "jobs"
 
 
 def test_fields_of_old_releases_carry_a_prefix() -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 _GKE_PATH = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/clusters/(?P<name>[^/]+)")
-_FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
+_FALSE_WORDS = frozenset({"", "0", "f", "false", "n", "no", "none", "null", "off"})
+_TRUE_WORDS = frozenset({"1", "on", "t", "true", "y", "yes"})
 
 
 class InvalidCluster(Exception):
@@ -109,7 +110,7 @@ def parse_cloud_cluster(extras: Mapping[str, Any]) -> CloudCluster | None:
     """
     source = next((name for name in SOURCES if extras.get(name)), None)
     for other, fields in FIELDS.items():
-        misplaced = next((name for name in fields if other != source and parse_flag(extras.get(name))), None)
+        misplaced = next((name for name in fields if other != source and _is_set(extras, name)), None)
         if misplaced is not None:
             raise InvalidCluster(f"{misplaced} has no effect without {other}. Set {other}, or remove {misplaced}")
     if source is None:
@@ -126,9 +127,23 @@ def parse_cloud_cluster(extras: Mapping[str, Any]) -> CloudCluster | None:
     return AksCluster(name, **given)
 
 
-def parse_flag(value: Any) -> bool:
-    """Return the meaning of a boolean extra, which can be text such as `False`."""
-    return value.strip().lower() not in _FALSE_WORDS if isinstance(value, str) else bool(value)
+def parse_flag(extras: Mapping[str, Any], name: str) -> bool:
+    """Return the value of a boolean extra, which can be text such as `False`. False if it is not set.
+
+    Raises:
+        InvalidCluster: The value is neither true nor false. A guess could disable the verification of certificates.
+    """
+    value = extras.get(name)
+    word = str(value).strip().lower()
+    if value is None or word in _FALSE_WORDS:
+        return False
+    if word in _TRUE_WORDS:
+        return True
+    raise InvalidCluster(f"{name} must be true or false, not {value!r}")
+
+
+def _is_set(extras: Mapping[str, Any], name: str) -> bool:
+    return parse_flag(extras, name) if name.startswith("use_") else bool(extras.get(name))
 
 
 def _build_gke_cluster(name: str, given: dict[str, str], extras: Mapping[str, Any]) -> GkeCluster:
@@ -143,7 +158,7 @@ def _build_gke_cluster(name: str, given: dict[str, str], extras: Mapping[str, An
         raise InvalidCluster("gke_cluster must be a name, or projects/PROJECT/locations/LOCATION/clusters/NAME")
     if "location" not in given:
         raise InvalidCluster("location is missing. Set it to the region or zone of the GKE cluster")
-    internal, dns = parse_flag(extras.get("use_internal_ip")), parse_flag(extras.get("use_dns_endpoint"))
+    internal, dns = parse_flag(extras, "use_internal_ip"), parse_flag(extras, "use_dns_endpoint")
     if internal and dns:
         raise InvalidCluster("use_internal_ip and use_dns_endpoint cannot be combined. Set only one of them")
     return GkeCluster(
