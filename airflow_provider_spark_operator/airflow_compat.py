@@ -133,6 +133,18 @@ def build_retry_arguments(policy: RetryPolicy | None) -> dict[str, Any]:
     return {"retry_policy": policy} if HAS_RETRY_POLICIES else {}
 
 
+def take_retry_policy(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a sensor or operator without a retry policy that Airflow does not know.
+
+    Args:
+        arguments: The arguments for the constructor of Airflow's class. They stay unchanged.
+    """
+    if HAS_RETRY_POLICIES or "retry_policy" not in arguments:
+        return arguments
+    warn_too_old("retry_policy", "Airflow retries each failure of this task as often as retries allows")
+    return {name: value for name, value in arguments.items() if name != "retry_policy"}
+
+
 def is_unmapped(operator: object) -> bool:
     """Return whether Airflow created the operator for one element of a mapped task.
 

@@ -7,6 +7,7 @@ environment variables and annotations, because some are secrets.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS
@@ -55,6 +56,7 @@ _TEMPLATE_KEYS: Final = ("apiVersion", "kind", "metadata", "spec")
 _RESERVED_PREFIX: Final = LABEL_TASK.removesuffix("task")
 _COORDINATES: Final = re.compile(r"[^:/\s,]+([:/][^:/\s,]+){2}\Z")
 _EXCLUSION: Final = re.compile(r"[^:/\s,]+:[^:/\s,]+\Z")
+_USER: Final = re.compile(r"[^/\s'\"@]+@")
 _FOLDER: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*:/|/)[^ ]*\Z")
 
 
@@ -118,6 +120,22 @@ def _check_tolerations(name: str, value: object) -> list[Problem]:
         seconds = entry.get("tolerationSeconds")
         if seconds is not None and not is_pending(seconds) and not is_integer(seconds):
             found.append(Problem(f"{path}.tolerationSeconds", f"must be an integer, not {seconds!r}"))
+        found += _check_toleration_keys(path, entry)
+    return found
+
+
+def _check_toleration_keys(path: str, entry: Mapping[str, object]) -> list[Problem]:
+    """Check the keys of a toleration that depend on each other, as the API server does."""
+    if any(is_pending(part) for part in entry.values() if part is not None):
+        return []
+    exists = entry.get("operator") == "Exists"
+    found: list[Problem] = []
+    if not exists and not entry.get("key"):
+        found.append(Problem(f"{path}.key", "is required, unless operator is Exists"))
+    if exists and entry.get("value"):
+        found.append(Problem(f"{path}.value", "cannot be set if operator is Exists"))
+    if entry.get("tolerationSeconds") is not None and entry.get("effect") != "NoExecute":
+        found.append(Problem(f"{path}.tolerationSeconds", "requires the effect NoExecute"))
     return found
 
 
@@ -133,7 +151,14 @@ def _check_template(name: str, value: object) -> list[Problem]:
         return [Problem(name, f"unknown key {', '.join(unknown)}: a pod template has metadata and spec")]
     parts = [(key, value.get(key)) for key in ("metadata", "spec")]
     wrong = [key for key, part in parts if not (is_pending(part) or isinstance(part, Mapping))]
-    return [Problem(f"{name}.{key}", "must be an object") for key in wrong]
+    found = [Problem(f"{name}.{key}", "must be an object") for key in wrong]
+    kind, spec = value.get("kind"), value.get("spec")
+    if kind is not None and not is_pending(kind) and kind != "Pod":
+        found.append(Problem(f"{name}.kind", f"must be Pod, not {kind!r}"))
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    if containers is not None and not is_pending(containers) and not isinstance(containers, (list, tuple)):
+        found.append(Problem(f"{name}.spec.containers", "must be a list"))
+    return found
 
 
 def _check_text(name: str, value: object) -> list[Problem]:
@@ -149,7 +174,8 @@ def _check_pull_policy(name: str, value: object) -> list[Problem]:
 def _check_folder(name: str, value: object) -> list[Problem]:
     if isinstance(value, str) and _FOLDER.match(value):
         return []
-    return [Problem(name, f"must be the URL of a folder, such as s3a://logs/spark-events, not {value!r}")]
+    given = mask_user(repr(value))
+    return [Problem(name, f"must be the URL of a folder, such as s3a://logs/spark-events, not {given}")]
 
 
 def _check_service_account(name: str, value: object) -> list[Problem]:
@@ -198,6 +224,11 @@ def _check_timeouts(name: str, value: object) -> list[Problem]:
     return find_value_problems(name, Timeouts, value)
 
 
+def mask_user(text: str) -> str:
+    """Return the text without the user information of URLs, which may be a password."""
+    return _USER.sub("***@", text)
+
+
 def _check_entries(kind: type[Secret] | type[ConfigMap] | type[Volume]) -> Check:
     def check(name: str, value: object) -> list[Problem]:
         if not isinstance(value, (list, tuple)):
@@ -218,7 +249,7 @@ def _check_list(is_valid: Callable[[str], bool], rule: str) -> Check:
             return [Problem(name, f"must be a list, but is of type {type(value).__name__}")]
         known = [entry for entry in entries if not is_pending(entry)]
         wrong = [entry for entry in known if not (isinstance(entry, str) and is_valid(entry.strip()))]
-        return [Problem(name, f"{entry!r} {rule}") for entry in wrong]
+        return [Problem(name, f"{mask_user(repr(entry))} {rule}") for entry in wrong]
 
     return check
 
@@ -287,7 +318,7 @@ def _list_conflicts(
     """Return the problem of each name and path that these entries contain twice."""
     found: dict[str, Problem] = {}
     for path in _list_repeated(
-        [str(entry["path"]) for entry in [*secrets, *config_maps, *volumes] if entry.get("path")]
+        [normpath(str(entry["path"])) for entry in [*secrets, *config_maps, *volumes] if entry.get("path")]
     ):
         found[path] = Problem("", f"secrets, config_maps and volumes mount {path} twice: choose other paths")
     for name in _list_repeated([str(entry["name"]) for entry in volumes]):

@@ -75,6 +75,12 @@ def _check_path(value: object) -> str | None:
     return f"must be an absolute path, such as /data, not {value!r}"
 
 
+def _check_sub_path(value: object) -> str | None:
+    if isinstance(value, str) and value and not value.startswith("/") and ".." not in value.split("/"):
+        return None
+    return f"must be a relative path without '..', such as data/2026, not {value!r}"
+
+
 def _check_pods(value: object) -> str | None:
     return None if value in PODS else f"must be one of {', '.join(map(repr, PODS))}, not {value!r}"
 
@@ -116,7 +122,10 @@ def _check_source(value: object) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1:
         return "must be an object with one volume source, such as {'emptyDir': {}}"
     unknown = [name for name in value if name not in _VOLUME_SOURCES.split() and not is_pending(name)]
-    return f"{unknown[0]!r} is not a volume source of Kubernetes" if unknown else None
+    if unknown:
+        return f"{unknown[0]!r} is not a volume source of Kubernetes"
+    wrong = [name for name, source in value.items() if not (isinstance(source, Mapping) or is_pending(source))]
+    return f"the volume source {wrong[0]!r} must be an object" if wrong else None
 
 
 def _check_secret(value: Mapping[str, object]) -> str | None:
@@ -182,7 +191,7 @@ _FIELDS: Final[Mapping[type, Mapping[str, Check]]] = {
         "storage_class": _check_name,
         "source": _check_source,
         "read_only": _check_flag,
-        "sub_path": _check_text,
+        "sub_path": _check_sub_path,
     },
     DynamicAllocation: dict.fromkeys(("min", "max", "initial"), _check_count),
     Timeouts: dict.fromkeys(("driver_start", "driver_ready", "executor_start", "termination"), _check_duration),
@@ -203,10 +212,20 @@ _KEYS: Final[Mapping[type, Sequence[str]]] = {kind: [one.name for one in fields(
 _REQUIRED: Final[Mapping[type, Sequence[str]]] = {
     kind: [one.name for one in fields(kind) if one.default is MISSING] for kind in _KINDS
 }
+
+
+def _check_restarts(value: Mapping[str, object]) -> str | None:
+    # The backoff is also the delay of the task's retries.
+    if value.get("policy") != "Never" or value.get("attempts") is None:
+        return None
+    return "attempts cannot be set with the policy Never, which restarts nothing"
+
+
 _WHOLE: Final[Mapping[type, Callable[[Mapping[str, object]], str | None]]] = {
     Secret: _check_secret,
     Volume: _check_volume,
     DynamicAllocation: _check_limits,
+    RestartPolicy: _check_restarts,
     Scheduler: _check_scheduler,
 }
 

@@ -11,8 +11,9 @@ from typing import Final
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
 from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
 from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.parameter_checks import CHECKS, find_conflicts
+from airflow_provider_spark_operator.core.parameter_checks import CHECKS, find_conflicts, mask_user
 from airflow_provider_spark_operator.core.parameter_types import (
+    YUNIKORN,
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
@@ -145,10 +146,12 @@ class Parameters:
         found += [_find_list_problem(name, given[name]) for name in _LISTS if name in given]
         found += [self._find_script_problem(), find_cluster_problem(self.cluster), _find_conf_problem(self.conf)]
         found += self._find_pod_problems(given)
+        found += [self._find_limit_problem(), self._find_queue_problem()]
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append(Problem("", "no program is given: set application, py_file, or main_class with jars"))
         elif alone and not any(found):
             found += [self._find_version_problem(), self._find_instances_problem(), self._find_priority_problem()]
+            found.append(self._find_exclusion_problem())
         return [problem for problem in found if problem]
 
     @property
@@ -197,6 +200,29 @@ class Parameters:
             return None
         return Problem("executor_instances", "must be at least 1, or set dynamic_allocation")
 
+    def _find_limit_problem(self) -> Problem | None:
+        """Return the problem with more executors than dynamic allocation permits: the driver of Spark would fail."""
+        allocation = self.dynamic_allocation
+        parts = _get_parts(allocation, DynamicAllocation)
+        numbers = [str(number).strip() for number in (self.executor_instances, parts.get("max"))]
+        if not all(number.isdecimal() for number in numbers) or int(numbers[0]) <= int(numbers[1]):
+            return None
+        return Problem("executor_instances", f"must be at most max of dynamic_allocation ({numbers[1]})")
+
+    def _find_queue_problem(self) -> Problem | None:
+        """Return the problem with a label that would replace the queue of YuniKorn."""
+        scheduler = _get_parts(self.scheduler, Scheduler)
+        labels = self.labels if isinstance(self.labels, Mapping) else {}
+        if scheduler.get("name") != YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
+            return None
+        return Problem("labels", "queue is also set by scheduler: remove one of them")
+
+    def _find_exclusion_problem(self) -> Problem | None:
+        """Return the problem with dependencies to leave out if there are no packages."""
+        if self.exclude_packages is None or self.packages is not None or self.conf is not None:
+            return None
+        return Problem("exclude_packages", "has no effect without packages: set packages")
+
     def _find_priority_problem(self) -> Problem | None:
         """Return the problem with a priority without a queue, which has no effect."""
         labels = self.labels if self.labels is not None else {}
@@ -208,6 +234,11 @@ class Parameters:
         ):
             return None
         return Problem("kueue_priority", "has no effect without a queue: set kueue_queue")
+
+
+def _get_parts(value: object, kind: type) -> Mapping[str, object]:
+    """Return the parts of a value that groups settings. Empty if it is not of the type, nor an object."""
+    return value if isinstance(value, Mapping) else vars(value) if isinstance(value, kind) else {}
 
 
 NAMES: Final = tuple(one.name for one in fields(Parameters))
@@ -231,11 +262,11 @@ def find_version_in_tag(image: str | None) -> str | None:
     return found[1] if found else None
 
 
-def find_folder_problem(url: object) -> Problem | None:
-    """Return the problem with the URL of a folder for uploads; None if it is valid or not known yet."""
-    if is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
+def find_folder_problem(name: str, url: object) -> Problem | None:
+    """Return the problem with `upload_to` or `download_from`; None if it is valid, not set or not known yet."""
+    if url is None or is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
         return None
-    return Problem("upload_to", f"must be the URL of a folder, such as s3://bucket/jobs, not {url!r}")
+    return Problem(name, f"must be the URL of a folder, such as s3://bucket/jobs, not {mask_user(repr(url))}")
 
 
 def find_cluster_problem(cluster: object) -> Problem | None:

@@ -86,7 +86,7 @@ def ship(
         FileUnavailable: A file does not exist or cannot be read.
         UploadFailed: A file could not be uploaded.
     """
-    problem = find_folder_problem(sender.upload_to)
+    problem = find_folder_problem("upload_to", sender.upload_to)
     if problem:
         raise InvalidResource([problem])
     made = [file.given for file in sender.generated]

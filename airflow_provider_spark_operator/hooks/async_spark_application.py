@@ -23,7 +23,6 @@ from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.parameter_values import read_seconds
 from airflow_provider_spark_operator.exceptions import SparkApplicationConflict, SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow import logs
 from airflow_provider_spark_operator.follow.access_review import Check, review_access
@@ -44,6 +43,7 @@ from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.manifest import Manifest, compose_manifest
+from airflow_provider_spark_operator.hooks.request_arguments import build_selector, check_most, read_timeout
 from airflow_provider_spark_operator.hooks.task_log import TaskLog, read_driver_log_options
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.hooks.verdict import ApplicationVerdict, build_preliminary_verdict, build_verdict
@@ -123,6 +123,7 @@ class AsyncSparkApplicationHook:
         namespace: str | None = None,
         ttl: timedelta | float | None = None,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
+        keep_driver: timedelta | float | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         task_instance: RuntimeTaskInstanceProtocol | None = None,
@@ -134,7 +135,7 @@ class AsyncSparkApplicationHook:
             compose_manifest,
             manifest,
             parameters,
-            TaskSettings(ttl, keep_failed_driver),
+            TaskSettings(ttl, keep_failed_driver, keep_driver=keep_driver),
             api_version=self.api_version,
             name=name,
             namespace=namespace or self.namespace,
@@ -165,9 +166,8 @@ class AsyncSparkApplicationHook:
         self, labels: Mapping[str, str] | str | None = None, *, most: int = MOST_APPLICATIONS
     ) -> list[JsonObject]:
         """List applications. See `SparkApplicationHook.list_applications`."""
-        selector = (
-            labels if isinstance(labels, str) else ",".join(f"{key}={value}" for key, value in (labels or {}).items())
-        )
+        check_most(most)
+        selector = build_selector(labels)
         with translate_errors("list the applications"):
             session = await self._open()
             resource = await session.versions.choose(resource_of(self.api_version))
@@ -185,7 +185,7 @@ class AsyncSparkApplicationHook:
         get_logs: bool = True,
     ) -> ApplicationVerdict:
         """Wait until an application ends. See `SparkApplicationHook.wait`."""
-        seconds = read_seconds(timeout)
+        seconds = read_timeout(timeout)
         reference, _ = await self._read(application)
         situation = WaitSituation()
         driver_log = read_driver_log_options(None, logs.LogPosition()) if get_logs else None
@@ -214,7 +214,7 @@ class AsyncSparkApplicationHook:
         timeout: timedelta | float | None = None,  # noqa: ASYNC109 - as in the synchronous hook
     ) -> None:
         """Delete an application. See `SparkApplicationHook.delete`."""
-        seconds = read_seconds(timeout)
+        seconds = read_timeout(timeout)
         with translate_errors(f"delete {_describe(application)}"):
             try:
                 reference, _ = await self._find(application)
@@ -289,6 +289,7 @@ class AsyncSparkApplicationHook:
 
     async def list_events(self, application: Named, *, most: int = MOST_EVENTS) -> list[KubernetesEvent]:
         """List the Kubernetes Events of an application. See `SparkApplicationHook.list_events`."""
+        check_most(most)
         with translate_errors(f"list the events of {_describe(application)}"):
             reference, _ = await self._find(application)
             return await list_events((await self._open()).hub.client, reference, most)

@@ -7,8 +7,10 @@ from typing import Any, TypeAlias
 
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
+from airflow_provider_spark_operator.core.compose.retention import find_retention_problem, find_ttl_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import NAMES, Parameters
+from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, find_folder_problem
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -54,6 +56,7 @@ def compose_manifest(
     if unknown:
         raise TypeError(f"submit() has no parameter {', '.join(unknown)}. The parameters are {', '.join(NAMES)}")
     with fail_if_invalid("application"):
+        _check_settings(settings, upload_to, download_from)
         source = _read(manifest, "application")
         document = read_document(source, api_version if source is None else None, name=name, namespace=namespace)
         known = {given: _convert_paths(given, value) for given, value in parameters.items()}
@@ -67,6 +70,18 @@ def compose_manifest(
             stamp=stamp,
         )
         return compose(composition)
+
+
+def _check_settings(settings: TaskSettings, upload_to: str | None, download_from: str | None) -> None:
+    folders = {"upload_to": upload_to, "download_from": download_from}
+    problems = [
+        find_ttl_problem(settings.ttl),
+        find_retention_problem("keep_failed_driver", settings.keep_failed_driver),
+        find_retention_problem("keep_driver", settings.keep_driver),
+        *(find_folder_problem(name, url) for name, url in folders.items()),
+    ]
+    if found := [problem for problem in problems if problem is not None]:
+        raise InvalidResource(found)
 
 
 def _convert_paths(name: str, value: Any) -> Any:

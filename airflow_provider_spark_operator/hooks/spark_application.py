@@ -94,6 +94,7 @@ class SparkApplicationHook(BaseHook):
         namespace: str | None = None,
         ttl: timedelta | float | None = None,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
+        keep_driver: timedelta | float | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         task_instance: "RuntimeTaskInstanceProtocol | None" = None,
@@ -112,8 +113,10 @@ class SparkApplicationHook(BaseHook):
                 and the run id.
             namespace: Overrides the namespace of the hook and `metadata.namespace`.
             ttl: How long the application stays after its end, in seconds if it is a number. `ttl`,
-                `keep_failed_driver`, `upload_to` and `download_from` are the same as in `SparkApplicationOperator`.
+                `keep_failed_driver`, `keep_driver`, `upload_to` and `download_from` are the same as in
+                `SparkApplicationOperator`.
             keep_failed_driver: How long the cluster keeps the pod of a failed driver.
+            keep_driver: How long the cluster keeps the driver pod after any end.
             upload_to: URL of a folder in Airflow's object storage for files that the application cannot contain.
             download_from: URL of the same folder as the driver reads it.
             task_instance: The task instance that owns the application, `context["ti"]`. A task instance can own one
@@ -139,6 +142,7 @@ class SparkApplicationHook(BaseHook):
                 namespace=namespace,
                 ttl=ttl,
                 keep_failed_driver=keep_failed_driver,
+                keep_driver=keep_driver,
                 upload_to=upload_to,
                 download_from=download_from,
                 task_instance=task_instance,
@@ -173,6 +177,7 @@ class SparkApplicationHook(BaseHook):
 
         Raises:
             SparkApplicationError: The cluster rejected the request or could not be reached.
+            ValueError: A label is not valid, or `most` is less than 1.
         """
         return self._run(lambda hook: hook.list_applications(labels, most=most))
 
@@ -194,6 +199,7 @@ class SparkApplicationHook(BaseHook):
             SparkApplicationDeleted: The application was deleted before it ended.
             SparkApplicationTimedOut: The application has not ended in time. It keeps running.
             SparkApplicationError: The cluster rejected a request, or was unreachable for too long.
+            ValueError: `timeout` is not a duration.
         """
         return self._run(lambda hook: hook.wait(application, timeout=timeout, get_logs=get_logs))
 
@@ -224,6 +230,7 @@ class SparkApplicationHook(BaseHook):
             SparkApplicationNotFound: The application does not exist, or another application now has its name.
             SparkApplicationError: The cluster rejected the request, could not be reached, or the application still
                 exists after `timeout`.
+            ValueError: `timeout` is not a duration.
         """
         self._run(lambda hook: hook.delete(application, missing_ok=missing_ok, timeout=timeout))
 
@@ -326,6 +333,7 @@ class SparkApplicationHook(BaseHook):
         Raises:
             SparkApplicationNotFound: The application does not exist.
             SparkApplicationError: The cluster rejected the request or could not be reached.
+            ValueError: `most` is less than 1.
         """
         return self._run(lambda hook: hook.list_events(application, most=most))
 

@@ -61,6 +61,16 @@ def check_unless_template(value: object, problem_of: Callable[[object], Problem 
         raise ValueError(str(problem))
 
 
+def check_retry_policy(policy: object) -> None:
+    """Reject a value that cannot decide about a retry, such as a class. Airflow would call it only after a failure.
+
+    Raises:
+        TypeError: The value is not a retry policy.
+    """
+    if policy is not None and (isinstance(policy, type) or not callable(getattr(policy, "evaluate", None))):
+        raise TypeError(f"retry_policy must be a retry policy, such as SparkRetryPolicy(), not {policy!r}")
+
+
 def check_problems(problems: Iterable[Problem | None]) -> None:
     """Reject arguments that have problems.
 

@@ -1,5 +1,6 @@
 """Ask the retry policy of a task on Airflow before 3.3, which does not ask it."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, ru
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_spark_operator.airflow_compat import RetryPolicy
+    from airflow_provider_spark_operator.airflow_compat import RetryDecision, RetryPolicy
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -34,8 +37,19 @@ def ask_policy(policy: "RetryPolicy | None", context: "Context") -> Iterator[Non
     except SparkApplicationError as error:
         if isinstance(error, AirflowFailException):
             raise
-        task_instance = context["ti"]
-        decision = policy.evaluate(error, task_instance.try_number, task_instance.max_tries, context)
-        if decision.action is RetryAction.FAIL:
+        decision = _decide(policy, error, context)
+        if decision is not None and decision.action is RetryAction.FAIL:
             raise rule_out_retry(error, decision.reason) from error
         raise
+
+
+def _decide(policy: "RetryPolicy", error: SparkApplicationError, context: "Context") -> "RetryDecision | None":
+    """Return the decision of the policy. None if the policy itself failed: `retries` then applies, as on 3.3."""
+    task_instance = context["ti"]
+    try:
+        return policy.evaluate(
+            exception=error, try_number=task_instance.try_number, max_tries=task_instance.max_tries, context=context
+        )
+    except Exception:
+        logger.exception("the retry policy failed; the task is retried as its retries allow")
+        return None

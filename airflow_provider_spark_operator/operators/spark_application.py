@@ -337,6 +337,7 @@ class SparkApplicationOperator(BaseOperator):
         }
         renamed = take_renamed_arguments(kwargs, [name for name, value in own.items() if value is not None])
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
+        checks.check_retry_policy(retry_policy)
         check_booleans(
             deferrable=deferrable,
             wait_for_completion=wait_for_completion,
@@ -421,17 +422,23 @@ class SparkApplicationOperator(BaseOperator):
             from airflow_provider_spark_operator.operators.dialect_checks import check_dialect
 
             check_dialect(api_version, self.application, known)
-        if start_from_trigger and not STARTS_IN_TRIGGERER:
-            warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
-            start_from_trigger, self.deferrable = False, True
-        self.start_from_trigger = start_from_trigger
+        self.start_from_trigger = start_from_trigger and STARTS_IN_TRIGGERER
         if start_from_trigger and not is_unmapped(self):  # elements of a mapped task start on a worker
             from airflow_provider_spark_operator.operators.start import build_start_arguments
 
-            self.start_trigger_args = build_start_arguments(self, self._collect_parameters())
+            # Older versions of Airflow make the same checks, so that the DAG file is valid after an upgrade of Airflow.
+            start_arguments = build_start_arguments(self, self._collect_parameters())
+            if STARTS_IN_TRIGGERER:
+                self.start_trigger_args = start_arguments
+        if start_from_trigger and not STARTS_IN_TRIGGERER:
+            warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
+            self.deferrable = True
         checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
         checks.check_unless_template(namespace, find_namespace_problem)
-        checks.check_unless_template(upload_to, find_folder_problem)
+        checks.check_unless_template(upload_to, partial(find_folder_problem, "upload_to"))
+        checks.check_unless_template(download_from, partial(find_folder_problem, "download_from"))
+        if download_from is not None and upload_to is None:
+            raise ValueError("download_from: has no effect without upload_to: set upload_to")
 
     def render_template(
         self,

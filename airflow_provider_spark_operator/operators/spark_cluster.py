@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralTimeout,
     build_retry_arguments,
     conf,
+    take_retry_policy,
 )
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
@@ -32,6 +33,7 @@ from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (
     check_if_exists,
     check_problems,
+    check_retry_policy,
     check_unless_template,
     convert_application,
     select_known_parameters,
@@ -117,6 +119,7 @@ class SparkClusterOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs, **build_retry_arguments(retry_policy))
+        check_retry_policy(retry_policy)
         self.retry_policy = retry_policy
         check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
@@ -240,7 +243,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         gone_timeout: timedelta = timedelta(minutes=5),
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**take_retry_policy(kwargs))
         check_booleans(only_own=only_own, ignore_missing=ignore_missing, wait_until_gone=wait_until_gone)
         creator = _find_creator(cluster, name)
         self.name = creator.output if creator and name is None else name

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
-from airflow_provider_spark_operator.airflow_compat import conf
+from airflow_provider_spark_operator.airflow_compat import conf, take_retry_policy
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
@@ -56,7 +56,7 @@ class SparkClusterSensor(BaseSensorOperator):
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**take_retry_policy(kwargs))
         check_booleans(deferrable=deferrable)
         check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
         check_existing_name(name, namespace)

@@ -90,6 +90,35 @@ def test_list_is_bounded_and_warns(
     assert not caplog.text
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"team": "a,b"}, "'a,b' is not a label value"),
+        ({"team!": "a"}, "'team!' is not a valid key"),
+        ({"team": None}, "None is not a label value"),
+        (["team=a"], "labels must be an object or a label selector, not list"),
+    ],
+)
+def test_invalid_labels_do_not_select_other_applications(hook: SparkApplicationHook, labels: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        hook.list_applications(labels)
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_limit_of_a_list_must_be_positive(hook: SparkApplicationHook, most: int) -> None:
+    with pytest.raises(ValueError, match="most must be at least 1"):
+        hook.list_applications(most=most)
+    with pytest.raises(ValueError, match="most must be at least 1"):
+        hook.list_events("pi", most=most)
+
+
+@pytest.mark.parametrize("timeout", ["5m", float("nan"), -1, True])
+def test_invalid_timeout_is_rejected(hook: SparkApplicationHook, timeout: Any) -> None:
+    for request in (hook.wait, hook.delete):
+        with pytest.raises(ValueError, match="timeout must be a number of seconds, a timedelta, or None"):
+            request("pi", timeout=timeout)
+
+
 def test_wait_returns_the_verdict_and_logs_the_driver_log(
     cluster: Cluster, hook: SparkApplicationHook, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -105,6 +105,12 @@ def test_submit_ships_a_local_script(hook: SparkApplicationHook, tmp_path: Path)
         ({"manifest": DOCUMENT}, "the application is not valid: metadata.name"),
         ({"manifest": DOCUMENT, "name": "pi", "executor_memory": "4"}, "executor_memory: must be a size"),
         ({"manifest": DOCUMENT, "name": "pi", "py_file": "missing.py"}, "could not find file 'missing.py'"),
+        ({"manifest": DOCUMENT, "name": "pi", "ttl": "x"}, "ttl: must be a number of seconds, a timedelta"),
+        ({"manifest": DOCUMENT, "name": "pi", "ttl": True}, "ttl: must be a number of seconds, a timedelta"),
+        ({"manifest": DOCUMENT, "name": "pi", "keep_failed_driver": -3}, "keep_failed_driver: must be a number of"),
+        ({"manifest": DOCUMENT, "name": "pi", "keep_driver": float("nan")}, "keep_driver: must be a number of"),
+        ({"manifest": DOCUMENT, "name": "pi", "upload_to": "jobs"}, "upload_to: must be the URL of a folder"),
+        ({"manifest": DOCUMENT, "name": "pi", "download_from": "a:b@c"}, r"download_from: .* not '\*\*\*@c'"),
     ],
 )
 def test_submit_rejects_an_invalid_application(
@@ -113,6 +119,12 @@ def test_submit_rejects_an_invalid_application(
     with pytest.raises(AirflowFailException, match=message):
         hook.submit(**arguments)
     assert cluster.applications() == []
+
+
+def test_submit_can_keep_the_driver(cluster: Cluster, hook: SparkApplicationHook) -> None:
+    hook.submit(DOCUMENT, name="pi", keep_driver=30)
+    tolerations = cluster.application()["spec"]["applicationTolerations"]
+    assert (tolerations["resourceRetainPolicy"], tolerations["resourceRetainDurationMillis"]) == ("Always", 30_000)
 
 
 def test_submit_rejects_an_unknown_parameter(hook: SparkApplicationHook) -> None:

@@ -4,15 +4,24 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from airflow.sdk import Context
 
-from airflow_provider_spark_operator.airflow_compat import HAS_RETRY_POLICIES, STARTS_IN_TRIGGERER, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import (
+    HAS_RETRY_POLICIES,
+    STARTS_IN_TRIGGERER,
+    AirflowFailException,
+    RetryDecision,
+    RetryPolicy,
+)
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationFailed,
     SparkInfrastructureFailed,
     rule_out_retry,
 )
+from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
 from tests.operators.tasks import DOCUMENT, operator
@@ -43,6 +52,37 @@ def test_failure_that_the_policy_retries_does_not_end_the_task(cluster: Cluster,
     assert not isinstance(caught.value, AirflowFailException)
 
 
+class FaultyPolicy(RetryPolicy):
+    """A policy with a defect."""
+
+    def evaluate(
+        self, exception: BaseException, try_number: int, max_tries: int, context: Context | None = None
+    ) -> RetryDecision:
+        raise KeyError("defect")
+
+
+@DEFERRABLE
+def test_faulty_policy_does_not_hide_the_failure(cluster: Cluster, deferrable: bool) -> None:
+    cluster.script = fail
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(deferrable, retries=3, retry_policy=FaultyPolicy()), TaskInstance())
+    assert not isinstance(caught.value, AirflowFailException)
+
+
+@pytest.mark.parametrize("policy", ["never", SparkRetryPolicy])
+def test_value_that_is_not_a_policy_is_rejected(policy: Any) -> None:
+    with pytest.raises(TypeError, match=r"retry_policy must be a retry policy, such as SparkRetryPolicy\(\), not "):
+        operator(retry_policy=policy)
+
+
+@pytest.mark.skipif(HAS_RETRY_POLICIES, reason="Airflow 3.3 asks the policy")
+def test_policy_of_a_sensor_warns_on_older_airflow() -> None:
+    with pytest.warns(UserWarning, match=r"retry_policy requires Apache Airflow 3\.3 or newer"):
+        SparkApplicationSensor(task_id="wait", name="pi", retry_policy=SparkRetryPolicy())
+    with pytest.warns(UserWarning, match=r"retry_policy requires Apache Airflow 3\.3 or newer"):
+        DeleteSparkClusterOperator(task_id="delete", name="c", retry_policy=SparkRetryPolicy())
+
+
 def test_policy_of_default_args_is_used() -> None:
     policy = SparkRetryPolicy()
     assert operator(default_args={"retry_policy": policy}).retry_policy is policy
@@ -58,6 +98,12 @@ def test_exception_without_retry_keeps_its_class_and_attributes(reason: str | No
     assert isinstance(final, AirflowFailException)
     assert vars(final) == vars(error)
     assert str(final) == ("lost; not retried: out of luck" if reason else "lost")
+
+
+@pytest.mark.skipif(STARTS_IN_TRIGGERER, reason="Airflow 3.3 starts the task in the triggerer")
+def test_older_airflow_makes_the_same_checks_of_a_start_in_the_triggerer() -> None:
+    with pytest.raises(ValueError, match="start_from_trigger: wait_for_completion must be True"):
+        operator(application=DOCUMENT, start_from_trigger=True, wait_for_completion=False)
 
 
 @pytest.mark.skipif(STARTS_IN_TRIGGERER, reason="Airflow 3.3 starts the task in the triggerer")

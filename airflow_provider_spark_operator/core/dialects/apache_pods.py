@@ -223,4 +223,5 @@ def _build_timeouts(parameters: Parameters) -> JsonObject:
         return {}
     timeouts = build_value(Timeouts, parameters.timeouts)
     seconds = {field: read_seconds(getattr(timeouts, name)) for name, field in _TIMEOUTS.items()}
-    return {field: round(1000 * value) for field, value in seconds.items() if value is not None}
+    # 0 means no limit, so a short time is not rounded to it.
+    return {field: max(1, round(1000 * value)) if value else 0 for field, value in seconds.items() if value is not None}

@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP, 
 _NEWEST: Final = DEFAULT_API_VERSION
 _FILES_VOLUME: Final = "airflow-task"
 # The key of `spec.sparkConf` for each parameter.
-_CONF_KEYS: Final = {
+CONF_KEYS: Final = {
     "image": IMAGE_KEY,
     "service_account": "spark.kubernetes.authenticate.driver.serviceAccountName",
     "driver_cores": "spark.driver.cores",
@@ -63,7 +63,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     """
     spec = copy_object(document, "spec", "spec")
     conf = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
-    for name, key in _CONF_KEYS.items():
+    for name, key in CONF_KEYS.items():
         value = getattr(parameters, name)
         if value is not None:
             conf[key] = str(value).strip()

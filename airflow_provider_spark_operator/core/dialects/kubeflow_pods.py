@@ -57,12 +57,16 @@ def write_dependencies(deps: JsonObject, conf: dict[str, str], parameters: Param
         parameters: Valid parameters.
     """
     if parameters.packages is not None:
-        deps["packages"] = merge_packages(deps.get("packages"), parameters.packages)
+        present = merge_names(deps.get("packages"), conf.pop("spark.jars.packages", None))
+        deps["packages"] = merge_packages(present, parameters.packages)
         conf.setdefault(IVY_KEY, IVY_DIRECTORY)
-    names = {"excludePackages": parameters.exclude_packages, "repositories": parameters.repositories}
-    for field, given in names.items():
+    names = {
+        "excludePackages": ("spark.jars.excludes", parameters.exclude_packages),
+        "repositories": ("spark.jars.repositories", parameters.repositories),
+    }
+    for field, (key, given) in names.items():
         if given is not None:
-            deps[field] = merge_names(deps.get(field), given)
+            deps[field] = merge_names(merge_names(deps.get(field), conf.pop(key, None)), given)
 
 
 def write_lifecycle(spec: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
@@ -82,7 +86,9 @@ def write_lifecycle(spec: JsonObject, conf: dict[str, str], parameters: Paramete
         spec["imagePullPolicy"] = parameters.image_pull_policy
     if parameters.image_pull_secrets is not None:
         present = copy_list(spec, "imagePullSecrets", "spec.imagePullSecrets")
-        spec["imagePullSecrets"] = list(dict.fromkeys([*present, *split_list(parameters.image_pull_secrets)]))
+        named = split_list(conf.pop("spark.kubernetes.container.image.pullSecrets", None))
+        given = split_list(parameters.image_pull_secrets)
+        spec["imagePullSecrets"] = list(dict.fromkeys([*present, *named, *given]))
     if parameters.event_log_dir is not None:
         conf |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": parameters.event_log_dir}
     _write_allocation(spec, conf, parameters)
@@ -141,6 +147,9 @@ def _find_policy_problems(given: object) -> list[Problem]:
     if policy == "Always" and parts.get("attempts") is not None:
         message = f"attempts cannot be set with the policy Always: {_OPERATOR} restarts without a limit"
         return [Problem("restart_policy", message)]
+    if policy == "Always" and parts.get("backoff") is not None:
+        message = f"backoff cannot be set with the policy Always: {_OPERATOR} restarts without a delay"
+        return [Problem("restart_policy", message)]
     return []
 
 
@@ -190,9 +199,10 @@ def _write_allocation(spec: JsonObject, conf: dict[str, str], parameters: Parame
     written = copy_object(spec, "dynamicAllocation", "spec.dynamicAllocation") | {"enabled": enabled is not False}
     limits = build_value(DynamicAllocation, given) if enabled is None else DynamicAllocation()
     numbers = {"minExecutors": limits.min, "maxExecutors": limits.max, "initialExecutors": limits.initial}
-    written |= {field: int(number) for field, number in numbers.items() if number is not None}
-    spec["dynamicAllocation"] = written
-    conf.pop(DYNAMIC_ALLOCATION_KEY, None)
+    given_numbers = {field: int(number) for field, number in numbers.items() if number is not None}
+    spec["dynamicAllocation"] = written | given_numbers
+    for key in (DYNAMIC_ALLOCATION_KEY, *(f"spark.dynamicAllocation.{field}" for field in given_numbers)):
+        conf.pop(key, None)
 
 
 def _write_restart_policy(spec: JsonObject, parameters: Parameters) -> None:

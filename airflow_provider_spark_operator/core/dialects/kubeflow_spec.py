@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.dialects.apache_spec import CONF_KEYS
 from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
     find_unsupported,
     write_dependencies,
@@ -60,6 +61,10 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         spec.setdefault("sparkVersion", version)
     _write_program(spec, parameters)
     conf = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
+    # The operator passes sparkConf to spark-submit after most fields, so these properties would override the fields.
+    for name, key in CONF_KEYS.items():
+        if getattr(parameters, name) is not None:
+            conf.pop(key, None)
     write_dependencies(spec["deps"], conf, parameters)
     write_lifecycle(spec, conf, parameters)
     conf = write_pods(spec, conf, parameters)

@@ -281,7 +281,7 @@ def test_invalid_cluster_name_is_reported(name: int | str) -> None:
 
 @pytest.mark.parametrize(("url", "valid"), [("s3://bucket", True), (None, True), ("bucket/jobs", False), (3, False)])
 def test_upload_folder_must_be_a_url(url: int | str | None, valid: bool) -> None:
-    assert (find_folder_problem(url) is None) is valid
+    assert (find_folder_problem("upload_to", url) is None) is valid
 
 
 def test_zero_executors_are_accepted_if_document_has_dynamic_allocation() -> None:

@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.parameters import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
+    Scheduler,
     Secret,
     Timeouts,
     Volume,
@@ -159,6 +160,20 @@ def test_restart_policy_keeps_other_fields_of_the_manifest() -> None:
     assert composed["spec"]["applicationTolerations"]["restartConfig"] == expected
 
 
+def test_excluded_packages_need_packages() -> None:
+    alone = Parameters(py_file="local:///a.py", image="spark:4.3.0", exclude_packages="a:b")
+    assert [str(problem) for problem in alone.find_problems(alone=True)] == [
+        "exclude_packages: has no effect without packages: set packages"
+    ]
+    assert alone.find_problems() == []  # the manifest may have packages
+
+
+def test_short_timeout_is_not_rounded_to_no_limit() -> None:
+    written = apply_parameters(new_application(), Parameters(timeouts={"driver_start": 0.0001, "driver_ready": 0}))
+    limits = written["spec"]["applicationTolerations"]["applicationTimeoutConfig"]
+    assert limits == {"driverStartTimeoutMillis": 1, "driverReadyTimeoutMillis": 0}
+
+
 @pytest.mark.parametrize("given", [timedelta(seconds=90), 90, "90", " 90.0 "])
 def test_duration_is_written_in_milliseconds(given: object) -> None:
     parameters = Parameters(timeouts={"driver_start": given})
@@ -280,6 +295,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ),
     ({"secrets": [{**SECRET, "pods": "driver pod"}]}, r"secrets\[0\]\.pods: must be one of 'all', 'driver'"),
     ({"secrets": [SECRET], "config_maps": [ConfigMap("c", "/s")]}, r"mount /s twice"),
+    ({"config_maps": [ConfigMap("c", "/s"), ConfigMap("d", "/s/")]}, r"mount /s twice"),
     ({"secrets": [Secret("s", env={"A": "b"})], "env_vars": {"A": "c"}}, r"env_vars and secrets set A twice"),
     ({"volumes": [Volume("v", "/a", claim="a"), Volume("v", "/b", claim="b")]}, r"volumes: v is given twice"),
     ({"volumes": [Volume("v", "/v")]}, r"volumes\[0\]: needs exactly one of claim, size and source"),
@@ -291,9 +307,21 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         {"volumes": [Volume("v", "/v", source={"persistentVolumClaim": {"claimName": "c"}})]},
         r"volumes\[0\]\.source: 'persistentVolumClaim' is not a volume source of Kubernetes",
     ),
+    (
+        {"volumes": [Volume("v", "/v", source={"emptyDir": "x"})]},
+        r"volumes\[0\]\.source: the volume source 'emptyDir' must be an object",
+    ),
+    ({"volumes": [Volume("v", "/v", claim="c", sub_path="../x")]}, r"volumes\[0\]\.sub_path: must be a relative path"),
+    ({"volumes": [Volume("v", "/v", claim="c", sub_path="/x")]}, r"volumes\[0\]\.sub_path: must be a relative path"),
     ({"tolerations": SPOT}, r"tolerations: must be a list of objects"),
     ({"tolerations": [{"operator": "Exist"}]}, r"tolerations\[0\]\.operator: must be one of Equal, Exists"),
     ({"tolerations": [{"tolerationSeconds": "soon"}]}, r"tolerations\[0\]\.tolerationSeconds: must be an integer"),
+    ({"tolerations": [{"operator": "Equal", "value": "x"}]}, r"tolerations\[0\]\.key: is required, unless operator is"),
+    ({"tolerations": [{**SPOT, "value": "x"}]}, r"tolerations\[0\]\.value: cannot be set if operator is Exists"),
+    (
+        {"tolerations": [{**SPOT, "effect": "NoSchedule", "tolerationSeconds": 3}]},
+        r"tolerations\[0\]\.tolerationSeconds: requires the effect NoExecute",
+    ),
     ({"tolerations": [{"keys": "a"}]}, r"tolerations\[0\]: unknown key keys"),
     ({"tolerations": [{"effect": "Never"}]}, r"tolerations\[0\]\.effect: must be one of NoSchedule"),
     ({"priority_class": "High Priority"}, r"priority_class: must be the name of a PriorityClass"),
@@ -303,16 +331,29 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"packages": ["postgresql"]}, r"packages: 'postgresql' must have the form <group>:<artifact>:<version>"),
     ({"exclude_packages": "a:b:c"}, r"exclude_packages: 'a:b:c' must have the form <group>:<artifact>"),
     ({"repositories": ["central"]}, r"repositories: 'central' must be the URL of a repository"),
+    ({"repositories": ["ann:s3cret@host/x"]}, r"repositories: '\*\*\*@host/x' must be the URL of a repository"),
+    ({"event_log_dir": "ann:s3cret@host"}, r"event_log_dir: must be the URL of a folder, .* not '\*\*\*@host'"),
     ({"packages": 3}, r"packages: must be a list, but is of type int"),
     ({"driver_template": 3}, r"driver_template: must be an object, or the path of a file, but is of type int"),
     ({"driver_template": "pod.yaml"}, r"driver_template: must be an object with metadata and spec"),
     ({"driver_template": {"containers": []}}, r"driver_template: unknown key containers"),
     ({"driver_template": {"spec": []}}, r"driver_template\.spec: must be an object"),
+    ({"driver_template": {"kind": "Service", "spec": {}}}, r"driver_template\.kind: must be Pod, not 'Service'"),
+    ({"driver_template": {"spec": {"containers": {}}}}, r"driver_template\.spec\.containers: must be a list"),
     ({"executor_template": "pod"}, r"executor_template: must be an object, or the path of a YAML or JSON file"),
     ({"dynamic_allocation": 3}, r"dynamic_allocation: must be a DynamicAllocation or a dict"),
     ({"dynamic_allocation": {"min": 3, "max": 2}}, r"dynamic_allocation: max must be at least 1 and at least min"),
     ({"dynamic_allocation": {"initial": 3, "max": 2}}, r"dynamic_allocation: initial must be between min and max"),
     ({"dynamic_allocation": {"min": -1}}, r"dynamic_allocation\.min: must be an integer of 0 or more, not -1"),
+    (
+        {"dynamic_allocation": DynamicAllocation(max=3), "executor_instances": 9},
+        r"executor_instances: must be at most max of dynamic_allocation \(3\)",
+    ),
+    (
+        {"scheduler": Scheduler("yunikorn", queue="root.a"), "labels": {"queue": "b"}},
+        r"labels: queue is also set by scheduler: remove one of them",
+    ),
+    ({"restart_policy": RestartPolicy("Never", attempts=2)}, r"restart_policy: attempts cannot be set with the policy"),
     ({"event_log_dir": "logs"}, r"event_log_dir: must be the URL of a folder"),
     ({"timeouts": {"driver_start": -1}}, r"timeouts\.driver_start: must be a number of seconds"),
     ({"timeouts": Timeouts(driver_start=timedelta(-1))}, r"timeouts\.driver_start: must be a number of seconds"),

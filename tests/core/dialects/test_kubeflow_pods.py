@@ -121,6 +121,45 @@ def test_template_is_merged_into_that_of_the_manifest() -> None:
     assert written["driver"]["template"] == {"spec": {**base["spec"], "hostNetwork": True}}
 
 
+@pytest.mark.parametrize(
+    ("key", "parameters"),
+    [
+        ("spark.kubernetes.container.image", {"image": "spark:4.3.0"}),
+        ("spark.kubernetes.authenticate.driver.serviceAccountName", {"service_account": "spark"}),
+        ("spark.driver.memory", {"driver_memory": "2g"}),
+        ("spark.executor.instances", {"executor_instances": 3}),
+        ("spark.kubernetes.container.image.pullPolicy", {"image_pull_policy": "Always"}),
+        ("spark.dynamicAllocation.maxExecutors", {"dynamic_allocation": DynamicAllocation(max=3)}),
+    ],
+)
+def test_parameter_removes_the_property_that_would_override_its_field(key: str, parameters: dict[str, Any]) -> None:
+    for spec in (compose({"sparkConf": {key: "9"}}, **parameters), compose(conf={key: "9"}, **parameters)):
+        assert key not in spec.get("sparkConf", {})
+
+
+def test_lists_of_properties_are_merged_into_fields() -> None:
+    conf = {
+        "spark.jars.packages": "a:b:1,c:d:1",
+        "spark.jars.excludes": "e:f",
+        "spark.jars.repositories": "https://one.example.com",
+        "spark.kubernetes.container.image.pullSecrets": "first",
+    }
+    spec = compose(
+        conf=conf,
+        packages=["a:b:2"],
+        exclude_packages=["g:h"],
+        repositories=["https://two.example.com"],
+        image_pull_secrets=["second"],
+    )
+    assert spec["deps"] == {
+        "packages": ["a:b:2", "c:d:1"],
+        "excludePackages": ["e:f", "g:h"],
+        "repositories": ["https://one.example.com", "https://two.example.com"],
+    }
+    assert spec["imagePullSecrets"] == ["first", "second"]
+    assert spec["sparkConf"].keys() == {"spark.jars.ivy"}
+
+
 def test_dynamic_allocation_overrides_field_and_property() -> None:
     changes = {"dynamicAllocation": {"enabled": True, "maxExecutors": 5, "minExecutors": 1}}
     assert compose(changes, dynamic_allocation=False)["dynamicAllocation"]["enabled"] is False
