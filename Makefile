@@ -16,6 +16,10 @@ version_tests_cli := tests/cli/diagnosis $(filter-out tests/cli/test_local%,$(wi
 version_tests_all := $(version_tests_cli) tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
 version_tests_part := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/cli/test_help.py tests/cli/test_installed_program.py tests/cli/test_main.py tests/cli/test_program.py tests/cli/test_submit.py tests/decorators tests/hooks/test_connection.py tests/hooks/test_loop.py tests/links tests/operators/test_kill.py tests/operators/test_spark_application.py tests/sensors tests/testing/test_run_spark_dag.py tests/triggers/test_cleanup.py tests/triggers/test_spark_application.py tests/triggers/test_spark_application_event.py tests/triggers/test_task_instance.py
 version_tests = $(or $(version_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS must be all or part, but is $(AIRFLOW_TESTS)))
+# What `make airflow` runs. Continuous integration runs the part with kills, asset watchers and pools.
+scheduler_tests_all := tests/airflow
+scheduler_tests_part := $(addprefix tests/airflow/test_real_,asset_watcher.py kill.py many_watchers.py pool.py)
+scheduler_tests = $(or $(scheduler_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS must be all or part, but is $(AIRFLOW_TESTS)))
 version_real_tests := tests/airflow/test_real_asset_watcher.py tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
 # Older versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
 # its own event loop open if a test calls asyncio.run.
@@ -73,9 +77,9 @@ e2e-kueue: $(stamp) ## Queue real Spark applications with a real Kueue on a real
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e/test_kueue.py; \
 	else echo "make e2e-kueue: skipped: set E2E_KUBECONFIG to a cluster with a node on which Kueue runs, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
 
-airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KUBECONFIG: a cluster with a simulated node)
-	@$(bin)/python -m pytest -m scheduler tests/airflow
-	@[ -n "$${SIM_KUBECONFIG:-}" ] || { echo "make airflow: skipped the test with many tasks: set SIM_KUBECONFIG to a cluster with a simulated node, for example by KWOK"; [ "$${CI:-}" != true ]; }
+airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KUBECONFIG: a cluster with a simulated node; AIRFLOW_TESTS=part for fewer)
+	@$(bin)/python -m pytest -m scheduler $(scheduler_tests)
+	@[ -n "$${SIM_KUBECONFIG:-}" ] || [ $(AIRFLOW_TESTS) = part ] || { echo "make airflow: skipped the test with many tasks: set SIM_KUBECONFIG to a cluster with a simulated node, for example by KWOK"; [ "$${CI:-}" != true ]; }
 
 # The stamp contains the checksum of the pinned packages: continuous integration may restore the folder from a cache.
 .venv-airflow/%/.installed: requirements/airflow-%.txt pyproject.toml packages/local-kubernetes/pyproject.toml

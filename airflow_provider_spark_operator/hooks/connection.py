@@ -84,8 +84,7 @@ def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAcces
     """Parse the extras of a connection into a configuration of the client.
 
     Raises:
-        AirflowFailException: The extras set more than one source, `kube_config` is not an object, a field has an
-            invalid value, or the settings of a managed cluster are invalid.
+        AirflowFailException: The extras set more than one source, or a field has an invalid value.
     """
     fields = _remove_prefixes(extras)
     try:
