@@ -30,8 +30,8 @@ def test_each_parameter_has_an_option() -> None:
             {"name": "v", "path": "/v", "source": {"emptyDir": {}}},
             {"name": "w", "path": "/w", "claim": "w", "read_only": "true"},
         ]),
-        ("tolerations", ["key=spot,operator=Exists,tolerationSeconds=30"], [
-            {"key": "spot", "operator": "Exists", "tolerationSeconds": 30}]),
+        ("tolerations", ["key=spot,operator=Exists,effect=NoExecute,tolerationSeconds=30"], [
+            {"key": "spot", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}]),
         ("dynamic_allocation", "true", "true"),
         ("dynamic_allocation", "min=1,max=5", {"min": "1", "max": "5"}),
         ("restart_policy", "OnFailure", "OnFailure"),
