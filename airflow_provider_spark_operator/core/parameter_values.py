@@ -53,10 +53,6 @@ Group: TypeAlias = Secret | ConfigMap | Volume | DynamicAllocation | Timeouts | 
 T = TypeVar("T", bound=Group)
 
 
-def _check_text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else f"must be a string, not {value!r}"
-
-
 def _check_name(value: object) -> str | None:
     if isinstance(value, str) and is_object_name(value):
         return None

@@ -385,6 +385,7 @@ TEMPLATED: list[dict[str, Any]] = [
     {"secrets": ["{{ params.secret }}"]},
     {"volumes": [Volume("v", "{{ params.path }}", size="{{ params.size }}", storage_class="fast")]},
     {"tolerations": ["{{ params.toleration }}"]},
+    {"tolerations": [{"operator": "Equal", "key": "{{ params.key }}"}]},
     {"packages": ["{{ params.package }}"]},
     {"dynamic_allocation": "{{ params.dynamic }}"},
     {"dynamic_allocation": {"min": "{{ params.min }}", "max": 1}},

@@ -242,6 +242,10 @@ def test_restart_policy_can_become_retries() -> None:
             {"restart_policy": RestartPolicy("Always", attempts=2)},
             "restart_policy: attempts cannot be set with the policy Always: Kubeflow's operator restarts",
         ),
+        (
+            {"restart_policy": RestartPolicy("Always", backoff=60)},
+            "restart_policy: backoff cannot be set with the policy Always: Kubeflow's operator restarts",
+        ),
     ],
 )
 def test_unsupported_parameters_are_reported(parameters: dict[str, Any], message: str) -> None:
