@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.section_printer import SectionPrinter
 from airflow_provider_spark_operator.cli.styles import style_state
+from airflow_provider_spark_operator.cli.timeline_rows import number_missing
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver_log import redact
@@ -147,10 +148,12 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
 def _print_attempts(printer: SectionPrinter, timeline: Timeline) -> None:
     printer.print_heading("States")
     rows = []
+    if timeline.missing_attempts:
+        rows.append((number_missing(timeline), "", "unknown", "", "the status no longer contains the states"))
     for attempt in timeline.attempts:
         for state in attempt.states:
             end = state.end or (timeline.end if timeline.is_live else None)
-            lasted = format_duration(end - state.begin) if end and state.begin and end > state.begin else ""
+            lasted = format_duration(end - state.begin) if end and state.begin else ""
             since = format_duration(state.begin - timeline.begin) if state.begin and timeline.begin else ""
             rows.append((str(attempt.number), f"+{since}" if since else "", state.state, lasted, state.message or ""))
     titles = ("ATTEMPT", "AT", "STATE", "LASTED", "MESSAGE")

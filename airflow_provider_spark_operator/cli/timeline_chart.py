@@ -81,9 +81,11 @@ class _Chart:
         line = [" "] * self._width
         for tick in choose_ticks(self._span, max(2, self._width // _TICK)):
             place = self._find_column(self._begin + tick)
-            text = f"|{format_duration(tick)}"
-            if place + len(text) <= self._width:
-                line[place : place + len(text)] = text
+            lasted = format_duration(tick)
+            text = f"|{lasted}"
+            if place + len(text) > self._width:  # near the end, the time stands before its mark
+                text, place = f"{lasted}|", min(place, self._width - 1) - len(lasted)
+            line[place : place + len(text)] = text
         return Text(" " * (self._label + self._lasted + 6) + "".join(line).rstrip(), "dim")
 
     def build_row(self, bar: Bar) -> Text:

@@ -59,6 +59,7 @@ class Group:
 def build_groups(timeline: Timeline) -> list[Group]:
     """Return the rows of a timeline. A state or an executor without a time has no row."""
     groups = [Group(f"attempt {attempt.number}", _build_states(attempt, timeline)) for attempt in timeline.attempts]
+    groups[:0] = _build_missing(timeline)
     known = [span for span in timeline.executors if span.begin]
     if known:
         bars = tuple(_build_executor(span, timeline) for span in known[:MOST_EXECUTORS])
@@ -78,9 +79,9 @@ def describe_timeline(timeline: Timeline) -> str:
 
 
 def choose_ticks(span: timedelta, most: int) -> list[timedelta]:
-    """Return round times from the beginning, at most `most`."""
+    """Return round times from the beginning: two at least if the span contains them, and at most `most`."""
     total = span.total_seconds()
-    step = next((step for step in _STEPS if total / step <= max(1, most - 1)), max(total, 1.0))
+    step = next((step for step in _STEPS if total // step < max(2, most)), max(total, 1.0))
     return [timedelta(seconds=index * step) for index in range(int(total // step) + 1)]
 
 
@@ -88,6 +89,22 @@ _STEPS: Final[Sequence[float]] = (
     *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600),
     *(86400 * days for days in (1, 2, 7, 14, 28, 91, 365, 3650)),
 )
+
+
+def number_missing(timeline: Timeline) -> str:
+    """Return the numbers of the attempts that the status no longer contains, such as `1-3`; empty if there are none."""
+    last = timeline.missing_attempts
+    return f"1-{last}" if last > 1 else "1" if last else ""
+
+
+def _build_missing(timeline: Timeline) -> list[Group]:
+    """Return one row for the attempts that the status no longer contains, if their time is known."""
+    end = timeline.attempts[0].begin if timeline.missing_attempts else None
+    if timeline.begin is None or end is None or end < timeline.begin:
+        return []
+    title = f"attempt {number_missing(timeline)}: no longer in the status"
+    lasted = format_duration(end - timeline.begin)
+    return [Group(title, (Bar("states unknown", timeline.begin, end, Tone.WAITING, lasted),))]
 
 
 def _build_states(attempt: Attempt, timeline: Timeline) -> tuple[Bar, ...]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.timeline_rows import choose_ticks
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from local_kubernetes.api.kinds import PODS
 from tests.cli.process import read_line, start_command
@@ -234,6 +236,47 @@ def test_timeline_shows_states_executors_and_marks(
     assert any(line.startswith("  RunningHealthy ") and ("█" in line or "#" in line) for line in lines)
     assert any("exec-1: exit code 137 (OOMKilled)" in line for line in lines)
     assert lines[-1].endswith(" Failed")
+
+
+async def restart_often(application: Application) -> None:
+    """Reach the fourth attempt, after which the status contains only the third and the fourth one."""
+    application.attempt = 2
+    application.enter("ScheduledToRestart", "DriverRequested", "RunningHealthy", "Failed")
+    application.attempt = 3
+    application.enter("ScheduledToRestart", "DriverRequested", "RunningHealthy")
+
+
+def test_attempts_that_the_status_no_longer_contains_are_named(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, restart_often)
+    assert main(["describe", "pi"]) == ExitCode.SUCCESS
+    states = read_sections(capsys.readouterr().out)["States"]
+    assert [states[1].split()[position] for position in (0, 2)] == ["1-2", "unknown"]
+    assert states[1].endswith("the status no longer contains the states")
+    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("attempt ")] == [
+        "attempt 1-2: no longer in the status",
+        "attempt 3",
+        "attempt 4",
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "most", "expected"), [(50, 2, [0, 30]), (1, 2, [0, 1]), (600, 4, [0, 300, 600])])
+def test_axis_has_at_least_two_ticks(seconds: int, most: int, expected: list[int]) -> None:
+    ticks = choose_ticks(timedelta(seconds=seconds), most)
+    assert [tick.total_seconds() for tick in ticks] == expected
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "140"])
+def test_axis_of_the_timeline_shows_the_scale(
+    columns: str, scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    create(scripted_cluster, succeed)
+    assert main(["timeline", "pi"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out.splitlines()[1].count("|") >= 2
 
 
 @pytest.mark.parametrize("columns", ["1", "40", "80", "200"])

@@ -54,7 +54,8 @@ class Timeline:
 
     Attributes:
         summary: The summary at the same time.
-        begin: When the application was submitted. None if no time is known.
+        begin: When the application was submitted; when it was created, if the status no longer contains its first
+            attempt. None if no time is known.
         end: When the timeline ends: when the application ended, or now. Not before `begin`.
         is_live: Whether the application has not ended.
         attempts: The attempts that the status records, oldest first.
@@ -71,6 +72,14 @@ class Timeline:
     executors: tuple[ExecutorSpan, ...]
     counts: tuple[tuple[datetime, int], ...]
     marks: tuple[Mark, ...]
+
+    @property
+    def missing_attempts(self) -> int:
+        """How many attempts the status no longer contains.
+
+        The status contains the states of the latest attempt and of the one before it.
+        """
+        return self.attempts[0].number - 1 if self.attempts else 0
 
     @property
     def has_lost_executors(self) -> bool:
@@ -101,7 +110,10 @@ def build_timeline(
     started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
     attempts = list_attempts(dialect.read_history(resource, started), seen)
     executors = _close(list_executor_spans(resource, seen, known, events), attempts)
-    begin = min((attempt.begin for attempt in attempts if attempt.begin), default=summary.created)
+    begins = [attempt.begin for attempt in attempts if attempt.begin]
+    if attempts and attempts[0].number > 1 and summary.created:
+        begins.append(summary.created)
+    begin = min(begins, default=summary.created)
     is_live = summary.ended is None and summary.verdict.outcome is Outcome.WAITING
     times = [state.begin for attempt in attempts for state in attempt.states if state.begin]
     last = now if is_live else max([*times, *([summary.ended] if summary.ended else [])], default=now)

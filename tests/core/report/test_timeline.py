@@ -81,6 +81,12 @@ def test_trimmed_history_shows_the_last_two_attempts_with_their_numbers() -> Non
     document["status"]["previousAttemptSummary"] = {"stateTransitionHistory": past}
     timeline = build_timeline(document, at(50))
     assert [(attempt.number, len(attempt.states)) for attempt in timeline.attempts] == [(4, 3), (5, 3)]
+    assert (timeline.missing_attempts, timeline.begin) == (3, at(0)), "the application was created at 0 s"
+
+
+def test_complete_history_misses_no_attempt() -> None:
+    document = build_application(*STARTED, ("Failed", 30), *RESTARTED, attempt=1)
+    assert build_timeline(document, at(50)).missing_attempts == 0
 
 
 def test_cancelled_application_is_marked() -> None:
