@@ -11,6 +11,16 @@ from airflow_provider_spark_operator.core.models.base import KubernetesType, Mod
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
 
+_KUBERNETES_SCALARS: Final = {
+    "string": "string",
+    "boolean": "boolean",
+    "int32": "integer",
+    "int64": "integer",
+    "int-or-string": "integer or string",
+    "quantity": "quantity",
+    "time": "time",
+    "any": "value",
+}
 _SCALARS: Final = {str: "string", int: "integer", bool: "boolean", float: "number"}
 
 
@@ -114,9 +124,14 @@ def _describe_kubernetes_type(mark: KubernetesType, description: str, default: s
 def _build_kubernetes_field(type_name: str) -> Field:
     if not type_name:
         return Field("value", is_foreign=True)
-    known = KUBERNETES_FIELDS.get(type_name, {})
+    inner = type_name.strip("[]{}")
+    name = _KUBERNETES_SCALARS.get(inner, inner)
+    for bracket, shape in (("[", "list"), ("{", "map")):
+        if type_name.startswith(bracket):
+            name = f"{shape} of {name}{'s' if inner in _KUBERNETES_SCALARS else ''}"
+    known = KUBERNETES_FIELDS.get(inner, {})
     return Field(
-        type_name,
+        name,
         list_fields=lambda: {name: _build_kubernetes_field(inner) for name, inner in known.items()},
         is_foreign=True,
     )
@@ -137,7 +152,7 @@ def _list_kubeflow_fields(prefix: str) -> Fields:
         else:
             target = f"In spark.apache.org/v1: {field.target}." if field.target else "Not in spark.apache.org/v1."
             reason = f" Note: {field.reason}." if field.reason else ""
-            type_name = field.shape.partition(" ")[2]
+            type_name = field.shape.partition(" ")[2].replace("object with string values", "map of strings")
             found[key] = Field(type_name, f"{target}{reason}")
     return found
 

@@ -6,11 +6,11 @@ from typing import Annotated, TypeAlias
 import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.assigned_value import read_value
 from airflow_provider_spark_operator.cli.assignment import parse_assignment
 from airflow_provider_spark_operator.cli.object_names import require_object_name
 from airflow_provider_spark_operator.cli.options import require_text
 from airflow_provider_spark_operator.cli.parameter_options import LIFECYCLE_PANEL, PROGRAM_PANEL
-from airflow_provider_spark_operator.cli.submission_source import parse_value
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
 from airflow_provider_spark_operator.core.dialects.dialect import find_api_version_problem
@@ -27,7 +27,7 @@ def check_assignments(values: list[str] | None) -> list[str]:
     """
     for text in values or ():
         try:
-            parse_value(parse_assignment(text)[1])
+            read_value(parse_assignment(text)[1])
         except ValueError as error:
             raise typer.BadParameter(f"{text!r}: {error}") from None
     return values or []
@@ -72,8 +72,8 @@ Assignments: TypeAlias = Annotated[
         "--set",
         metavar="PATH=VALUE",
         callback=check_assignments,
-        help="set a field of the manifest, overriding all other options; the value is YAML, and null removes the "
-        "field; can be repeated",
+        help="set a field of the manifest, overriding all other options; the value is YAML (text, if the field is a "
+        "string), and null removes the field; can be repeated",
     ),
 ]
 ApiVersion: TypeAlias = Annotated[

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-import yaml
-
+from airflow_provider_spark_operator.cli.assigned_value import read_value_at
 from airflow_provider_spark_operator.cli.assignment import assign, parse_assignment
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
@@ -25,7 +24,6 @@ from airflow_provider_spark_operator.core.problems import InvalidResource, Probl
 from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.document import read_document
 from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed, WriteObject
-from airflow_provider_spark_operator.kube.bounded_yaml import load_all
 
 _PARAMETERS: Final = frozenset({*NAMES, "upload_to", "api_version"})
 
@@ -89,21 +87,8 @@ def assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObjec
     """
     for text in assignments:
         path, value = parse_assignment(text)
-        document = assign(document, path, parse_value(value))
+        document = assign(document, path, read_value_at(document, path, value))
     return document
-
-
-def parse_value(text: str) -> object:
-    """Return the value of an assignment: a YAML scalar, list or object.
-
-    Raises:
-        ValueError: The text is not YAML.
-    """
-    try:
-        values = list(load_all(text))
-    except (yaml.YAMLError, RecursionError):
-        raise ValueError(f"the value {text!r} is not YAML; put it in quotes") from None
-    return values[0] if len(values) == 1 else text
 
 
 def _compose(request: Request, write: WriteObject) -> JsonObject:

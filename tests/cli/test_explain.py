@@ -31,7 +31,8 @@ def test_kind_can_be_left_out_and_indexes_are_ignored(capsys: pytest.CaptureFixt
 
 def test_kubernetes_types_have_their_fields(capsys: pytest.CaptureFixture[str]) -> None:
     text = explain(capsys, "sparkapp.spec.driverSpec.podTemplateSpec.spec.containers")
-    assert "<core.v1.Container>" in text
+    assert "<list of core.v1.Container>" in text
+    assert "  args <list of strings>" in text
     assert "  resources <core.v1.ResourceRequirements>\n" in text
 
 

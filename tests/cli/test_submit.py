@@ -97,7 +97,7 @@ def test_manifest_is_read_from_standard_input(scripted_cluster: Cluster, monkeyp
 @pytest.mark.usefixtures("folder")
 def test_options_override_the_manifest_and_set_overrides_the_options(scripted_cluster: Cluster) -> None:
     words = ["submit", "pi.yaml", "--executor-instances", "5", "--conf", "a=1", "--conf", "b=x=y"]
-    words += ["--set", 'spec.sparkConf["spark.executor.instances"]="7"', "--set", "metadata.labels.team=a"]
+    words += ["--set", 'spec.sparkConf["spark.executor.instances"]=7', "--set", "metadata.labels.team=a"]
     words += [
         "--set",
         "spec.mainClass=Other",

@@ -91,14 +91,14 @@ def find_unknown_kubernetes_fields(value: object, type_name: str, path: tuple[st
 
     Args:
         value: An object of the type, or a list of such objects.
-        type_name: The type, for example `core.v1.PodTemplateSpec`.
+        type_name: The type, for example `core.v1.PodTemplateSpec`, or `[core.v1.Container]` for a list.
         path: The position of the value in the document.
     """
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from find_unknown_kubernetes_fields(item, type_name, (*path, index))
         return
-    known = KUBERNETES_FIELDS.get(type_name)
+    known = KUBERNETES_FIELDS.get(type_name.strip("[]"))
     if known is None or not isinstance(value, Mapping):
         return
     for key, inner in value.items():

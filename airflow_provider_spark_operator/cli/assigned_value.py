@@ -1,0 +1,75 @@
+"""The values of `--set`: YAML, except that a field of type string keeps the text as it was written."""
+
+from collections.abc import Sequence
+
+import yaml
+
+from airflow_provider_spark_operator.cli.field_tree import Field, build_kubeflow_tree, build_tree
+from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.kube.bounded_yaml import load_all
+
+
+def read_value(text: str) -> object:
+    """Return the value of a text in YAML.
+
+    Raises:
+        ValueError: The text is not YAML. The message completes the sentence that begins with the assignment.
+    """
+    try:
+        values = list(load_all(text))
+    except (yaml.YAMLError, RecursionError):
+        raise ValueError(f"the value {text!r} is not YAML; put it in quotes") from None
+    return values[0] if len(values) == 1 else text
+
+
+def read_value_at(document: JsonObject, path: Sequence[str | int], text: str) -> object:
+    """Return the value of a text for a field, so that `spec.sparkConf.a=1` is the string `1`.
+
+    Args:
+        document: The application or cluster, which tells the kind of the resource.
+        path: The path of the field.
+        text: The value in YAML. `null` is None for each type.
+
+    Raises:
+        ValueError: The text is not YAML.
+    """
+    value = read_value(text)
+    field_type = _find_type(document, path)
+    if field_type not in ("string", "list of strings", "map of strings") or isinstance(value, str):
+        return value
+    # The bounds were checked above. This loader creates strings only.
+    return _keep_words(value, yaml.load(text, yaml.BaseLoader))  # noqa: S506
+
+
+def _find_type(document: JsonObject, path: Sequence[str | int]) -> str:
+    """Return the type of the field at a path; empty if it is not known."""
+    field = _find_tree(document)
+    name = field.type_name
+    for step in path:
+        if name.startswith(("list of ", "map of ")):
+            name = name.partition(" of ")[2].removesuffix("s")
+            continue
+        inner = field.list_fields().get(str(step))
+        if inner is None:
+            return ""
+        field, name = inner, inner.type_name
+    return name
+
+
+def _find_tree(document: JsonObject) -> Field:
+    if str(document.get("apiVersion")).startswith(f"{GROUP}/"):
+        return build_kubeflow_tree()
+    return build_tree("SparkCluster" if document.get("kind") == "SparkCluster" else "SparkApplication")
+
+
+def _keep_words(value: object, words: object) -> object:
+    """Return a value in which each scalar except null is the text that the user wrote."""
+    if isinstance(value, dict) and isinstance(words, dict):
+        if "<<" in words:  # a merge key, whose keys are in another order
+            return value
+        pairs = zip(value.values(), words.items(), strict=True)
+        return {key: _keep_words(inner, word) for inner, (key, word) in pairs}
+    if isinstance(value, list) and isinstance(words, list):
+        return [_keep_words(inner, word) for inner, word in zip(value, words, strict=True)]
+    return None if value is None else words
