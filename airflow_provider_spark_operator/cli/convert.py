@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import DocumentFormat, DocumentOutput
 from airflow_provider_spark_operator.cli.output import print_documents
+from airflow_provider_spark_operator.cli.time_zones import is_time_zone
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.convert.report import Conversion, FieldReport, Outcome, Status
 
@@ -97,7 +98,7 @@ def _convert(files: Sequence[tuple[str, str]]) -> Iterator[SourceConversion]:
     for path, name in files:
         try:
             for document in read_documents(path):
-                for conversion in convert_document(document.content):
+                for conversion in convert_document(document.content, is_time_zone):
                     yield SourceConversion(name, document.source, document.line, conversion)
         except DocumentError as error:
             print_error(str(error))

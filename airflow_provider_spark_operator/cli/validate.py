@@ -173,9 +173,10 @@ def _check(document: SourceDocument) -> list[Finding]:
 def _find_problems(content: object) -> list[Problem]:
     if isinstance(content, dict) and str(content.get("apiVersion")).partition("/")[0] == "sparkoperator.k8s.io":
         # Most manifests do not need the definition of Kubeflow's operator.
+        from airflow_provider_spark_operator.cli.time_zones import is_time_zone  # noqa: PLC0415
         from airflow_provider_spark_operator.core.convert.check import check_manifest  # noqa: PLC0415
 
-        return check_manifest(content)
+        return check_manifest(content, is_time_zone)
     return validate(content)
 
 

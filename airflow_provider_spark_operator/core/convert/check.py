@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape
-from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, parse_schedule
-from airflow_provider_spark_operator.core.convert.scheduled import find_schedule_problems, move_problem
+from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, find_schedule_problems, move_problem
 from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
 from airflow_provider_spark_operator.core.json_object import is_integer
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type
@@ -54,13 +53,14 @@ _LEAST: Final = {
 }
 
 
-def check_manifest(document: Mapping[str, Any]) -> list[Problem]:
+def check_manifest(document: Mapping[str, Any], is_time_zone: IsTimeZone | None = None) -> list[Problem]:
     """Return the problems of a SparkApplication or ScheduledSparkApplication; empty if it is valid.
 
     Unknown fields are warnings, because a later release of Kubeflow's operator may have them.
 
     Args:
         document: The document, whose apiVersion has the group of Kubeflow's operator.
+        is_time_zone: Returns whether a time zone with this name exists. None if names are not checked.
     """
     if document.get("kind") != _SCHEDULED:
         problems = validate_without_status(document)
@@ -72,18 +72,13 @@ def check_manifest(document: Mapping[str, Any]) -> list[Problem]:
     problems = list(_check_fields(document, SCHEDULE_FIELDS, "spec.template"))
     if filter_errors(problems):
         return problems
-    return _without_repetition([*problems, *_check_schedule(document)])
+    return _without_repetition([*problems, *_check_schedule(document, is_time_zone)])
 
 
-def _check_schedule(document: Mapping[str, Any]) -> Iterator[Problem]:
+def _check_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | None) -> Iterator[Problem]:
     """Find the problems of a ScheduledSparkApplication whose fields have the right types."""
-    yield from find_schedule_problems(document)
+    yield from find_schedule_problems(document, is_time_zone)
     spec = document.get("spec") or {}
-    if spec.get("schedule"):
-        try:
-            parse_schedule(spec["schedule"])
-        except InvalidSchedule as error:
-            yield Problem("spec.schedule", str(error))
     if isinstance(spec.get("template"), Mapping):
         metadata = {key: value for key, value in (document.get("metadata") or {}).items() if key != "generateName"}
         application = {**document, "kind": "SparkApplication", "metadata": metadata, "spec": spec["template"]}

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.application import convert_application, describe_resource, refuse
 from airflow_provider_spark_operator.core.convert.report import Conversion, Status
-from airflow_provider_spark_operator.core.convert.scheduled import convert_schedule
+from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, convert_schedule
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.problems import Problem
@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.problems import Problem
 _LISTS: Final = ("List", "SparkApplicationList", "ScheduledSparkApplicationList")
 
 
-def convert_document(document: object) -> list[Conversion]:
+def convert_document(document: object, is_time_zone: IsTimeZone | None = None) -> list[Conversion]:
     """Convert a document. A list of resources becomes one conversion for each of its items.
 
     SparkApplications and ScheduledSparkApplications of Kubeflow's operator are converted. Other kinds of its group are
@@ -21,17 +21,18 @@ def convert_document(document: object) -> list[Conversion]:
 
     Args:
         document: The document as read from YAML or JSON. It stays unchanged.
+        is_time_zone: Returns whether a time zone with this name exists. None if names are not checked.
     """
     if not isinstance(document, Mapping):
         problem = Problem("", f"a resource must be an object, not {name_type(document)}")
         return [Conversion("document", Status.REFUSED, problems=(problem,))]
     items = document.get("items")
     if document.get("kind") in _LISTS and isinstance(items, list):
-        return [conversion for item in items for conversion in convert_document(item)]
-    return [_convert_resource(document)]
+        return [conversion for item in items for conversion in convert_document(item, is_time_zone)]
+    return [_convert_resource(document, is_time_zone)]
 
 
-def _convert_resource(document: Mapping[str, Any]) -> Conversion:
+def _convert_resource(document: Mapping[str, Any], is_time_zone: IsTimeZone | None) -> Conversion:
     group, _, version = str(document.get("apiVersion")).rpartition("/")
     kind = document.get("kind")
     if group != GROUP:
@@ -52,6 +53,6 @@ def _convert_resource(document: Mapping[str, Any]) -> Conversion:
     if kind == "SparkApplication":
         return convert_application(document)
     if kind == "ScheduledSparkApplication":
-        return convert_schedule(document)
+        return convert_schedule(document, is_time_zone)
     reason = f"must be SparkApplication or ScheduledSparkApplication, not {kind!r}"
     return refuse(document, "kind", reason)

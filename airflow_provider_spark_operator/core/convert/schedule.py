@@ -1,6 +1,7 @@
 """Convert the schedule of a ScheduledSparkApplication to a timetable of Airflow."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,14 +18,38 @@ _DESCRIPTORS: Final = {
     "@hourly": "0 * * * *",
 }
 _ZONE: Final = re.compile(r"(?:CRON_TZ|TZ)=(?P<zone>\S+)\s+(?P<rest>.*)", re.DOTALL)
-_FIELDS: Final = 5
-_PART: Final = re.compile(r"(\*|[A-Za-z0-9]+(-[A-Za-z0-9]+)?)(/[0-9]+)?")
-# The largest value of each field: minute, hour, day of the month, month, day of the week.
-_LARGEST: Final = (59, 23, 31, 12, 6)
+_PART: Final = re.compile(r"(?:\*|(?P<first>[A-Za-z0-9]+)(?:-(?P<last>[A-Za-z0-9]+))?)(?:/(?P<step>[0-9]{1,9}))?")
+_LONGEST_NUMBER: Final = 10
+_LONGEST_MONTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class InvalidSchedule(ValueError):
     """A schedule that cannot be converted."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The values of a field of a cron expression.
+
+    Attributes:
+        name: Its name in messages.
+        first: The smallest value.
+        last: The largest value.
+        words: Names of the values, beginning with that of the smallest value.
+    """
+
+    name: str
+    first: int
+    last: int
+    words: tuple[str, ...] = ()
+
+
+_DAY: Final = _Unit("day of the month", 1, 31)
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = _Unit("month", 1, 12, _MONTHS)
+# Sunday is 0 only: https://pkg.go.dev/github.com/robfig/cron/v3, which Kubeflow's operator uses.
+_WEEKDAY: Final = _Unit("day of the week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat"))
+_UNITS_OF_FIELDS: Final = (_Unit("minute", 0, 59), _Unit("hour", 0, 23), _DAY, _MONTH, _WEEKDAY)
 
 
 @dataclass(frozen=True)
@@ -60,24 +85,65 @@ def parse_schedule(text: str) -> Schedule:
         if text not in _DESCRIPTORS:
             raise InvalidSchedule(f"{text} is not a schedule: use five cron fields, or @every and a duration")
         return Schedule(_DESCRIPTORS[text], zone=zone)
-    fields = text.split()
-    if len(fields) != _FIELDS:
+    fields = text.replace("?", "*").split()
+    if len(fields) != len(_UNITS_OF_FIELDS):
         raise InvalidSchedule(f"{text!r} must have five fields: minute, hour, day of month, month, day of week")
-    return Schedule(" ".join(map(_convert_field, fields, _LARGEST)), zone=zone)
+    cron = " ".join(map(_convert_field, fields, _UNITS_OF_FIELDS))
+    _require_date(text, fields)
+    return Schedule(cron, zone=zone)
 
 
-def _convert_field(field: str, largest: int) -> str:
-    """Return a field in the syntax of Airflow, which knows neither `?` nor a start without an end, such as `5/15`."""
+def _convert_field(field: str, unit: _Unit) -> str:
+    """Return a field in the syntax of Airflow, which does not know a start without an end, such as `5/15`."""
     parts = []
-    for part in field.replace("?", "*").split(","):
-        if not _PART.fullmatch(part):
-            raise InvalidSchedule(f"{field!r} is not a field of a cron expression")
-        start, separator, step = part.partition("/")
-        if separator and step.strip("0") == "":
-            raise InvalidSchedule(f"{field!r} has a step of 0")
-        is_open = separator and start != "*" and "-" not in start
-        parts.append(f"{start}-{largest}/{step}" if is_open else part)
+    for part in field.split(","):
+        start, end, step = _parse_part(part, unit)
+        is_open = step is not None and start is not None and end is None
+        parts.append(f"{part.partition('/')[0]}-{unit.last}/{step}" if is_open else part)
     return ",".join(parts)
+
+
+def _parse_part(part: str, unit: _Unit) -> tuple[int | None, int | None, int | None]:
+    """Return the start, the end and the step of a part of a field, each None if it is not given."""
+    match = _PART.fullmatch(part)
+    if not match:
+        raise InvalidSchedule(f"{part!r} is not valid for the {unit.name}")
+    start, end = (_parse_value(match[name], unit) for name in ("first", "last"))
+    step = int(match["step"]) if match["step"] else None
+    if step == 0:
+        raise InvalidSchedule(f"{part!r} has a step of 0")
+    if start is not None and end is not None and start > end:
+        raise InvalidSchedule(f"{part!r} begins after its end")
+    return start, end, step
+
+
+def _parse_value(text: str | None, unit: _Unit) -> int | None:
+    if text is None:
+        return None
+    if text.lower() in unit.words:
+        return unit.first + unit.words.index(text.lower())
+    if text.isdecimal() and len(text) < _LONGEST_NUMBER and unit.first <= int(text) <= unit.last:
+        return int(text)
+    words = f" or {unit.words[0]} to {unit.words[-1]}" if unit.words else ""
+    raise InvalidSchedule(f"the {unit.name} must be {unit.first} to {unit.last}{words}, not {text!r}")
+
+
+def _require_date(text: str, fields: Sequence[str]) -> None:
+    """Check that a day exists in one of the months. Airflow raises an error when it looks for the next date."""
+    if fields[4] != "*":  # then a day of the week is sufficient
+        return
+    first_day = min(_parse_part(part, _DAY)[0] or 1 for part in fields[2].split(","))
+    months = {month for part in fields[3].split(",") for month in _list_values(part, _MONTH)}
+    if all(first_day > _LONGEST_MONTHS[month - 1] for month in months):
+        raise InvalidSchedule(f"{text!r} never occurs: its months have no day {first_day}")
+
+
+def _list_values(part: str, unit: _Unit) -> range:
+    start, end, step = _parse_part(part, unit)
+    if start is None:
+        return range(unit.first, unit.last + 1, step or 1)
+    last = end if end is not None else unit.last if step else start
+    return range(start, last + 1, step or 1)
 
 
 def _parse_duration(text: str) -> float:

@@ -1,8 +1,8 @@
 """Convert a ScheduledSparkApplication of Kubeflow's operator to a DAG file."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.convert.application import build_application, describe_resource, report_fields
 from airflow_provider_spark_operator.core.convert.dag import write_dag
@@ -16,19 +16,24 @@ from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, i
 from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
+IsTimeZone: TypeAlias = Callable[[str], bool]
+
 _POLICIES: Final = ("Allow", "Forbid", "Replace")
+# The zone of Kubeflow's operator.
+_OWN_ZONES: Final = ("", "Local")
 _NO_PLACE: Final = re.compile(r"^(spec)(?=\.|$)")
 
 
-def convert_schedule(document: Mapping[str, Any]) -> Conversion:
+def convert_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | None = None) -> Conversion:
     """Convert a ScheduledSparkApplication of version v1beta2 to a DAG file.
 
     Args:
         document: The document. It stays unchanged.
+        is_time_zone: Returns whether a time zone with this name exists. None if names are not checked.
     """
     resource = describe_resource(document)
     normalized = normalize(document, SCHEDULE_FIELDS)
-    problems = [*normalized.problems, *find_schedule_problems(normalized.document)]
+    problems = [*normalized.problems, *find_schedule_problems(normalized.document, is_time_zone)]
     if problems:
         return Conversion(resource, Status.REFUSED, problems=tuple(problems))
     metadata, spec = normalized.document["metadata"], normalized.document["spec"]
@@ -50,7 +55,7 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
     draft.targets = {_move_path(path): target for path, target in draft.targets.items()}
     max_active_runs = _read_concurrency(draft, spec)
     fields = report_fields(normalized, draft, SCHEDULE_FIELDS)
-    if problems or schedule is None:
+    if problems:
         return Conversion(resource, Status.REFUSED, fields=fields, problems=tuple(dict.fromkeys(problems)))
     converted["metadata"].pop("name")
     suspended = spec.get("suspend")
@@ -70,11 +75,12 @@ def convert_schedule(document: Mapping[str, Any]) -> Conversion:
     )
 
 
-def find_schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
+def find_schedule_problems(document: Mapping[str, Any], is_time_zone: IsTimeZone | None = None) -> list[Problem]:
     """Return the problems of a ScheduledSparkApplication, without those of its template.
 
     Args:
         document: The document, whose fields have the right types.
+        is_time_zone: Returns whether a time zone with this name exists. None if names are not checked.
     """
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     problems = []
@@ -82,8 +88,7 @@ def find_schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
         problems.append(Problem("metadata.name", "is required: it becomes the ID of the DAG"))
     elif not is_object_name(metadata["name"]):
         problems.append(Problem("metadata.name", f"{metadata['name']!r} is not a valid name: {OBJECT_RULE}"))
-    if not spec.get("schedule"):
-        problems.append(Problem("spec.schedule", "is required"))
+    problems += _check_times(spec, is_time_zone)
     if not isinstance(spec.get("template"), Mapping):
         problems.append(Problem("spec.template", "is required: the spec of the application"))
     policy = spec.get("concurrencyPolicy")
@@ -92,16 +97,26 @@ def find_schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
-def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule | None:
+def _check_times(spec: Mapping[str, Any], is_time_zone: IsTimeZone | None) -> Iterator[Problem]:
+    if not spec.get("schedule"):
+        yield Problem("spec.schedule", "is required")
+        return
     try:
         schedule = parse_schedule(spec["schedule"])
     except InvalidSchedule as error:
-        draft.problems.append(Problem("schedule", str(error)))
-        return None
+        yield Problem("spec.schedule", str(error))
+        return
+    for path, zone in (("spec.schedule", schedule.zone), ("spec.timeZone", spec.get("timeZone") or "")):
+        if zone not in _OWN_ZONES and is_time_zone and not is_time_zone(zone):
+            yield Problem(path, f"{zone!r} is not a time zone: use a name such as Europe/Paris")
+
+
+def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule:
+    schedule = parse_schedule(spec["schedule"])
     zone = schedule.zone or spec.get("timeZone") or ""
     if schedule.zone and spec.get("timeZone"):
         draft.drop("timeZone", f"spec.schedule names the time zone {schedule.zone}")
-    if zone in ("", "Local"):
+    if zone in _OWN_ZONES:
         reason = "the time zone is UTC: Kubeflow's operator uses the time zone of its own pod, which usually is UTC"
         draft.change("schedule" if not spec.get("timeZone") else "timeZone", reason)
         zone = "UTC"

@@ -1,12 +1,18 @@
 """A ScheduledSparkApplication becomes a DAG file that Airflow parses."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
+import pendulum
 import pytest
 from airflow.sdk import DAG
+from airflow.timetables.base import TimeRestriction
 from airflow.timetables.trigger import CronTriggerTimetable, DeltaTriggerTimetable
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
+from airflow_provider_spark_operator.core.convert.check import check_manifest
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.convert.report import Conversion, Outcome, Status
 from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
@@ -15,14 +21,17 @@ from tests.core.convert.documents import build_document
 from tests.dag_serialization import DagSerialization
 
 
-def convert(name: str = "nightly", template: JsonObject | None = None, **spec: Any) -> Conversion:
-    document = {
+def build_schedule(name: str = "nightly", template: JsonObject | None = None, **spec: Any) -> JsonObject:
+    return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "ScheduledSparkApplication",
         "metadata": {"name": name, "namespace": "jobs"},
         "spec": {"schedule": "0 5 * * *", "template": build_document(**(template or {}))["spec"], **spec},
     }
-    (conversion,) = convert_document(document)
+
+
+def convert(name: str = "nightly", template: JsonObject | None = None, **spec: Any) -> Conversion:
+    (conversion,) = convert_document(build_schedule(name, template, **spec))
     return conversion
 
 
@@ -151,13 +160,82 @@ def test_time_zone_of_the_schedule_takes_precedence() -> None:
         ("TZ=UTC 0 0 * * 0", Schedule("0 0 * * 0", zone="UTC")),
         ("@every 3m", Schedule("", 180.0)),
         ("@every 100ms", Schedule("", 1.0)),
+        ("0 0 31 */2 *", Schedule("0 0 31 */2 *")),
+        ("0 0 30 2 1", Schedule("0 0 30 2 1")),
+        ("0 0 * jan/3 Mon/2", Schedule("0 0 * jan-12/3 Mon-6/2")),
     ],
 )
 def test_schedule_is_parsed_as_by_kubeflow(text: str, expected: Schedule) -> None:
     assert parse_schedule(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "* * * *", "@reboot", "@every 5", "a;b * * * *", "*/0 * * * *", "0 0 0 * * *"])
+INVALID = {
+    "": "must have five fields",
+    "* * * *": "must have five fields",
+    "0 0 0 0 * *": "must have five fields",
+    "@reboot": "is not a schedule",
+    "@every 5": "is not a duration",
+    "a;b * * * *": "'a;b' is not valid for the minute",
+    "*/0 * * * *": "has a step of 0",
+    "60 * * * *": "the minute must be 0 to 59, not '60'",
+    "H * * * *": "the minute must be 0 to 59, not 'H'",
+    "1000000000000 * * * *": "the minute must be 0 to 59",
+    "0 24 * * *": "the hour must be 0 to 23",
+    "0 0 0 * *": "the day of the month must be 1 to 31",
+    "0 0 L * *": "the day of the month must be 1 to 31",
+    "0 0 5-1 * *": "'5-1' begins after its end",
+    "0 0 1,,2 * *": "'' is not valid for the day of the month",
+    "0 0 * foo *": "the month must be 1 to 12 or jan to dec, not 'foo'",
+    "0 0 * * 7": "the day of the week must be 0 to 6 or sun to sat, not '7'",
+    "0 0 31 4-6/2 *": "never occurs: its months have no day 31",
+    "0 0 30 feb *": "never occurs: its months have no day 30",
+}
+
+
+@pytest.mark.parametrize("text", INVALID)
 def test_invalid_schedule_is_rejected(text: str) -> None:
-    with pytest.raises(InvalidSchedule):
+    with pytest.raises(InvalidSchedule, match=re.escape(INVALID[text])):
         parse_schedule(text)
+
+
+def draw_field(first: int, last: int, words: str = "") -> st.SearchStrategy[str]:
+    """Draw a field of a cron expression, which may be invalid."""
+    value = st.integers(first - 1, last + 1).map(str) | st.sampled_from(words.split() or [str(first)])
+    span = st.builds("{}-{}".format, value, value)
+    part = st.builds("{}{}".format, st.just("*") | value | span, st.sampled_from(["", "", "/1", "/2", "/7", "/90"]))
+    return st.just("*") | st.just("?") | st.lists(part, min_size=1, max_size=3).map(",".join)
+
+
+FIELDS = (
+    draw_field(0, 59),
+    draw_field(0, 23),
+    draw_field(1, 31),
+    draw_field(1, 12, "JAN feb DEC"),
+    draw_field(0, 6, "sun MON fri"),
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.filter_too_much])
+@given(st.tuples(*FIELDS).map(" ".join))
+def test_airflow_finds_the_next_run_of_each_accepted_schedule(text: str) -> None:
+    try:
+        schedule = parse_schedule(text)
+    except InvalidSchedule:
+        assume(False)
+    timetable = CronTriggerTimetable(schedule.cron, timezone="UTC")
+    window = TimeRestriction(earliest=pendulum.datetime(2026, 1, 1, tz="UTC"), latest=None, catchup=True)
+    assert timetable.next_dagrun_info(last_automated_data_interval=None, restriction=window)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [({"schedule": "TZ=Nope @daily"}, "spec.schedule"), ({"timeZone": "Nope/Zone"}, "spec.timeZone")],
+)
+def test_unknown_time_zone_is_refused(spec: dict[str, Any], path: str) -> None:
+    document = build_schedule(**spec)
+    (conversion,) = convert_document(document, lambda name: name == "Europe/Berlin")
+    assert conversion.status is Status.REFUSED
+    assert [problem.path for problem in conversion.problems] == [path]
+    assert [problem.path for problem in check_manifest(document, lambda name: False)] == [path]
+    (conversion,) = convert_document(build_schedule(timeZone="Europe/Berlin"), lambda name: name == "Europe/Berlin")
+    assert conversion.status is Status.CONVERTED
