@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
+from airflow_provider_spark_operator.cli.control_characters import escape_controls
 from airflow_provider_spark_operator.cli.convert_files import list_files, write_files
-from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
+from airflow_provider_spark_operator.cli.documents import DocumentError, describe_source, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import DocumentFormat, DocumentOutput
@@ -96,10 +97,14 @@ def run(
 def _convert(files: Sequence[tuple[str, str]]) -> Iterator[SourceConversion]:
     """Convert the documents of all files. A file that cannot be read is a refused document."""
     for path, name in files:
+        is_empty = True
         try:
             for document in read_documents(path):
                 for conversion in convert_document(document.content, is_time_zone):
+                    is_empty = False
                     yield SourceConversion(name, document.source, document.line, conversion)
+            if is_empty:  # an empty List
+                raise DocumentError(describe_source(path), "contains no resource")
         except DocumentError as error:
             print_error(str(error))
             yield SourceConversion(name, error.source, 1, Conversion("document", Status.REFUSED))
@@ -142,9 +147,10 @@ def _report_text(each: SourceConversion) -> None:
     rows = [field for field in conversion.fields if field.outcome is not Outcome.EXACT]
     width = min(max((len(field.path) for field in rows), default=0), _WIDEST_PATH)
     for field in rows:
-        print(f"  {field.path:<{width}}  {field.outcome:<7}  {_describe(field)}", file=sys.stderr)
+        line = f"{field.path:<{width}}  {field.outcome:<7}  {_describe(field)}"
+        print(f"  {escape_controls(line)}", file=sys.stderr)
     for note in conversion.notes:
-        print(f"  note: {note}", file=sys.stderr)
+        print(f"  note: {escape_controls(note)}", file=sys.stderr)
 
 
 def _describe(field: FieldReport) -> str:

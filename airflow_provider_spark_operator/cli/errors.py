@@ -4,6 +4,7 @@ import os
 import sys
 from typing import TextIO
 
+from airflow_provider_spark_operator.cli.control_characters import escape_controls
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program_name import get_program_name
 from airflow_provider_spark_operator.cli.streams import discard
@@ -21,17 +22,20 @@ class CommandError(Exception):
 
 
 def print_error(message: str, stream: TextIO | None = None) -> None:
-    """Print an error, each line after the name of the program. On a terminal, its label is red without NO_COLOR."""
+    """Print an error, each line after the name of the program. On a terminal, its label is red without NO_COLOR.
+
+    Control characters are escaped, because messages quote files and the cluster.
+    """
     stream = stream or sys.stderr
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     label = f"{_RED}error:{_PLAIN}" if colour else "error:"
     for line in message.splitlines() or [""]:
-        _print(f"{get_program_name()}: {label} {line}", stream)
+        _print(f"{get_program_name()}: {label} {escape_controls(line)}", stream)
 
 
 def print_note(message: str, stream: TextIO | None = None) -> None:
-    """Print a message that is not a result, to stderr."""
-    _print(f"{get_program_name()}: {message}", stream or sys.stderr)
+    """Print a message of one line that is not a result, to stderr. Control characters are escaped."""
+    _print(f"{get_program_name()}: {escape_controls(message)}", stream or sys.stderr)
 
 
 def _print(line: str, stream: TextIO) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import yaml
 
+from airflow_provider_spark_operator.cli.control_characters import escape_controls
 from airflow_provider_spark_operator.cli.jsonpath import parse_template
 from airflow_provider_spark_operator.cli.options import JSONPATH, DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
@@ -180,5 +181,5 @@ def format_yaml(value: JsonObject) -> str:
 
 
 def clean_cell(cell: str) -> str:
-    """Return a cell as one line, `-` if it is empty. A terminal would execute the control characters of a message."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(cell.split())) or _MISSING
+    """Return a cell as one line with visible control characters, `-` if it is empty."""
+    return escape_controls(" ".join(cell.split())) or _MISSING

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
+from airflow_provider_spark_operator.cli.control_characters import escape_controls
+from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, describe_source, read_documents
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.field_position import find_position
@@ -59,7 +60,8 @@ class Finding:
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}:{self.column}" if self.line is not None else self.source
         severity = "" if self.severity is Severity.ERROR else self.severity.value
-        return ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
+        text = ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
+        return escape_controls(text)
 
 
 @dataclass
@@ -141,6 +143,8 @@ def _read_file(path: str) -> Iterator[SourceDocument | None]:
             found += split_list(document)
     except DocumentError as error:  # raised after the documents before it
         failure = error
+    if not found and failure is None:  # an empty List
+        failure = DocumentError(describe_source(path), "contains no resource")
     is_mixed = any(is_of_spark(document.content) for document in found)
     yield from (None if is_mixed and is_of_another_kind(document.content) else document for document in found)
     if failure is not None:

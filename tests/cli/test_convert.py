@@ -86,3 +86,22 @@ def test_one_dag_is_printed_and_several_documents_need_a_folder(
 def test_folder_without_manifests_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", str(tmp_path)]) == ExitCode.INVALID
     assert "contains no file" in capsys.readouterr().err
+
+
+def test_control_characters_of_a_manifest_are_visible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unknown, invalid = build_document("a"), build_document("b\x1b[31m\nc")
+    unknown["spec"]["mode\x1b[31m"] = "x"
+    file = write(tmp_path / "app.yaml", unknown, invalid)
+    for verb in ("convert", "validate"):
+        main([verb, file])
+        captured = capsys.readouterr()
+        text = captured.err + (captured.out if verb == "validate" else "")
+        assert "\x1b" not in text
+        assert "\\x1b[31m" in text
+
+
+@pytest.mark.parametrize("verb", ["convert", "validate"])
+def test_empty_list_is_an_error(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "app.yaml", {"apiVersion": "v1", "kind": "List", "items": []})
+    assert main([verb, file]) == ExitCode.INVALID
+    assert "app.yaml: contains no resource" in "".join(capsys.readouterr())

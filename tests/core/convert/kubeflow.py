@@ -22,9 +22,17 @@ HADOOP = "/etc/hadoop/conf"
 
 @dataclass(frozen=True)
 class Submission:
-    """The result of a submission by Kubeflow's operator: the driver pod and the template of the executors."""
+    """The result of a submission by Kubeflow's operator.
+
+    Attributes:
+        driver: The driver pod.
+        template: The template of the executors as Spark reads it.
+        executor: The template with the changes of the webhook.
+        properties: The properties of Spark.
+    """
 
     driver: JsonObject
+    template: JsonObject
     executor: JsonObject
     properties: dict[str, str]
 
@@ -46,6 +54,7 @@ def submit(application: JsonObject) -> Submission:
     built: DriverResources = build_driver(inputs, naming)
     return Submission(
         driver=mutate(built.pod, application, "driver"),
+        template=templates["executor"],
         executor=mutate(templates["executor"], application, "executor"),
         properties=built.properties,
     )

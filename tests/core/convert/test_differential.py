@@ -60,7 +60,7 @@ def build_converted(document: JsonObject) -> Submission:
     attempt = build_attempt(application, 0, "spark-kubernetes-operator", api_address="https://10.0.0.1:443")
     template = converted["spec"].get("executorSpec", {}).get("podTemplateSpec")
     default = {"spec": {"containers": [{"name": CONTAINERS["executor"]}]}}
-    return Submission(attempt.pod, template or default, read_properties(attempt))
+    return Submission(attempt.pod, template or default, template or default, read_properties(attempt))
 
 
 def read_pod(pod: JsonObject, role: str) -> JsonObject:
@@ -121,12 +121,23 @@ def read_executor(submission: Submission) -> JsonObject:
 
 
 def read_executor_variables(submission: Submission) -> JsonObject:
-    names = {container["name"]: container for container in submission.executor["spec"]["containers"]}
-    variables: JsonObject = read_variables(names[CONTAINERS["executor"]])
+    """Return the variables of the executors: those of Spark's template, of Spark, and of the webhook, in this order."""
+    properties: JsonObject = {}
+    secrets = "spark.kubernetes.executor.secretKeyRef."
     for key, value in submission.properties.items():
         if key.startswith("spark.executorEnv."):
-            variables.setdefault(key.removeprefix("spark.executorEnv."), {"value": value})
-    return variables
+            properties.setdefault(key.removeprefix("spark.executorEnv."), {"value": value})
+        elif key.startswith(secrets):  # Spark adds these after the others
+            name, _, entry = value.partition(":")
+            properties[key.removeprefix(secrets)] = {"valueFrom": {"secretKeyRef": {"name": name, "key": entry}}}
+    template, final = (find_executor(each) for each in (submission.template, submission.executor))
+    added = final.get("env", [])[len(template.get("env", [])) :]
+    return read_variables(template) | properties | read_variables({"env": added})
+
+
+def find_executor(template: JsonObject) -> JsonObject:
+    containers: list[JsonObject] = template["spec"]["containers"]
+    return next(container for container in containers if container["name"] == CONTAINERS["executor"])
 
 
 def select_properties(properties: dict[str, str]) -> dict[str, str]:
