@@ -87,7 +87,8 @@ def run(
 ) -> ExitCode:
     """Delete applications that ended long ago, and their pods, and print each of them.
 
-    Applications that have not ended are never deleted. --older-than is the time since their end.
+    The command deletes only applications that have ended. --older-than is the time since an application ended, not
+    since it was created.
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

@@ -91,7 +91,7 @@ async def _wait(client: KubeClient, reference: ApplicationReference, limit: time
     except TimeoutError:
         if not timer.expired():
             raise
-        print_error(f"{reference} was not ready within {format_duration(limit)}. The SparkCluster continues")
+        print_error(f"{reference} was not ready within {format_duration(limit)}. The SparkCluster was not deleted")
         return ExitCode.TIMED_OUT
     except (ClusterFailed, ApplicationDeleted) as error:
         print_error(str(error))

@@ -74,13 +74,15 @@ def run(
     namespace: Namespace = None,
     **parameters: Any,
 ) -> ExitCode:
-    """Show what submitting a manifest or a program would change in the cluster, as a unified diff.
+    """Compare an application in the cluster with the one that `submit` would create, as a unified diff.
 
-    Give the file and the options that you would give to `submit`. The application that `submit` would send is
-    compared with the application of the same name in the cluster: its spec, labels and annotations. Fields that have
-    their default value are left out. The exit code is 0 without a difference, and 1 with a difference, like that of
-    `kubectl diff`. Nothing is changed or uploaded. `submit` does not change an application that exists: delete it
-    first, or set another name. A program needs --name: without it, each submission has a new name.
+    Give the file and the options that you would give to `submit`. The command compares the spec, the labels and the
+    annotations with those of the application that has the same name. It leaves out fields with their default values,
+    and neither changes nor uploads anything. The exit code is 0 without a difference, and 1 with a difference, like
+    that of `kubectl diff`.
+
+    `submit` does not change an existing application: to apply the difference, delete the application first, or submit
+    with another name. For a program, --name is required: without it, each submission gets a new name.
     """
     if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
         raise CommandError(

@@ -58,11 +58,12 @@ def run(
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 
-    The command checks the connection, the kinds and their versions, and the controllers. It checks each permission that
-    you, the user of the kubeconfig, need to run applications. A permission that only `forward` or `cluster scale` needs
-    is a warning if it is missing. The command also checks the service account of drivers and its permissions, the
-    ResourceQuotas of the namespace, and DNS. A check that
-    you have no permission to run is skipped, and its result names the permission. Nothing is changed.
+    The command changes nothing. It checks the connection, the kinds and their versions, the controllers, and your own
+    permissions (those of the kubeconfig). It also checks the service account of drivers and its permissions, the
+    ResourceQuotas of the namespace, and DNS.
+
+    A missing permission that only `forward` or `cluster scale` needs is a warning. If you lack the permission for a
+    check, the check is skipped, and its result names the permission.
 
     The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
     permission that applications need is missing. It is 5 if another check failed.

@@ -69,8 +69,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage resources that a `reconcile` process managed without --leader-elect. Stop "
-            "that process first: this command cannot check whether it is still running",
+            help="with --keep: also manage the resources of a `reconcile` process that ran without --leader-elect. "
+            "Stop that process first: this command cannot check whether it has stopped",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

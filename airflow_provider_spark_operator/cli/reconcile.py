@@ -101,7 +101,9 @@ def run(
     leader_elect: Annotated[
         bool,
         typer.Option(
-            "--leader-elect", help="stand by while another controller holds the Lease", rich_help_panel=_ELECTION
+            "--leader-elect",
+            help="run as one of several replicas: manage resources while this one holds the Lease, otherwise stand by",
+            rich_help_panel=_ELECTION,
         ),
     ] = False,
     lease: Annotated[

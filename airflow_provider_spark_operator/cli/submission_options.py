@@ -134,8 +134,8 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod for this time after a failure, unless the manifest sets a retention; with 0, the "
-        "controller in the cluster decides",
+        help="if the application fails, keep its driver pod for this time; 0 leaves the decision to the controller; "
+        "has no effect if the manifest or --keep-driver sets how long the pod is kept",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]

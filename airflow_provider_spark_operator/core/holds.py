@@ -195,7 +195,7 @@ def _explain_suspension(held: Held, events: Sequence[KubernetesObject]) -> Hold:
     failed = problem is not None and problem.get("reason") in _SUSPENSION_PROBLEMS
     cause = pods.get_text(problem.get("message")).rstrip(".") if problem is not None and failed else ""
     if held.suspended_by is None:
-        return Hold("it is held by spec.suspend", None, cause, f"{CLEAR_SUSPEND} to start it")
+        return Hold("spec.suspend is true", None, cause, f"{CLEAR_SUSPEND} to start it")
     if held.wants_suspension:
         advice = f"{CLEAR_SUSPEND} to run it again from the beginning"
         return Hold("it is suspended by spec.suspend", held.since, cause, advice)

@@ -91,7 +91,7 @@ def test_create_stops_waiting_after_the_timeout(
 ) -> None:
     scripted_cluster.cluster_script = stay_without_workers
     assert main(["cluster", "create", write(tmp_path), "--wait", "--timeout", "1s"]) == ExitCode.TIMED_OUT
-    assert "was not ready within 1s. The SparkCluster continues" in capsys.readouterr().err
+    assert "was not ready within 1s. The SparkCluster was not deleted" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("scripted_cluster")

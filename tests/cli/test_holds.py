@@ -146,7 +146,7 @@ def test_status_of_a_held_cluster_says_how_to_start_it(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     create_cluster(scripted_cluster, tmp_path, suspend=True)
-    expected = "Waiting: it is held by spec.suspend; set spec.suspend to false to start it"
+    expected = "Waiting: spec.suspend is true; set spec.suspend to false to start it"
     assert expected in read(capsys, "cluster", "status", "analytics").splitlines()
 
 
@@ -157,7 +157,7 @@ def test_suspended_application_names_the_command_that_starts_it(
     scripted_cluster.create("pi")
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
     capsys.readouterr()
-    advice = "Waiting: it is held by spec.suspend; run `spark-operator resume pi -n jobs` to start it"
+    advice = "Waiting: spec.suspend is true; run `spark-operator resume pi -n jobs` to start it"
     assert advice in read(capsys, "status", "pi").splitlines()
     described = " ".join(read(capsys, "describe", "pi").split())
     assert advice in described

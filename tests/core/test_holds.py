@@ -206,12 +206,16 @@ def test_evicted_application_waits_for_pods_that_cannot_be_deleted() -> None:
 @pytest.mark.parametrize(
     ("application", "events", "expected"),
     [
-        (build(suspend=True), [], "it is held by spec.suspend; set spec.suspend to false to start it"),
-        (build("ScheduledToRestart", suspend=True, queue=""), [build_event("SuspendHeld", "held")], "it is held by"),
+        (build(suspend=True), [], "spec.suspend is true; set spec.suspend to false to start it"),
+        (
+            build("ScheduledToRestart", suspend=True, queue=""),
+            [build_event("SuspendHeld", "held")],
+            "spec.suspend is true",
+        ),
         (
             build(suspend=True),
             [build_event("SuspendCheckFailed", "pods is forbidden.")],
-            "it is held by spec.suspend: pods is forbidden; set spec.suspend to false to start it",
+            "spec.suspend is true: pods is forbidden; set spec.suspend to false to start it",
         ),
         (
             build("Suspended", suspend=True),
@@ -272,7 +276,7 @@ def test_other_application_is_not_held(application: dict[str, Any]) -> None:
     ("cluster", "expected"),
     [
         (build(), f"{WAITS}: {FULL}"),
-        (build("Submitted", queue="", suspend=True), "it is held by spec.suspend; set spec.suspend to false to start"),
+        (build("Submitted", queue="", suspend=True), "spec.suspend is true; set spec.suspend to false to start"),
         (build("Suspended", reason=EVICTED), "Kueue has evicted it; it waits for another admission in queue team-a"),
         (
             build("Suspended", suspend=True),

@@ -122,9 +122,9 @@ def test_held_task_runs_when_the_suspension_is_lifted(
 
     cluster.script = live
     document: dict[str, Any] = {**DOCUMENT, "spec": {**DOCUMENT["spec"], "suspend": True}}
-    with call_when_logged("is held by spec.suspend", gate.open), caplog.at_level(logging.INFO):
+    with call_when_logged(": spec.suspend is true", gate.open), caplog.at_level(logging.INFO):
         assert run(operator(deferrable, document), TaskInstance()) == "pi"
-    line = "is waiting: it is held by spec.suspend; set spec.suspend to false to start it"
+    line = "is waiting: spec.suspend is true; set spec.suspend to false to start it"
     assert caplog.text.count(line) == 1
 
 

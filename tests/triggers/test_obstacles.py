@@ -200,7 +200,7 @@ def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]
 async def test_suspended_application_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(suspended, cluster, stay_submitted)
     await run_until_logged(
-        build_trigger(application), "is waiting: it is held by spec.suspend; set spec.suspend to false to start it"
+        build_trigger(application), "is waiting: spec.suspend is true; set spec.suspend to false to start it"
     )
     assert [line for line in list_warnings(caplog) if "no operator" in line] == []
 

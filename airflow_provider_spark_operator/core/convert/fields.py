@@ -276,7 +276,7 @@ _METADATA: Final = (
     Field("metadata.generateName", TEXT, "metadata.generateName"),
     Field("metadata.labels", TEXT_MAP, "metadata.labels, spark.kubernetes.ROLE.label.NAME"),
     Field("metadata.annotations", TEXT_MAP, "metadata.annotations"),
-    Field("metadata.finalizers", TEXTS, "", DROPPED, "the controllers that managed the old resource set them"),
+    Field("metadata.finalizers", TEXTS, "", DROPPED, "the old controllers have set them"),
     Field("metadata.ownerReferences", OBJECTS, "", DROPPED, "the owner belongs to the old resource"),
     *(
         Field(f"metadata.{name}", shape, "", DROPPED, _SERVER_FIELD)
