@@ -79,7 +79,9 @@ def run(
         ),
     ] = None,
     selector: Selector = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="print what would be deleted, and delete nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+    ] = False,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
@@ -107,8 +109,6 @@ async def _clean_up(
         end = summary.ended or summary.created or now
         place = f" in namespace {reference.namespace}" if all_namespaces else ""
         details = f"{place} ({summary.state}, ended {format_duration(now - end)} ago)"
-        if dry_run:
-            return f"would be deleted{details}"
         try:
             await client.delete(
                 reference.resource,
@@ -116,12 +116,13 @@ async def _clean_up(
                 reference.namespace,
                 uid=reference.uid,
                 resource_version=resource["metadata"]["resourceVersion"],
+                dry_run=dry_run,
             )
         except NotFound:
             return f"was already deleted{place}"
         except Conflict:  # it may have been restarted
             return f"skipped{place}: it changed in the meantime"
-        return f"deleted{details}"
+        return f"would be deleted{details}" if dry_run else f"deleted{details}"
 
     found = await list_applications(client, None if all_namespaces else client.default_namespace, selector)
     chosen = [one for one in found if criteria.accepts(summarize(one[1], now), now)]

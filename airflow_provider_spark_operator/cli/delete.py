@@ -51,7 +51,9 @@ def run(
     ] = None,
     selector: Selector = None,
     every: Annotated[bool, typer.Option("--all", help="all applications in the namespace")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="print what would be deleted, and delete nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,
     timeout: Annotated[
         str,
@@ -81,13 +83,20 @@ def run(
 async def _delete(
     client: KubeClient, names: Sequence[str], selector: str | None, limit: timedelta | None, *, dry_run: bool
 ) -> ExitCode:
-    async def delete(reference: ApplicationReference, _: JsonObject) -> str:
-        if dry_run:
-            return "would be deleted"
-        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
-        if limit is not None:
+    async def delete(reference: ApplicationReference, resource: JsonObject) -> str:
+        result = "is already being deleted"
+        if not resource["metadata"].get("deletionTimestamp"):
+            result = "would be deleted" if dry_run else "deleted"
+            try:
+                await client.delete(
+                    reference.resource, reference.name, reference.namespace, uid=reference.uid, dry_run=dry_run
+                )
+            except NotFound:  # deleted since it was listed
+                return "was already deleted"
+        if limit is not None and not dry_run:
             await wait_for_deletion(client, reference, limit)
-        return "deleted"
+            return "deleted"
+        return result
 
     if names:
         return await act_on_names(client, names, delete)

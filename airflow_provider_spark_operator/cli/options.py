@@ -225,3 +225,6 @@ Output: TypeAlias = Annotated[
     ),
 ]
 """The format of verbs that print resources. Pass the value to `cli.output`."""
+DryRun: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+]

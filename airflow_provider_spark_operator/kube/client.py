@@ -242,6 +242,7 @@ class KubeClient:
         grace_seconds: int | None = None,
         uid: str | None = None,
         resource_version: str | None = None,
+        dry_run: bool = False,
     ) -> JsonObject:
         """Request the deletion of an object. Finalizers and grace periods may delay it.
 
@@ -253,6 +254,7 @@ class KubeClient:
             grace_seconds: The grace period of a pod. 0 kills it immediately.
             uid: A precondition: the uid of the object.
             resource_version: A precondition: the resource version of the object.
+            dry_run: Whether the API server only checks the request, and deletes nothing.
 
         Raises:
             NotFound: The object does not exist.
@@ -263,6 +265,7 @@ class KubeClient:
             "propagationPolicy": propagation,
             "gracePeriodSeconds": grace_seconds,
             "preconditions": _drop_none(preconditions) or None,
+            "dryRun": ["All"] if dry_run else None,
         }
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **_drop_none(options)}
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))

@@ -1,10 +1,14 @@
 """`spark-operator delete` with the embedded cluster."""
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.named_applications import Found, list_applications
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.cluster import Cluster
 
 
@@ -83,15 +87,68 @@ def test_invalid_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> No
     assert "invalid object name 'A_B'" in capsys.readouterr().err
 
 
-def test_application_that_is_not_released_in_time_is_exit_code_4(
-    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def hold(document: JsonObject) -> JsonObject:
+def hold(cluster: Cluster) -> None:
+    """Add a finalizer to the application `pi`, which delays its deletion."""
+
+    def change(document: JsonObject) -> JsonObject:
         document["metadata"]["finalizers"] = ["example.com/hold"]
         return document
 
+    cluster.do(lambda: cluster.store.update(cluster.kind, "jobs", "pi", change))
+
+
+@pytest.mark.parametrize("words", [["pi"], ["--all"]], ids=["name", "all"])
+def test_application_that_is_being_deleted_is_not_deleted_again(
+    words: list[str], scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
     scripted_cluster.create("pi")
-    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", hold))
+    hold(scripted_cluster)
+    assert main(["delete", "pi"]) == ExitCode.SUCCESS
+    version = scripted_cluster.application()["metadata"]["resourceVersion"]
+    capsys.readouterr()
+    assert main(["delete", *words]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi is already being deleted\n"
+    assert scripted_cluster.application()["metadata"]["resourceVersion"] == version
+    assert main(["delete", *words, "--wait", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+
+
+def test_application_that_was_deleted_since_it_was_listed_is_no_error(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def list_then_delete(client: KubeClient, namespace: str | None, selector: str | None) -> list[Found]:
+        found = await list_applications(client, namespace, selector)
+        for reference, _ in found:
+            await client.delete(reference.resource, reference.name, reference.namespace)
+        return found
+
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.delete.list_applications", list_then_delete)
+    scripted_cluster.create("pi")
+    assert main(["delete", "--all", "--wait"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi was already deleted\n"
+
+
+def test_dry_run_sends_the_deletion_to_the_api(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = []
+    delete = KubeClient.delete
+
+    async def record(self: KubeClient, *arguments: Any, **options: Any) -> JsonObject:
+        sent.append(options["dry_run"])
+        return await delete(self, *arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "delete", record)
+    scripted_cluster.create("pi")
+    assert main(["delete", "pi", "--dry-run"]) == ExitCode.SUCCESS
+    assert sent == [True], "the API server checks the permission"
+    assert len(scripted_cluster.applications()) == 1
+
+
+def test_application_that_is_not_released_in_time_is_exit_code_4(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    hold(scripted_cluster)
     assert main(["delete", "pi", "--wait", "--timeout", "1s"]) == ExitCode.TIMED_OUT
     assert "still exists 1 s after its deletion (finalizers: example.com/hold)" in capsys.readouterr().err
 
