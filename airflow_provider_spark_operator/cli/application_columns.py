@@ -68,13 +68,13 @@ def format_optional(duration: timedelta | None) -> str:
 _NAMESPACE: Final[Column[ApplicationSummary]] = Column("NAMESPACE", lambda summary: summary.namespace, 12)
 _COLUMNS: Final[tuple[Column[ApplicationSummary], ...]] = (
     Column("NAME", lambda summary: summary.name, 20),
-    Column("STATE", describe_state, 16, style=style_state),
+    Column("STATE", describe_state, 16, is_shortened=True, style=style_state),
     Column("OUTCOME", _describe_cause, 9, style=lambda outcome: style_state(outcome.partition(" ")[0])),
-    Column("ATTEMPTS", lambda summary: str(summary.attempts)),
-    Column("EXECUTORS", lambda summary: str(summary.executors)),
+    Column("ATTEMPTS", lambda summary: str(summary.attempts), drop_rank=2),
+    Column("EXECUTORS", lambda summary: str(summary.executors), drop_rank=1),
     Column("AGE", lambda summary: format_optional(summary.age), 6),
-    Column("DURATION", lambda summary: format_optional(summary.duration), 6),
-    Column("TASK", lambda summary: str(summary.task or "")),
+    Column("DURATION", lambda summary: format_optional(summary.duration), 6, drop_rank=3),
+    Column("TASK", lambda summary: str(summary.task or ""), drop_rank=4),
     Column("ENDED", lambda summary: format_optional(_measure_end(summary)), is_wide=True),
     Column("REASON", lambda summary: _read_reason(summary), is_wide=True),
     Column("DRIVER", lambda summary: summary.driver or "", is_wide=True),

@@ -15,13 +15,13 @@ from airflow_provider_spark_operator.cli.control_characters import escape_contro
 from airflow_provider_spark_operator.cli.jsonpath import parse_template
 from airflow_provider_spark_operator.cli.options import JSONPATH, DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
+from airflow_provider_spark_operator.cli.table_layout import GAP
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 JsonObject: TypeAlias = dict[str, Any]
 
-_GAP = "   "
 _MISSING = "-"
 
 
@@ -72,13 +72,13 @@ def print_table(
         return
     widths = _measure_columns(titles, cells)
     for line in (titles, *cells):
-        print(_GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+        print(GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def measure_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     """Return the number of characters of the longest line that `print_table` prints if the width is not limited."""
     widths = _measure_columns(titles, [[clean_cell(cell) for cell in row] for row in rows])
-    return sum(widths) + len(_GAP) * (len(widths) - 1)
+    return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def _measure_columns(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
@@ -93,7 +93,7 @@ def _print_on_terminal(
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, padding=(0, len(_GAP), 0, 0), pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style="bold")
     for title in titles:
         table.add_column(title, overflow="fold")
     for row in rows:

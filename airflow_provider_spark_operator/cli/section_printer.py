@@ -1,21 +1,28 @@
 """Print sections of text with headings, pairs and tables; with colours on a terminal."""
 
+import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rich.text import Text
 
 from airflow_provider_spark_operator.cli.output import clean_cell, open_console
+from airflow_provider_spark_operator.cli.table_layout import GAP, fold, fold_last
 
-_GAP: Final = "   "
 _INDENT: Final = "  "
 
 
 class SectionPrinter:
-    """Prints sections. Control characters in values are escaped."""
+    """Prints sections. Control characters in values are escaped.
+
+    On a terminal, long values continue below themselves. Pipes get one line for each value.
+    """
 
     def __init__(self) -> None:
         self._console = open_console()
+        self._is_folded = sys.stdout.isatty()
+        self._limit = shutil.get_terminal_size().columns
 
     def print_pairs(self, pairs: Sequence[tuple[str, str]], styles: Mapping[str, str] | None = None) -> None:
         """Print names and values in two columns. Pairs without a value are left out.
@@ -27,11 +34,10 @@ class SectionPrinter:
         shown = [(name, value) for name, value in pairs if value]
         width = max((len(name) for name, _ in shown), default=0) + 1
         for name, value in shown:
-            self._print(
-                Text.assemble(
-                    (f"{name + ':':<{width}}", "bold"), _GAP, (clean_cell(value), (styles or {}).get(name, ""))
-                )
-            )
+            label, style = f"{name + ':':<{width}}", (styles or {}).get(name, "")
+            for part in self._fold(clean_cell(value), width + len(GAP)):
+                self._print(Text.assemble((label, "bold"), GAP, (part, style)))
+                label = " " * width
 
     def print_heading(self, heading: str) -> None:
         """Print the heading of a section, below an empty line."""
@@ -41,7 +47,8 @@ class SectionPrinter:
         """Print lines below a heading. Their indentation is kept."""
         for line in lines:
             indentation = " " * (len(line) - len(line.lstrip(" ")))
-            self._print(Text(f"{_INDENT}{indentation}{clean_cell(line)}"))
+            for part in self._fold(clean_cell(line), len(_INDENT) + len(indentation)):
+                self._print(Text(f"{_INDENT}{indentation}{part}"))
 
     def print_table(
         self,
@@ -75,10 +82,15 @@ class SectionPrinter:
         styles: Mapping[str, str],
         titles: Sequence[str] | None = None,
     ) -> None:
-        padded = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)]
-        padded[-1] = padded[-1].rstrip()
-        parts = [Text(cell, styles.get(title, "")) for cell, title in zip(padded, titles or cells, strict=True)]
-        self._print(Text(_INDENT) + Text(_GAP).join(parts))
+        limit = self._limit - len(_INDENT)
+        for line in fold_last(cells, widths, limit) if self._is_folded else [cells]:
+            padded = [f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)]
+            padded[-1] = padded[-1].rstrip()
+            parts = [Text(cell, styles.get(title, "")) for cell, title in zip(padded, titles or cells, strict=True)]
+            self._print(Text(_INDENT) + Text(GAP).join(parts))
+
+    def _fold(self, text: str, indentation: int) -> list[str]:
+        return fold(text, self._limit - indentation) if self._is_folded else [text]
 
     def _print(self, text: Text) -> None:
         text.rstrip()

@@ -87,13 +87,18 @@ class Screen:
         """Run a command of tmux. Return its output without the last newline."""
         run = subprocess.run(
             ["tmux", "-f", "/dev/null", "-S", str(self._socket), *words],
-            env=None if variables is None else {**os.environ, **variables},
+            env=None if variables is None else {**_list_variables(), **variables},
             capture_output=True,
             text=True,
             check=True,
             timeout=DEADLINE,
         )
         return run.stdout.rstrip("\n")
+
+
+def _list_variables() -> dict[str, str]:
+    """Return the environment without a size, which programs would prefer to that of the terminal."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
 
 
 @contextmanager
