@@ -5,11 +5,13 @@ import os
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.follow.find import list_served_kinds
+from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.report.executors import get_executor_number, select_executors
+from airflow_provider_spark_operator.follow.find import find_application, list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
 
 Options: TypeAlias = dict[str, Any]
 
@@ -40,6 +42,11 @@ def list_clusters(options: Options) -> list[str]:
     return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
 
 
+def list_executors(options: Options) -> list[str]:
+    """Return the numbers of the executors whose pods exist, for the application whose name the options contain."""
+    return _ask(options, lambda client: _list_executors(client, str(options["name"])))
+
+
 def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
     access = ClusterAccess(
         kubeconfig=options.get("kubeconfig"), context=options.get("context"), namespace=options.get("namespace")
@@ -57,6 +64,13 @@ async def _list_applications(client: KubeClient) -> list[str]:
     answers = [_list(client, kind, client.default_namespace) for kind in kinds]
     found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
     return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
+
+
+async def _list_executors(client: KubeClient, name: str) -> list[str]:
+    resource, _ = await find_application(client, name)
+    found = await client.list(PODS, client.default_namespace, label_selector=f"{LABEL_ROLE}={ROLE_EXECUTOR}")
+    numbers = map(get_executor_number, select_executors(resource, found.items))
+    return sorted(numbers, key=lambda number: (len(number), number))
 
 
 async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:

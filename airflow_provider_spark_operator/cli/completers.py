@@ -26,19 +26,36 @@ def complete_namespaces(ctx: Context) -> list[str]:
     return []
 
 
-def complete_applications(ctx: Context) -> list[str]:
-    """Return the applications in the namespace of the command line, or of the context."""
+def complete_applications(ctx: Context, incomplete: str) -> list[str]:
+    """Return the applications in the namespace of the command line, or of the context.
+
+    Their names have the same type as the incomplete word: `sparkapplication/pi` for `sparkapplication/p`.
+    """
     with suppress(Exception):
         from airflow_provider_spark_operator.cli.cluster_names import list_applications  # noqa: PLC0415
 
-        return list_applications(ctx.params)
+        return _add_type(incomplete, list_applications(ctx.params))
     return []
 
 
-def complete_clusters(ctx: Context) -> list[str]:
-    """Return the SparkClusters in the namespace of the command line, or of the context."""
+def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
+    """Return the SparkClusters in the namespace of the command line, or of the context. See `complete_applications`."""
     with suppress(Exception):
         from airflow_provider_spark_operator.cli.cluster_names import list_clusters  # noqa: PLC0415
 
-        return list_clusters(ctx.params)
+        return _add_type(incomplete, list_clusters(ctx.params))
     return []
+
+
+def complete_executors(ctx: Context) -> list[str]:
+    """Return `all` and the numbers of the executors of the application on the command line."""
+    with suppress(Exception):
+        from airflow_provider_spark_operator.cli.cluster_names import list_executors  # noqa: PLC0415
+
+        return ["all", *list_executors(ctx.params)]
+    return ["all"]
+
+
+def _add_type(incomplete: str, names: list[str]) -> list[str]:
+    kind, slash, _ = incomplete.rpartition("/")
+    return [f"{kind}{slash}{name}" for name in names]

@@ -21,9 +21,12 @@ spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
 _BASH = """\
 _spark_operator() {
   local IFS=$'\\n'
-  local word="${COMP_WORDS[COMP_CWORD]}"
+  local word="${COMP_WORDS[COMP_CWORD]#=}"
   COMPREPLY=($(spark-operator complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
-  if [ ${#COMPREPLY[@]} -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word")); fi
+  if [ "${COMPREPLY[0]-}" = :files ]; then
+    COMPREPLY=($(compgen -f -- "$word"))
+    compopt -o filenames 2>/dev/null
+  fi
 }
 complete -F _spark_operator spark-operator
 """
@@ -33,10 +36,12 @@ _ZSH = """\
 _spark_operator() {
   local -a found
   local line
-  for line in ${(f)"$(spark-operator complete -- ${words[2,$CURRENT]} 2>/dev/null)"}; do
+  for line in ${(f)"$(spark-operator complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
     found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
   done
-  if (( ${#found} )); then _describe 'spark-operator' found; else _files; fi
+  if [ "$line" = :files ]; then compset -P '--*='; _files
+  elif (( ${#found} )); then _describe 'spark-operator' found
+  fi
 }
 if [ "$funcstack[1]" = "_spark-operator" ]; then _spark_operator "$@"; else compdef _spark_operator spark-operator; fi
 """
@@ -45,10 +50,14 @@ _FISH = """\
 function __spark_operator_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l found (spark-operator complete -- $words[2..-1] 2>/dev/null)
-    if set -q found[1]
-        printf '%s\\n' $found
+    if test "$found[1]" = :files
+        set -l option (string match -r '^--[a-z-]+=' -- $words[-1])
+        set -l path (string replace -r '^--[a-z-]+=' '' -- $words[-1])
+        for file in (__fish_complete_path "$path")
+            echo "$option$file"
+        end
     else
-        __fish_complete_path (commandline -ct)
+        printf '%s\\n' $found
     end
 end
 complete -c spark-operator -f -a '(__spark_operator_complete)'
@@ -69,8 +78,8 @@ _SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
 def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
     """Print the completion script of a shell.
 
-    It completes verbs, options and states, and the names of contexts, namespaces and applications of the cluster. If
-    the cluster does not answer within two seconds, no names of its objects are completed.
+    It completes verbs, options and their values, and the names of contexts, namespaces, applications, executors and
+    SparkClusters. If the cluster does not answer within two seconds, no names of its objects are completed.
     """
     print(_SCRIPTS[shell], end="")
     return ExitCode.SUCCESS

@@ -19,11 +19,16 @@ spark-operator crds --kind SparkCluster -o json
 """
 
 
+def _list_kinds() -> list[str]:
+    return [str(definition["spec"]["names"]["kind"]) for definition in build_custom_resource_definitions()]
+
+
 def run(
     kind: Annotated[
         str | None,
         typer.Option(
             metavar="K",
+            autocompletion=_list_kinds,
             callback=require_text,
             help="print only this kind, for example SparkApplication (default: all)",
         ),

@@ -7,7 +7,7 @@ import typer
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import MEANINGS, ExitCode
-from airflow_provider_spark_operator.cli.program import VerbGroup, build_program, open_command
+from airflow_provider_spark_operator.cli.program import VerbGroup, open_command
 from airflow_provider_spark_operator.cli.usage_errors import suggest
 
 EXIT_CODES = "exit-codes"
@@ -21,6 +21,15 @@ spark-operator help exit-codes
 """
 
 
+def _complete_topic(ctx: typer.Context) -> list[str]:
+    """Return the verbs that can follow, at the first position also `exit-codes`."""
+    words = list(ctx.params.get("topic") or ())
+    command = open_command(words).command
+    if len(words) > 1 or not isinstance(command, VerbGroup):
+        return []
+    return [*command.list_commands(None), *([] if words else [EXIT_CODES])]
+
+
 def run(
     topic: Annotated[
         list[str] | None,
@@ -28,7 +37,7 @@ def run(
             metavar="VERB|exit-codes",
             help="the verb, or exit-codes",
             show_default=False,
-            autocompletion=lambda: [*build_program().list_commands(None), EXIT_CODES],
+            autocompletion=_complete_topic,
         ),
     ] = None,
 ) -> ExitCode:

@@ -9,15 +9,17 @@ import sys
 from contextlib import redirect_stdout
 
 from airflow_provider_spark_operator.cli import main as run
+from airflow_provider_spark_operator.cli.complete import FILES
 
 _NO_FILES = ":4"
 _FILES = ":0"
 
 
 def main() -> int:
-    """Print the candidates. If there is none, the shell completes names of files."""
+    """Print the candidates, and whether the shell completes names of files instead."""
     found = io.StringIO()
     with redirect_stdout(found):
         exit_code = run(["complete", "--", *sys.argv[1:]])
-    print(f"{found.getvalue()}{_NO_FILES if found.getvalue() else _FILES}")
+    text = found.getvalue()
+    print(_FILES if text == f"{FILES}\n" else f"{text}{_NO_FILES}")
     return exit_code

@@ -11,6 +11,7 @@ import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.completers import complete_executors
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_printer import LogPrinter
@@ -18,6 +19,7 @@ from airflow_provider_spark_operator.cli.options import ApplicationName, Context
 from airflow_provider_spark_operator.cli.waiting import print_continuation
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.report.attempts import list_attempts
+from airflow_provider_spark_operator.core.report.executors import get_executor_number
 from airflow_provider_spark_operator.follow.attempt_logs import (
     PodLine,
     follow_drivers,
@@ -79,7 +81,7 @@ class _Query:
 
     def chooses(self, pod: JsonObject) -> bool:
         """Return whether the log of an executor pod is wanted."""
-        return self.executor in (_ALL, str(pod["metadata"]["name"]), _get_number(pod))
+        return self.executor in (_ALL, str(pod["metadata"]["name"]), get_executor_number(pod))
 
 
 def run(
@@ -95,6 +97,7 @@ def run(
         typer.Option(
             "--executor",
             metavar="N|all",
+            autocompletion=complete_executors,
             callback=require_text,
             help="the log of one executor (its number or its pod), or the logs of all executors (default: the driver)",
         ),
@@ -221,14 +224,9 @@ def _build_missing_executor(
     reference: ApplicationReference, attempt: int, query: _Query, present: Sequence[JsonObject]
 ) -> CommandError:
     wanted = "executor pods" if query.executor == _ALL else f"executor {query.executor}"
-    numbers = ", ".join(_get_number(pod) for pod in present)
+    numbers = ", ".join(get_executor_number(pod) for pod in present)
     advice = f". These executors exist: {numbers}" if numbers else ""
     return CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}{advice}", ExitCode.API_FAILED)
-
-
-def _get_number(executor: JsonObject) -> str:
-    number = executor["metadata"].get("labels", {}).get("spark-exec-id")
-    return str(number or executor["metadata"]["name"].rpartition("-exec-")[2])
 
 
 async def _recall(

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import kubectl_completion, main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from tests.cluster import Cluster, stay_submitted
+from tests.cluster import Cluster, run_on, stay_submitted
 from tests.kube.scripted import build_kubeconfig
 
 
@@ -31,8 +31,25 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["reconcile", "--le"], ["--leader-elect", "--lease"]),
         (["reconcile", "--log-format", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
-        (["crds", "--kind", ""], []),
+        (["crds", "--kind", ""], ["SparkApplication", "SparkCluster"]),
         (["fly", "x"], []),
+        (["help", "cluster", "sc"], ["scale"]),
+        (["help", "local", "r"], ["reset", "run"]),
+        (["help", "e"], ["events", "explain", "exit-codes"]),
+        (["help", "list", ""], []),
+        (["list", "-o=js"], []),
+        (["list", "--output=js"], ["--output=json", "--output=jsonpath="]),
+        (["list", "--output", "=", "js"], ["json", "jsonpath="]),
+        (["reconcile", "--log-format", "="], ["json", "text"]),
+        (["list", "--selector", ""], []),
+        (["submit", "a.yaml", "--set", "b", "=", "c", "--nam"], ["--name", "--namespace"]),
+        (["validate", ""], [":files"]),
+        (["submit", "job.py", "--", "in"], [":files"]),
+        (["list", "--kubeconfig=con"], [":files"]),
+        (["timeline", "pi", "--svg", "p"], [":files"]),
+        (["delete", "--al"], ["--all"]),
+        (["delete", "--all", "--al"], []),
+        (["logs", "pi", "--executor", ""], ["all"]),
     ],
     ids=" ".join,
 )
@@ -90,6 +107,30 @@ def test_name_that_is_already_on_the_command_line_is_not_completed_again(
     assert complete(capsys, "delete", "one", "") == ["two"]
 
 
+def test_type_of_a_name_is_kept(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("load")
+    assert complete(capsys, "delete", "sparkapplication/l") == ["sparkapplication/load"]
+
+
+def test_only_as_many_names_are_completed_as_the_verb_takes(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("load")
+    assert complete(capsys, "describe", "load", "") == []
+    assert complete(capsys, "describe", "--context", "test", "") == ["load"]
+
+
+def test_executors_of_the_application_are_completed(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    assert complete(capsys, "logs", "pi", "--executor", "") == ["all", "0", "1"]
+
+
 @pytest.mark.parametrize("is_listening", [True, False])
 @pytest.mark.parametrize("words", [["describe", ""], ["list", "-n", ""], ["cluster", "scale", ""]], ids=" ".join)
 def test_server_that_does_not_answer_completes_nothing(
@@ -114,8 +155,9 @@ def test_server_that_does_not_answer_completes_nothing(
     [
         (["local", "im"], ["images\tlist the images that the cluster can run", ":4"]),
         (["validate", "pi"], [":0"]),
+        (["describe", "pi", ""], [":4"]),
     ],
-    ids=["verbs", "files"],
+    ids=["verbs", "files", "nothing"],
 )
 def test_kubectl_gets_candidates_and_a_directive(
     words: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -55,7 +55,10 @@ def open_shell(shell: str, home: Path, script: str) -> Iterator[Screen]:
         "XDG_DATA_HOME": str(home / ".local"),
         "ZDOTDIR": str(home),
     }
-    with open_screen(f"env PATH={home}/bin:$PATH {command}", variables=variables) as screen:
+    (home / "files").mkdir()
+    (home / "files" / "manifest.yaml").write_text("")
+    start = f"cd {home}/files && env PATH={home}/bin:$PATH {command}"
+    with open_screen(start, variables=variables) as screen:
         screen.wait_for("READY>")
         yield screen
 
@@ -73,10 +76,17 @@ def test_tab_completes_words_of_the_program_and_of_the_cluster(
             ("spark-operator list -n jo", "spark-operator list -n jobs"),
             ("spark-operator list --context te", "spark-operator list --context test"),
             ("spark-operator list --state RunningH", "spark-operator list --state RunningHealthy"),
+            ("spark-operator list --context=te", "spark-operator list --context=test"),
             ("spark-operator cluster sc", "spark-operator cluster scale"),
+            ("spark-operator help cluster sc", "spark-operator help cluster scale"),
+            ("spark-operator delete sparkapplication/re", "spark-operator delete sparkapplication/report-daily"),
+            ("spark-operator validate mani", "spark-operator validate manifest.yaml"),
+            ("spark-operator validate --strict ", "spark-operator validate --strict manifest.yaml"),
+            ("spark-operator list --kubeconfig=mani", "spark-operator list --kubeconfig=manifest.yaml"),
+            ("spark-operator describe report-daily mani", "spark-operator describe report-daily mani"),
         ):
             screen.press("-l", typed)
-            screen.wait_for(f"READY> {typed}")
+            screen.wait_for(f"READY> {typed.rstrip()}")
             screen.press("Tab")
             screen.wait_for(f"READY> {completed}( |$)")
             screen.press("C-u")

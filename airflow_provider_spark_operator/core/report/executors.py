@@ -7,7 +7,12 @@ from typing import TypeAlias
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_EXECUTOR_ID,
+    LABEL_ROLE,
+    ROLE_EXECUTOR,
+)
 
 KubernetesObject: TypeAlias = Mapping[str, object]
 
@@ -50,6 +55,13 @@ def count_executors(
     if states or seen.phase is not Phase.RUNNING:
         return ExecutorNumbers(sum(state == "RUNNING" for state in states.values()), wanted)
     return ExecutorNumbers(None, wanted)
+
+
+def get_executor_number(executor: KubernetesObject) -> str:
+    """Return the number that Spark gave an executor, from the label of its pod or else from the name of the pod."""
+    metadata = pods.get_object(executor.get("metadata"))
+    number = pods.get_text(pods.get_object(metadata.get("labels")).get(LABEL_EXECUTOR_ID))
+    return number or pods.get_text(metadata.get("name")).rpartition("-exec-")[2]
 
 
 def select_executors(
