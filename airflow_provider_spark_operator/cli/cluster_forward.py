@@ -6,9 +6,12 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.cluster_columns import read_state
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.forwarding import Interface, forward
+from airflow_provider_spark_operator.cli.local_home import find_running_home
 from airflow_provider_spark_operator.cli.local_port import LocalPort, PodPort, Unavailable, get_port
 from airflow_provider_spark_operator.cli.options import ClusterName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.web_interfaces import read_started_url
 from airflow_provider_spark_operator.core.names import MASTER_WEB_PORT, build_master_pod_name
+from airflow_provider_spark_operator.core.spark_ui import MASTER_UI
 from airflow_provider_spark_operator.follow.find import find_cluster
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -39,10 +42,10 @@ def run(
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _forward(client, name, port))
+    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
 
 
-async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
+async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
     cluster, kind = await find_cluster(client, name)
     reference = ApplicationReference.of(cluster, kind)
     master = build_master_pod_name(name)
@@ -57,7 +60,11 @@ async def _forward(client: KubeClient, name: str, port: int | None) -> ExitCode:
         return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
 
     async def find_address() -> str:
-        raise Unavailable(f"In a local cluster, the log of pod {master} contains the address")
+        is_local = find_running_home(kubeconfig) is not None
+        url = await read_started_url(client, reference.namespace, master, MASTER_UI) if is_local else None
+        if url is None:
+            raise Unavailable(f"In a local cluster, the log of pod {master} contains the address when the master runs")
+        return url
 
     interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state, find_address)
     return await forward(client, interface, port)

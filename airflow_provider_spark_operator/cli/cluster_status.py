@@ -7,8 +7,8 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.cluster_columns import read_message, read_state, read_view
 from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options import ClusterName, Context, Kubeconfig, Namespace
-from airflow_provider_spark_operator.cli.output import clean_cell
+from airflow_provider_spark_operator.cli.options import TEXT, ClusterName, Context, Kubeconfig, Namespace, TextOutput
+from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.follow.find import find_cluster
 from airflow_provider_spark_operator.follow.holds import describe_cluster_hold
@@ -22,15 +22,28 @@ spark-operator cluster status analytics
 
 
 def run(
-    name: ClusterName, context: Context = None, kubeconfig: Kubeconfig = None, namespace: Namespace = None
+    name: ClusterName,
+    output: TextOutput = TEXT,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
 ) -> ExitCode:
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
     The command shows why a pod cannot start, and what a suspended or queued SparkCluster waits for. The exit
-    code is 0 if the SparkCluster exists, whatever its state.
+    code is 0 if the SparkCluster exists, whatever its state. With another format than text, the command prints the
+    SparkCluster as the API returns it.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _show(client, name))
+    return run_with_client(
+        access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
+    )
+
+
+async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
+    cluster, _ = await find_cluster(client, name)
+    print_resource(cluster, output)
+    return ExitCode.SUCCESS
 
 
 async def _show(client: KubeClient, name: str) -> ExitCode:

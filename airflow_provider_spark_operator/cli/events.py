@@ -1,16 +1,25 @@
 """`spark-operator events`: the Kubernetes Events of an application and its pods."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
 
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.event_rows import TITLES, build_event_row, style_type
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.options import (
+    TABLE,
+    ApplicationName,
+    Context,
+    EventOutput,
+    Kubeconfig,
+    Namespace,
+)
+from airflow_provider_spark_operator.cli.resource_list import open_list
 from airflow_provider_spark_operator.cli.row_printer import RowPrinter
 from airflow_provider_spark_operator.core.report.summary import has_ended
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
@@ -32,6 +41,8 @@ spark-operator events pi -f
 
 # Airflow's role permits to list Events, but not to watch them.
 _PAUSE_SECONDS: Final = 2.0
+# The items of a list have no kind.
+_EVENT: Final = {"apiVersion": "v1", "kind": "Event"}
 _WIDTHS: Final = (9, 7, 20, 30, 0)
 
 
@@ -40,6 +51,7 @@ def run(
     follow: Annotated[
         bool, typer.Option("-f", "--follow", help="print new events until the application has ended")
     ] = False,
+    output: EventOutput = TABLE,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -50,14 +62,21 @@ def run(
     application has ended, the Events of its executors usually cannot be found, because Spark gives executors random
     names and deletes their pods.
     """
+    if follow and output != TABLE:
+        raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: (_follow if follow else _list)(client, name))
+    return run_with_client(access, lambda client: _follow(client, name) if follow else _list(client, name, output))
 
 
-async def _list(client: KubeClient, name: str) -> ExitCode:
+async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
     events = _require_events(snapshot)
     now = datetime.now(UTC)
+    if output != TABLE:
+        _print_resources(events, output)
+        for error in snapshot.refusals:
+            print_error(str(error))
+        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
     RowPrinter(TITLES, (0,) * len(TITLES), {"TYPE": style_type}).print([build_event_row(one, now) for one in events])
     if not events:
         print_note(f"no events found for {snapshot.reference}")
@@ -66,6 +85,12 @@ async def _list(client: KubeClient, name: str) -> ExitCode:
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+def _print_resources(events: Sequence[JsonObject], output: str) -> None:
+    printer = open_list(output)
+    printer.print([{**_EVENT, **event} for event in events])
+    printer.finish()
 
 
 async def _follow(client: KubeClient, name: str) -> ExitCode:

@@ -1,9 +1,9 @@
 r"""Templates of `kubectl get -o jsonpath=TEMPLATE`.
 
 Libraries for JSONPath have another language: kubectl mixes text with expressions in braces and has `{range}`. The
-supported expressions are `.field`, `['field']`, `[0]`, `[0:2]`, `[*]`, `.*`, `..field`, `[?(@.field=="value")]` with
-the operators `== != < <= > >=` or a field alone, `{range …}{end}` and texts such as `{"\n"}`. A field that does not
-exist gives no result.
+supported expressions are `.field`, `['field']`, `[0]`, `[0:4:2]`, `[*]`, `.*`, `['a','b']`, `[0,1]`, `..field`,
+`[?(@.field=="value")]` with the operators `== != < <= > >=` or a field alone, `{range …}{end}` and texts such as
+`{"\n"}`. A field that does not exist gives no result, and an index out of range is an error.
 """
 
 import json
@@ -12,6 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 Step: TypeAlias = Callable[[Json], Sequence[Json]]
@@ -26,12 +29,14 @@ _STEP = re.compile(
     | \.(?P<name>(?:[^.\[\]\\\s"'(){}]|\\.)+)
     | \[(?P<quoted>'[^']*'|"[^"]*")\]
     | \[(?P<index>-?\d{1,9})\]
-    | \[(?P<start>-?\d{0,9}):(?P<stop>-?\d{0,9})\]
+    | \[(?P<start>-?\d{0,9}):(?P<stop>-?\d{0,9})(?::(?P<stride>\d{0,9}))?\]
+    | \[(?P<union>(?:'[^']*'|"[^"]*"|-?\d{1,9})(?:\s*,\s*(?:'[^']*'|"[^"]*"|-?\d{1,9}))+)\]
     | \[\?\(\s*@(?P<field>[^=<>!\s)]+)\s*
       (?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>"[^"]*"|'[^']*'|[^\s"')]+)\s*)?\)\]
     """,
     re.VERBOSE,
 )
+_PART = re.compile(r"""'[^']*'|"[^"]*"|-?\d+""")
 _OPERATORS: dict[str, Callable[..., bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -62,7 +67,11 @@ class Template:
     root: _Range
 
     def render(self, value: Json) -> str:
-        """Return the text of the template for a value."""
+        """Return the text of the template for a value.
+
+        Raises:
+            CommandError: An index is out of range.
+        """
         return "".join(_render(self.root, value))
 
     def find_item_template(self) -> "Template | None":
@@ -76,8 +85,10 @@ def parse_template(text: str) -> Template:
     """Parse a template.
 
     Raises:
-        InvalidTemplate: An expression is not supported, or `{range}` and `{end}` do not match.
+        InvalidTemplate: The template is empty, an expression is not supported, or `{range}` and `{end}` do not match.
     """
+    if not text:
+        raise InvalidTemplate("it is empty")
     blocks = [_Range(())]
     position = 0
     for match in _EXPRESSION.finditer(text):
@@ -137,13 +148,38 @@ def _build_step(match: re.Match[str]) -> Step:
     if match["field"] is not None:
         return _build_filter(match)
     if match["index"] is not None:
-        index = int(match["index"])
-        return lambda value: value[index:][:1] if isinstance(value, list) else ()
+        return _build_index(int(match["index"]))
     if match["start"] is not None:
-        part = slice(*(int(bound) if bound else None for bound in (match["start"], match["stop"])))
-        return lambda value: value[part] if isinstance(value, list) else ()
-    name = match["quoted"][1:-1] if match["quoted"] is not None else re.sub(r"\\(.)", r"\1", match["name"])
+        return _build_slice(match)
+    if match["union"] is not None:
+        steps = [
+            _build_index(int(part)) if part[0] not in "'\"" else _build_field(part[1:-1])
+            for part in _PART.findall(match["union"])
+        ]
+        return lambda value: [each for step in steps for each in step(value)]
+    return _build_field(match["quoted"][1:-1] if match["quoted"] else re.sub(r"\\(.)", r"\1", match["name"]))
+
+
+def _build_field(name: str) -> Step:
     return lambda value: (value[name],) if isinstance(value, dict) and name in value else ()
+
+
+def _build_index(index: int) -> Step:
+    def select(value: Json) -> Sequence[Json]:
+        if not isinstance(value, list):
+            return ()
+        if not -len(value) <= index < len(value):
+            raise CommandError(f"jsonpath: the index {index} is out of range: {len(value)} entries", ExitCode.INVALID)
+        return (value[index],)
+
+    return select
+
+
+def _build_slice(match: re.Match[str]) -> Step:
+    start, stop, stride = (int(match[name]) if match[name] else None for name in ("start", "stop", "stride"))
+    if stride == 0:
+        raise InvalidTemplate(f"the step of {match[0]} must be at least 1")
+    return lambda value: value[start:stop:stride] if isinstance(value, list) else ()
 
 
 def _build_filter(match: re.Match[str]) -> Step:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_spark_operator.cli.application_columns import describe_outcome, describe_state, format_optional
-from airflow_provider_spark_operator.cli.driver_ui import read_ui_url
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_home import find_running_home
@@ -16,6 +15,7 @@ from airflow_provider_spark_operator.cli.options import LOCAL_HOME, LocalHome, R
 from airflow_provider_spark_operator.cli.section_printer import SectionPrinter
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.styles import style_state
+from airflow_provider_spark_operator.cli.web_interfaces import read_ui_url
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS

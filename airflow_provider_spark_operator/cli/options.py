@@ -3,9 +3,9 @@
 The callbacks check values as they are parsed. A failure is a usage error that names the option.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -193,38 +193,55 @@ ImageRules: TypeAlias = Annotated[
 ]
 
 
-def _check_format(value: str) -> str:
-    if value.startswith(JSONPATH):
-        # Every verb imports this module, and most command lines have no template.
-        from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template  # noqa: PLC0415
+def _declare_format(known: Sequence[str], description: str) -> Any:
+    """Return the option `-o`, which accepts these formats and jsonpath."""
 
-        try:
-            parse_template(value.removeprefix(JSONPATH))
-        except InvalidTemplate as error:
-            raise typer.BadParameter(f"invalid template: {error}") from None
-    elif value not in RESOURCE_FORMATS:
-        raise typer.BadParameter(
-            f"invalid format {value!r}: must be {', '.join(RESOURCE_FORMATS)} or {JSONPATH}TEMPLATE"
-        )
-    return value
+    def check(value: str) -> str:
+        if value.startswith(JSONPATH):
+            # Every verb imports this module, and most command lines have no template.
+            from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template  # noqa: PLC0415
 
+            try:
+                parse_template(value.removeprefix(JSONPATH))
+            except InvalidTemplate as error:
+                raise typer.BadParameter(f"invalid template: {error}") from None
+        elif value not in known:
+            raise typer.BadParameter(f"invalid format {value!r}: must be {', '.join(known)} or {JSONPATH}TEMPLATE")
+        return value
 
-TABLE = "table"
-JSONPATH = "jsonpath="
-RESOURCE_FORMATS = (TABLE, "wide", "json", "yaml", "name")
-
-Output: TypeAlias = Annotated[
-    str,
-    typer.Option(
+    return typer.Option(
         "-o",
         "--output",
         metavar="FORMAT",
-        callback=_check_format,
-        autocompletion=lambda: [*RESOURCE_FORMATS, JSONPATH],
-        help="format of the output: table, wide, json, yaml, name or jsonpath=TEMPLATE",
-    ),
+        callback=check,
+        autocompletion=lambda: [*known, JSONPATH],
+        help=description,
+    )
+
+
+TABLE = "table"
+TEXT = "text"
+JSONPATH = "jsonpath="
+RESOURCE_FORMATS = (TABLE, "wide", "json", "yaml", "name")
+EVENT_FORMATS = (TABLE, "json", "yaml", "name")
+TEXT_FORMATS = (TEXT, "json", "yaml", "name")
+
+Output: TypeAlias = Annotated[
+    str,
+    _declare_format(RESOURCE_FORMATS, "format of the output: table, wide, json, yaml, name or jsonpath=TEMPLATE"),
 ]
 """The format of verbs that print resources. Pass the value to `cli.output`."""
+
+EventOutput: TypeAlias = Annotated[
+    str, _declare_format(EVENT_FORMATS, "format of the output: table, json, yaml, name or jsonpath=TEMPLATE")
+]
+"""The format of `events`. Pass the value to `cli.output`."""
+
+TextOutput: TypeAlias = Annotated[
+    str, _declare_format(TEXT_FORMATS, "text, or the resource as json, yaml, name or jsonpath=TEMPLATE")
+]
+"""The format of verbs that describe one resource. Pass the value, except `text`, to `cli.output`."""
+
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
 ]

@@ -46,9 +46,9 @@ def print_resource(resource: JsonObject, output: str) -> None:
     if output == "name":
         print_names([resource])
     elif output == "yaml":
-        print(_format_yaml(resource, is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
+        print(_format_yaml(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
     elif output == "json":
-        print(format_value(resource, output), end="")
+        print(format_value(arrange(resource), output), end="")
     else:
         print(parse_template(output.removeprefix(JSONPATH)).render(resource), end="")
     sys.stdout.flush()
@@ -132,6 +132,19 @@ def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *,
         return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
     texts = [_format_yaml(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
     return "".join(texts)
+
+
+def arrange(resource: JsonObject) -> JsonObject:
+    """Return a resource as `kubectl get` prints it: without `managedFields`, and its parts in the usual order."""
+    metadata = resource.get("metadata")
+    arranged = {key: resource[key] for key in ("apiVersion", "kind", "metadata") if key in resource}
+    if isinstance(metadata, dict):
+        arranged["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return (
+        arranged
+        | {key: value for key, value in resource.items() if key != "status" and key not in arranged}
+        | ({"status": resource["status"]} if "status" in resource else {})
+    )
 
 
 def format_value(value: JsonObject | list[JsonObject], output: str) -> str:

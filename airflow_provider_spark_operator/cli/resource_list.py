@@ -7,7 +7,7 @@ from typing import Protocol
 
 from airflow_provider_spark_operator.cli.jsonpath import Json, Template, parse_template
 from airflow_provider_spark_operator.cli.options import JSONPATH
-from airflow_provider_spark_operator.cli.output import JsonObject, format_value, print_names
+from airflow_provider_spark_operator.cli.output import JsonObject, arrange, format_value, print_names
 
 _LIST = {"apiVersion": "v1", "kind": "List"}
 
@@ -50,7 +50,7 @@ class _JsonList:
         for resource in resources:
             before = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n' if self._is_empty else ",\n"
             self._is_empty = False
-            print(before, textwrap.indent(format_value(resource, "json").rstrip(), "    "), sep="", end="")
+            print(before, textwrap.indent(format_value(arrange(resource), "json").rstrip(), "    "), sep="", end="")
         sys.stdout.flush()
 
     def finish(self) -> None:
@@ -65,7 +65,7 @@ class _YamlList:
         for resource in resources:
             before = "apiVersion: v1\nkind: List\nitems:\n" if self._is_empty else ""
             self._is_empty = False
-            print(before, format_value([resource], "yaml"), sep="", end="")
+            print(before, format_value([arrange(resource)], "yaml"), sep="", end="")
         sys.stdout.flush()
 
     def finish(self) -> None:

@@ -1,10 +1,6 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Annotated
-
-import typer
 
 from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.application_columns import describe_message, describe_outcome, describe_state
@@ -12,7 +8,14 @@ from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.commands import format_command
 from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.options import (
+    TEXT,
+    ApplicationName,
+    Context,
+    Kubeconfig,
+    Namespace,
+    TextOutput,
+)
 from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
@@ -31,38 +34,28 @@ spark-operator status pi -o yaml
 """
 
 
-class StatusFormat(StrEnum):
-    """The formats of an application: lines for people, or the resource as the API returns it."""
-
-    TEXT = "text"
-    YAML = "yaml"
-    JSON = "json"
-
-
 def run(
     name: ApplicationName,
-    output: Annotated[
-        StatusFormat,
-        typer.Option("-o", "--output", metavar="text|yaml|json", help="text, or the whole application with its status"),
-    ] = StatusFormat.TEXT,
+    output: TextOutput = TEXT,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code is 0 if the application exists, whatever its state. Without the permission to list pods, it is 3. With
-    `-o yaml` or `-o json`, the command prints the whole application, and does not need this permission. You can edit
-    this output, and submit it under another name with `spark-operator submit`. In a script, use `spark-operator wait`:
-    it has an exit code for each outcome.
+    The exit code is 0 if the application exists, whatever its state, and 3 if you may not list pods. In a script, use
+    `spark-operator wait`: it has an exit code for each outcome.
+
+    With another format than text, the command prints the application as the API returns it, and does not list pods. You
+    can edit this output, and submit it under another name with `spark-operator submit`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(
-        access, lambda client: _show(client, name) if output is StatusFormat.TEXT else _print(client, name, output)
+        access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
     )
 
 
-async def _print(client: KubeClient, name: str, output: StatusFormat) -> ExitCode:
+async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
     resource, _ = await find_application(client, name)
     print_resource(resource, output)
     return ExitCode.SUCCESS

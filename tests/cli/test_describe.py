@@ -1,6 +1,7 @@
 """`spark-operator describe`, `events` and `timeline` with applications that follow a script."""
 
 import asyncio
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -354,3 +355,31 @@ def test_picture_is_written_to_standard_output(
 def test_confused_pictures_are_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["timeline", "pi", *words]) == ExitCode.INVALID
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("name", "sparkapplication.spark.apache.org/pi\n"),
+        ("jsonpath={.status.currentState.currentStateSummary}", "ResourceReleased"),
+    ],
+)
+def test_status_prints_a_name_or_a_field(
+    output: str, expected: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, succeed)
+    assert main(["status", "pi", "-o", output]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == expected
+
+
+def test_events_are_printed_as_resources(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, stay_submitted)
+    application = scripted_cluster.application()
+    record_event(scripted_cluster, "pulled", "Pulled", time=LATER, about=application)
+    assert main(["events", "pi", "-o", "json"]) == ExitCode.SUCCESS
+    events = json.loads(capsys.readouterr().out)["items"]
+    assert [(event["kind"], event["reason"]) for event in events] == [("Event", "Pulled")]
+    assert main(["events", "pi", "-o", "jsonpath={.items[*].reason}"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "Pulled"
+    assert main(["events", "pi", "-f", "-o", "json"]) == ExitCode.INVALID
+    assert "--follow prints a table only" in capsys.readouterr().err

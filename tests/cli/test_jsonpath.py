@@ -1,5 +1,6 @@
 import pytest
 
+from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, Json, parse_template
 
 PODS: Json = {
@@ -22,7 +23,11 @@ PODS: Json = {
         ("{.items[0].metadata.name}", "a"),
         ("{.items[-1].metadata.name}", "b"),
         ("{.items[0:1].metadata.name}", "a"),
-        ("{.items[7].metadata.name}", ""),
+        ("{.items[::2].metadata.name}", "a"),
+        ("{.items[0:2:1].metadata.name}", "a b"),
+        ("{.items[0,1].metadata.name}", "a b"),
+        ("{.items[0].status['restarts','ready', 'phase']}", "3 true"),
+        ("{.kind[0]}", ""),
         ("{.nothing.there}", ""),
         ("{..name}", "a b"),
         ("{.items[0].metadata.labels.spark\\.io/role}", "driver"),
@@ -45,6 +50,8 @@ def test_template_gives_what_kubectl_prints(template: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("template", "problem"),
     [
+        ("", "it is empty"),
+        ("{.items[::0]}", "the step of [::0] must be at least 1"),
         ("{.kind", "unsupported expression '{.kind'"),
         ("{range .items[*]}x", "{range} without {end}"),
         ("{end}", "{end} without {range}"),
@@ -57,3 +64,9 @@ def test_unsupported_template_is_reported(template: str, problem: str) -> None:
     with pytest.raises(InvalidTemplate) as caught:
         parse_template(template)
     assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize("index", [2, -3])
+def test_index_out_of_range_is_an_error(index: int) -> None:
+    with pytest.raises(CommandError, match=f"the index {index} is out of range: 2 entries"):
+        parse_template(f"{{.items[{index}].kind}}").render(PODS)

@@ -4,7 +4,7 @@ import json
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.output import print_resource, print_table
+from airflow_provider_spark_operator.cli.output import arrange, print_resource, print_table
 from airflow_provider_spark_operator.cli.styles import style_state
 
 PODS = [
@@ -63,3 +63,16 @@ def test_narrow_terminal_shows_every_character(monkeypatch: pytest.MonkeyPatch) 
     text = terminal.getvalue()
     assert max(map(len, text.splitlines())) <= 12
     assert len(text.replace(" ", "").replace("\n", "")) >= len("NAMESTATEdriverRunningHealthyexecutor-1-")
+
+
+def test_resource_is_arranged_as_kubectl_prints_it() -> None:
+    resource = {
+        "status": {},
+        "spec": {},
+        "metadata": {"name": "pi", "managedFields": []},
+        "kind": "K",
+        "apiVersion": "v1",
+    }
+    assert list(arrange(resource)) == ["apiVersion", "kind", "metadata", "spec", "status"]
+    assert arrange(resource)["metadata"] == {"name": "pi"}
+    assert arrange({"items": [1]}) == {"items": [1]}
