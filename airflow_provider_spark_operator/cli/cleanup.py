@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.named_applications import act_on_applications, list_applications
 from airflow_provider_spark_operator.cli.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
 from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
+from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
@@ -73,9 +74,9 @@ def run(
         typer.Option(
             "--state",
             metavar="STATE",
-            callback=require_states(_OUTCOMES),
-            autocompletion=lambda: list_state_words(_OUTCOMES),
-            help="only applications with this outcome, succeeded or failed, or in this state; can be repeated",
+            callback=require_states(_OUTCOMES, list_ended_states()),
+            autocompletion=lambda: list_state_words(_OUTCOMES, list_ended_states()),
+            help="only applications with this outcome, succeeded or failed, or in this final state; can be repeated",
         ),
     ] = None,
     selector: Selector = None,

@@ -52,7 +52,8 @@ def run(
 ) -> ExitCode:
     """Delete SparkClusters. There is no confirmation.
 
-    The Kubernetes cluster deletes the master and the workers with the SparkCluster. Applications that run on it fail.
+    When a SparkCluster is deleted, Kubernetes deletes its master and its workers, too. Applications that run on the
+    SparkCluster fail.
     """
     limit = parse_duration(timeout) if wait else None
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

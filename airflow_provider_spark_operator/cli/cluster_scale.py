@@ -61,7 +61,7 @@ async def _scale(client: KubeClient, name: str, workers: int) -> ExitCode:
             f"could not scale {reference}: its StatefulSet {target} does not exist. Wait until the SparkCluster runs",
             ExitCode.API_FAILED,
         ) from None
-    print(f"{format_name(reference)} scaled to {workers} workers")
+    print(f"{format_name(reference)} scaled to {workers} {'worker' if workers == 1 else 'workers'}")
     return ExitCode.SUCCESS
 
 

@@ -77,8 +77,8 @@ def run(
     """Compare an application in the cluster with the one that `submit` would create, as a unified diff.
 
     Give the file and the options that you would give to `submit`. The command compares the spec, the labels and the
-    annotations with those of the application that has the same name. It leaves out fields with their default values,
-    and neither changes nor uploads anything. The exit code is 0 without a difference, and 1 with a difference, like
+    annotations with those of the application that has the same name. It ignores fields whose value is the default. It
+    changes and uploads nothing. The exit code is 0 without a difference, and 1 with a difference, like
     that of `kubectl diff`.
 
     `submit` does not change an existing application: to apply the difference, delete the application first, or submit

@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.cli.diagnosis.dns import check_dns
 from airflow_provider_spark_operator.cli.diagnosis.drivers import check_drivers
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
 from airflow_provider_spark_operator.cli.diagnosis.finding_table import print_findings
+from airflow_provider_spark_operator.cli.diagnosis.namespace import check_namespace
 from airflow_provider_spark_operator.cli.diagnosis.quotas import check_quotas
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -94,6 +95,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
         return [access[0]]
     kinds = await _list_kinds(client)
     verbs = await check_verbs(client, namespace, kinds)
+    place = await check_namespace(client, namespace)
     optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),
         check_definitions(client, kinds),
@@ -104,7 +106,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     )
     general = [one for one in access if not one.is_access or one is access[0]]
     permissions = [one for one in access[1:] if one.is_access]
-    return [*general, *optional, *definitions, *controllers, *permissions, *verbs, *drivers, *quotas, dns]
+    return [*general, *optional, *definitions, *controllers, place, *permissions, *verbs, *drivers, *quotas, dns]
 
 
 async def _list_kinds(client: KubeClient) -> list[ResourceType]:

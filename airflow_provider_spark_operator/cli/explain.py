@@ -75,8 +75,14 @@ def run(
 
 
 def _split(field: str) -> tuple[str, list[str]]:
-    """Return the kind and the names of the path. Indexes and brackets of lists are left out."""
+    """Return the kind and the names of the path. Indexes and brackets of lists are left out.
+
+    Raises:
+        CommandError: There is no name.
+    """
     names = re.sub(r"\[\d*\]", "", field).strip(".").split(".")
+    if names == [""]:
+        raise CommandError(f"{field!r} is not a field: write for example sparkapp.spec", ExitCode.INVALID)
     for kind, words in _KINDS.items():
         if names[0].lower() in words:
             return kind, names[1:]

@@ -154,7 +154,7 @@ async def _follow_through(cluster: RunningCluster, document: JsonObject, options
         if isinstance(conclusion, str):
             print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        return report_conclusion(conclusion)
+        return report_conclusion(conclusion, is_shown=True)
     except TimeoutError:
         if options.limit is None or not limit.expired():
             raise

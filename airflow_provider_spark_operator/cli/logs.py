@@ -32,6 +32,7 @@ from airflow_provider_spark_operator.follow.attempt_logs import (
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.logs import LogStart
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import read_present
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -57,6 +58,8 @@ spark-operator logs pi --previous
 """
 
 _ALL = "all"
+# The largest number that the API accepts.
+_MOST_LINES = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,13 @@ def run(
     ] = None,
     tail: Annotated[
         int | None,
-        typer.Option("--tail", metavar="N", min=0, help="only the last N lines of each log (default: all lines)"),
+        typer.Option(
+            "--tail",
+            metavar="N",
+            min=0,
+            max=_MOST_LINES,
+            help="only the last N lines of each log (default: all lines)",
+        ),
     ] = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -164,7 +173,9 @@ async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
         if query.follow:
             print_continuation(reference)
         raise
-    if query.follow and not printer.has_printed:
+    if query.follow and await read_present(client, reference) is None:
+        print_note(f"{reference} was deleted")
+    elif query.follow and not printer.has_printed:
         print_note(f"{reference} has ended, and no log exists any more")
     return ExitCode.SUCCESS
 

@@ -194,7 +194,7 @@ ImageRules: TypeAlias = Annotated[
 
 
 def _declare_format(known: Sequence[str], description: str) -> Any:
-    """Return the option `-o`, which accepts these formats and jsonpath."""
+    """Return the option `-o`, which accepts these formats and a template of `jsonpath`."""
 
     def check(value: str) -> str:
         if value.startswith(JSONPATH):

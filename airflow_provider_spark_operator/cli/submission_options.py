@@ -72,8 +72,8 @@ Assignments: TypeAlias = Annotated[
         "--set",
         metavar="PATH=VALUE",
         callback=check_assignments,
-        help="set a field of the manifest, overriding all other options; the value is YAML (text, if the field is a "
-        "string), and null removes the field; can be repeated",
+        help="set a field of the manifest, overriding all other options; the value is read as YAML, or literally if "
+        "the field is a string; null removes the field; can be repeated",
     ),
 ]
 ApiVersion: TypeAlias = Annotated[
@@ -93,7 +93,7 @@ UploadTo: TypeAlias = Annotated[
         "--upload-to",
         metavar="URL",
         callback=require_text,
-        help="upload local files that a ConfigMap cannot hold to this folder, for example s3://bucket/jobs",
+        help="folder to which local files are uploaded that do not fit into a ConfigMap, for example s3://bucket/jobs",
         rich_help_panel=PROGRAM_PANEL,
     ),
 ]
@@ -113,8 +113,8 @@ TimeToLive: TypeAlias = Annotated[
         "--ttl",
         metavar="DURATION|keep",
         callback=_check_ttl,
-        help="delete the application this time after its end, or keep it until you delete it (default: as in the "
-        "manifest, or 7d)",
+        help="delete the application this long after its end; keep: never delete it (default: as in the manifest, or "
+        "7d)",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]
@@ -124,7 +124,7 @@ KeepDriver: TypeAlias = Annotated[
         "--keep-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod for this time after any end, so that its log can be read",
+        help="keep the driver pod this long after the application succeeds or fails, so that its log can be read",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]
@@ -134,7 +134,7 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="if the application fails, keep its driver pod for this time; 0 leaves the decision to the controller; "
+        help="keep the driver pod this long after the application fails; with 0, the controller decides. The option "
         "has no effect if the manifest or --keep-driver sets how long the pod is kept",
         rich_help_panel=LIFECYCLE_PANEL,
     ),

@@ -95,6 +95,8 @@ def _compose(request: Request, write: WriteObject) -> JsonObject:
     suffix = PurePosixPath(request.file).suffix
     values = dict(request.values)
     if suffix in (".py", ".jar"):
+        if ":/" not in request.file and not Path(request.file).is_file():
+            raise FileUnavailable(f"could not find file {request.file!r} in {Path.cwd()}")
         name = request.name or _build_name(request.file)
         document = read_document(None, request.api_version, name=name, namespace=None)
         values = _add_program(request.file, suffix, values)

@@ -63,8 +63,8 @@ def describe_usage_error(error: Any) -> str:
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the known words that the user may have meant; empty if there are none."""
-    by_name = {name.lstrip("-"): name for name in known}
-    name = word.lstrip("-")
+    by_name = {name.lstrip("-").lower(): name for name in known}
+    name = word.lstrip("-").lower()
     meant = [known_name for known_name in _FOREIGN.get(name, ()) if known_name in by_name.values()]
     meant = meant or [by_name[match] for match in get_close_matches(name, list(by_name), n=1)]
     return f": did you mean {_enumerate(meant)}?" if meant else ""
@@ -80,7 +80,11 @@ def _describe(error: Any, context: Any) -> str:
         return f"{_name(parameter)}: {_clarify(error.message)}"
     if hasattr(error, "possibilities") and context is not None:
         known = [name for each in context.command.get_params(context) for name in each.opts if name.startswith("--")]
-        return f"unknown option {error.option_name}{suggest(error.option_name, known)}"
+        if not error.option_name.lstrip("-").isdecimal():
+            is_program = context.parent is None
+            advice = ": options follow the verb" if is_program else suggest(error.option_name, known)
+            return f"unknown option {error.option_name}{advice}"
+        return f"unexpected negative number {error.option_name}"
     if hasattr(error, "option_name"):
         message = _clarify(error.message.partition(" ")[2].partition(" ")[2])
         return f"{error.option_name}: {message.replace('requires an argument', 'requires a value')}"

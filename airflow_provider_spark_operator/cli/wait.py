@@ -1,6 +1,7 @@
 """`spark-operator wait`: wait until an application ends or reaches a state."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -48,9 +49,9 @@ def run(
     """Wait until an application ends, or reaches a state.
 
     The command prints to stderr the states of the application, and what the application waits for. The exit code is 0
-    if the application succeeded or reached the state. It is 1 if the application failed or ended without reaching the
-    state. It is 5 if the cluster could not run the application, or if the application was deleted. It is 4 after the
-    timeout.
+    if the application succeeded or reached the state. It is 1 if the program failed, or if the application ended
+    without reaching the state. It is 5 after an infrastructure or scheduling failure, or if the application was
+    deleted. It is 4 after the timeout.
     """
     limit = parse_duration(timeout) if timeout is not None else None
     wait = Wait(states or (), limit)
@@ -61,16 +62,22 @@ def run(
 async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
-    _check_dialect(reference, wait.states)
-    return await wait_and_report(client, reference, wait)
+    return await wait_and_report(client, reference, replace(wait, states=_translate(reference, wait.states)))
 
 
-def _check_dialect(reference: ApplicationReference, states: Sequence[str]) -> None:
+def _translate(reference: ApplicationReference, states: Sequence[str]) -> list[str]:
+    """Return the states as the operator of the application writes them: `FAILED` for `failed` with Kubeflow's.
+
+    Raises:
+        CommandError: The operator of the application has no such state.
+    """
     dialect = dialect_of(reference.resource.api_version)
-    foreign = [state for state in states if state not in dialect.states]
+    known = {str(state).lower(): str(state) for state in dialect.states}
+    foreign = [state for state in states if state.lower() not in known]
     if foreign:
         raise CommandError(
             f"--for {foreign[0]}: {reference} never has this state; the states of {dialect.group} are "
             f"{', '.join(dialect.states)}",
             ExitCode.INVALID,
         )
+    return [known[state.lower()] for state in states]

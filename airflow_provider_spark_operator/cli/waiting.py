@@ -62,7 +62,7 @@ async def wait_and_report(client: KubeClient, reference: ApplicationReference, w
     try:
         async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
             end = await _follow(hub, reference, wait, situation)
-        return _report_end(end, wait.states)
+        return _report_end(end, wait)
     except TimeoutError:
         if wait.limit is None or not limit.expired():
             raise
@@ -101,11 +101,11 @@ def print_continuation(reference: ApplicationReference) -> None:
     )
 
 
-def _report_end(end: ReachedState | Conclusion, states: Sequence[str]) -> ExitCode:
+def _report_end(end: ReachedState | Conclusion, wait: Wait) -> ExitCode:
     if isinstance(end, ReachedState):
         print_note(f"{end.reference} reached state {end.state}")
         return ExitCode.SUCCESS
-    if not states or end.ending.verdict.outcome is not Outcome.SUCCEEDED:
-        return report_conclusion(end)
-    print_error(f"{end.reference} succeeded without reaching state {' or '.join(states)}")
+    if not wait.states or end.ending.verdict.outcome is not Outcome.SUCCEEDED:
+        return report_conclusion(end, is_shown=wait.with_log)
+    print_error(f"{end.reference} succeeded without reaching state {' or '.join(wait.states)}")
     return ExitCode.APPLICATION_FAILED

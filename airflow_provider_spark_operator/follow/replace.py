@@ -141,7 +141,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     limit = f"{PATIENCE_SECONDS / 60:.0f} min"
     if _seconds_since_end(present) >= PATIENCE_SECONDS:
         logger.warning(
-            "%s of an earlier run ended, but that run did not record the result within %s; replacing it",
+            "%s of an earlier run ended, but that run did not record the result within %s; replacing the application",
             reference,
             limit,
         )

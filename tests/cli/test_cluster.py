@@ -148,6 +148,8 @@ def test_scale_changes_the_stateful_set_of_the_workers(
     assert read_replicas(scripted_cluster) == 5
     assert main(["cluster", "list"]) == ExitCode.SUCCESS
     assert capsys.readouterr().out.splitlines()[1].split()[3] == "2/5"
+    assert main(["cluster", "scale", "analytics", "1"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == f"{NAME} scaled to 1 worker\n"
 
 
 @pytest.mark.usefixtures("scripted_cluster")

@@ -76,7 +76,6 @@ def test_names_of_the_cluster_are_completed(
     [
         (["wait", "pi", "--for"], set()),
         (["list", "--state"], {"waiting", "ended", "failed"}),
-        (["cleanup", "--older-than", "7d", "--state"], {"succeeded"}),
     ],
     ids=lambda words: words[0] if isinstance(words, list) else "",
 )
@@ -86,6 +85,11 @@ def test_states_of_all_dialects_are_completed(
     states = complete(capsys, *words, "")
     assert {"RunningHealthy", "COMPLETED", *others} <= set(states)
     assert len({state.lower() for state in states}) == len(states)
+
+
+def test_only_final_states_are_completed_for_cleanup(capsys: pytest.CaptureFixture[str]) -> None:
+    states = complete(capsys, "cleanup", "--older-than", "7d", "--state", "")
+    assert states == ["succeeded", "failed", "COMPLETED", "ResourceReleased", "TerminatedWithoutReleaseResources"]
 
 
 @pytest.mark.parametrize("verb", ["describe", "delete", "restart", "top"])

@@ -109,6 +109,15 @@ def test_missing_service_account_fails_with_the_command_that_creates_it(
     assert "kubectl apply -n jobs -f docs/manifests/workload.yaml" in check["fix"]
 
 
+@pytest.mark.usefixtures("scripted_cluster")
+def test_missing_namespace_fails_with_the_command_that_creates_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, checks = diagnose(capsys, "-n", "nope")
+    check = checks["namespace nope"]
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    assert (check["status"], check["result"]) == ("failed", "it does not exist")
+    assert check["fix"] == "Run `kubectl create namespace nope`"
+
+
 def test_two_controllers_are_a_warning(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
     create_controller(scripted_cluster, "a", {"app.kubernetes.io/component": "operator-deployment"})
@@ -189,8 +198,9 @@ class Api:
 
 def refuse(asked: Asked) -> Answer:
     """Deny a request with the message of the authorizer."""
-    kind = asked.path.split("/")[-1 if asked.method == "POST" or "serviceaccounts" not in asked.path else -2]
-    verb = "create" if asked.method == "POST" else "get" if "serviceaccounts" in asked.path else "list"
+    is_get = asked.method == "GET" and ("serviceaccounts" in asked.path or asked.path.endswith("/namespaces/jobs"))
+    kind = asked.path.split("/")[-2 if is_get else -1]
+    verb = "get" if is_get else "create" if asked.method == "POST" else "list"
     message = f'{kind} is forbidden: User "airflow" cannot {verb} resource "{kind}" in API group ""'
     return Answer({"kind": "Status", "message": message, "reason": "Forbidden"}, 403)
 
@@ -218,9 +228,10 @@ def test_permissions_of_the_documented_role_are_enough(capsys: pytest.CaptureFix
     assert code == ExitCode.SUCCESS
     skipped = {name: check["result"] for name, check in checks.items() if check["status"] == "skipped"}
     assert skipped == {
-        "definition of SparkApplication (v1)": "the API server does not describe the kind",
+        "definition of SparkApplication (v1)": "the API server publishes no schema of the kind",
         "SparkApplication of sparkoperator.k8s.io": "the kind is not installed",
         "controller of spark.apache.org": "you need list on pods cluster-wide",
+        "namespace jobs": "you need get on namespaces cluster-wide",
         "service account spark of drivers": "you need get on serviceaccounts in namespace jobs",
         "ResourceQuotas": "you need list on resourcequotas in namespace jobs",
         "DNS of the cluster": "you need list on services in namespace kube-system",

@@ -52,6 +52,7 @@ def test_kubeflow_field_has_its_translation(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["."], "'.' is not a field: write for example sparkapp.spec"),
         (["sparkapp.spec.sprkConf"], "'sprkConf' is not a field of spec: did you mean spec.sparkConf?"),
         (["spec.sparkVersion"], "did you mean spec.runtimeVersions.sparkVersion?"),
         (["sparkapp.spec.SPARKCONF"], "did you mean spec.sparkConf?"),

@@ -223,6 +223,19 @@ def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
     assert "the driver pod was deleted; these are the last lines" in captured.err
 
 
+async def test_follow_says_that_the_application_was_deleted(scripted_cluster: Cluster, tmp_path: Path) -> None:
+    scripted_cluster.script = write_three_lines
+    await asyncio.to_thread(scripted_cluster.create, "pi")
+    async with start_command("logs", "pi", "-f", home=tmp_path) as process:
+        await read_line(process, "line 3")
+        await asyncio.to_thread(scripted_cluster.delete, "pi")
+        scripted_cluster.do(lambda: scripted_cluster.logs["jobs", "pi-0-driver"].end())
+        scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod("jobs", "pi-0-driver"))
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.SUCCESS
+    assert "SparkApplication jobs/pi was deleted" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

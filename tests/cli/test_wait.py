@@ -110,6 +110,7 @@ def test_kubeflow_application_is_followed_to_its_end(kubeflow_cluster: Cluster) 
     kubeflow_cluster.script = fail
     kubeflow_cluster.create("broken")
     assert main(["wait", "broken"]) == ExitCode.APPLICATION_FAILED
+    assert main(["wait", "broken", "--for", "Failed"]) == ExitCode.SUCCESS, "a state of both operators, in any case"
 
 
 async def test_interrupt_leaves_the_application_and_says_how_to_delete_it(

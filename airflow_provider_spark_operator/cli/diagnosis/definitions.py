@@ -34,7 +34,7 @@ async def _check_definition(client: KubeClient, kind: ResourceType) -> Finding:
     except KubeError as error:
         return report_error(check, error)
     if not schema:
-        return Finding(check, Status.SKIPPED, "the API server does not describe the kind")
+        return Finding(check, Status.SKIPPED, "the API server publishes no schema of the kind")
     missing = [
         *([] if _find_part(schema, ("spec", "suspend")) else ["the field spec.suspend"]),
         *([] if _has_state(schema) else [f"the state {ApplicationState.SUSPENDED}"]),

@@ -162,7 +162,7 @@ _APPLICATION: Final = (
         TEXT,
         "spark.kubernetes.scheduler.name",
         CHANGED,
-        "Kubeflow's operator computes the resources of the PodGroup from the pods; Spark does not",
+        "Kubeflow's operator computes the resources of the PodGroup from the pods; Spark takes them from the template",
     ),
     Field("spec.batchSchedulerOptions.queue", TEXT, "Volcano: the PodGroup. YuniKorn: the label queue of the pods"),
     Field("spec.batchSchedulerOptions.priorityClassName", TEXT, "Volcano: the PodGroup"),

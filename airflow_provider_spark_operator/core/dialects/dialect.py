@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.dialects import (
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 
 APACHE: Final = Dialect(
     group=names.GROUP,
@@ -27,6 +27,7 @@ APACHE: Final = Dialect(
     ),
     versions=names.VERSIONS,
     states=tuple(ApplicationState),
+    ended_states=TERMINATED,
     success=ApplicationState.SUCCEEDED,
     application_label=names.LABEL_APPLICATION_NAME,
     owned_driver=True,
@@ -66,6 +67,7 @@ KUBEFLOW: Final = Dialect(
     ),
     versions=kubeflow.VERSIONS,
     states=tuple(state for state in kubeflow.KubeflowState if state is not kubeflow.KubeflowState.NEW),
+    ended_states=kubeflow.ENDED_STATES,
     success=kubeflow.KubeflowState.COMPLETED,
     application_label=kubeflow.LABEL_APPLICATION_NAME,
     owned_driver=False,  # the operator's webhook adds the owner, if the webhook is installed
@@ -112,6 +114,11 @@ def find_alternatives(group: str) -> list[Dialect]:
 def list_known_states() -> frozenset[str]:
     """Return the state words of all dialects."""
     return frozenset(state for dialect in DIALECTS for state in dialect.states)
+
+
+def list_ended_states() -> frozenset[str]:
+    """Return the states of applications that have ended, in the words of all dialects."""
+    return frozenset(state for dialect in DIALECTS for state in dialect.ended_states)
 
 
 def dialect_of(api_version: object) -> Dialect:

@@ -51,6 +51,7 @@ _PHASES: Final[Mapping[str, Phase]] = {
     _State.COMPLETED: Phase.ENDED,
     _State.FAILED: Phase.ENDED,
 }
+ENDED_STATES: Final = frozenset[str](state for state, phase in _PHASES.items() if phase is Phase.ENDED)
 _MEANINGS: Final[Mapping[str, ApplicationState]] = {
     _State.SUCCEEDING: ApplicationState.SUCCEEDED,
     _State.COMPLETED: ApplicationState.SUCCEEDED,

@@ -32,6 +32,7 @@ class Dialect:
         installation: How to install the definitions of the group, for messages.
         versions: Supported versions, the newest first. Their documents differ only in the apiVersion.
         states: The states, in the order of the lifecycle.
+        ended_states: The states of an application that has ended.
         success: The state of a successful application.
         application_label: The label of the pods that contains the name of the application.
         owned_driver: Whether the driver pod always has the application as its owner.
@@ -75,6 +76,7 @@ class Dialect:
     installation: str
     versions: tuple[str, ...]
     states: tuple[str, ...]
+    ended_states: frozenset[str]
     success: str
     application_label: str
     owned_driver: bool
