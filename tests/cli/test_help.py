@@ -1,13 +1,16 @@
 """`help`, `version` and arguments of every kind."""
 
+import asyncio
 import contextlib
 import io
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator import __version__
@@ -16,6 +19,7 @@ from airflow_provider_spark_operator.cli.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program import build_verb
 from tests.cli.parsing import list_options
+from tests.cluster import Cluster
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])
@@ -60,23 +64,61 @@ WORDS = st.one_of(
 
 
 def succeed(main: Coroutine[object, object, object]) -> ExitCode:
-    """End a verb whose arguments are valid: it may contact a cluster, or run until a signal ends it."""
+    """End a verb whose arguments are valid, and which runs until a signal ends it."""
     main.close()
     return ExitCode.SUCCESS
 
 
-@given(verb=st.sampled_from([[], *(verb.name.split() for verb in VERBS)]), words=st.lists(WORDS, max_size=5))
-@settings(max_examples=400, deadline=None)
-def test_arbitrary_arguments_end_with_an_exit_code_and_no_traceback(verb: list[str], words: list[str]) -> None:
-    arguments = [word for word in (*verb, *words) if word != "-"]  # standard input
+def run_briefly(main: Coroutine[object, object, ExitCode]) -> ExitCode:
+    """Run a verb against the cluster, and interrupt it if it waits for something."""
+
+    async def run() -> ExitCode:
+        try:
+            async with asyncio.timeout(0.3):
+                return await main
+        except TimeoutError:
+            return ExitCode.SUCCESS
+
+    return asyncio.run(run())
+
+
+def run_in_a_new_folder(arguments: list[str], run: Callable[[Any], ExitCode]) -> tuple[int, str]:
+    """Run the program in an empty folder. Return its exit code and what it wrote to stderr."""
     out, err = io.StringIO(), io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),  # otherwise `local reset` could delete the local cluster of a developer
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
-        mock.patch.object(signals, "asyncio", mock.Mock(run=succeed)),
+        mock.patch.object(signals, "asyncio", SimpleNamespace(**{**vars(asyncio), "run": run})),
     ):
-        code = main(arguments)
+        return main(arguments), err.getvalue()
+
+
+@given(verb=st.sampled_from([[], *(verb.name.split() for verb in VERBS)]), words=st.lists(WORDS, max_size=5))
+@settings(max_examples=400, deadline=None)
+def test_arbitrary_arguments_end_with_an_exit_code_and_no_traceback(verb: list[str], words: list[str]) -> None:
+    arguments = [word for word in (*verb, *words) if word != "-"]  # standard input
+    code, err = run_in_a_new_folder(arguments, succeed)
     assert code in set(ExitCode)
-    assert "Traceback" not in err.getvalue(), err.getvalue()
+    assert "Traceback" not in err, err
+
+
+# The other verbs run a cluster or a controller of their own. Their tests are in tests/cli/test_local*.py.
+WITH_CLUSTER = [verb.name.split() for verb in VERBS if not verb.name.startswith(("local", "reconcile"))]
+
+
+@given(
+    verb=st.sampled_from(WITH_CLUSTER),
+    words=st.lists(st.sampled_from(["pi", "pi", "jobs", "-n", "-A", "-o", "name", "yaml", "3", "10m", "a=b"]) | WORDS),
+)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_arbitrary_arguments_with_a_cluster_give_no_traceback(
+    scripted_cluster: Cluster, verb: list[str], words: list[str]
+) -> None:
+    if not scripted_cluster.applications():
+        scripted_cluster.create("pi")
+    arguments = [word for word in (*verb, *words[:6]) if word != "-"]
+    code, err = run_in_a_new_folder(arguments, run_briefly)
+    assert code in set(ExitCode)
+    assert "Traceback" not in err, err
