@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from airflow_provider_spark_operator.cli.output import clean_cell, open_console
 from airflow_provider_spark_operator.cli.streams import is_unicode
-from airflow_provider_spark_operator.cli.table_layout import GAP, choose_columns, fold_last, narrow, shorten
+from airflow_provider_spark_operator.cli.table_layout import GAP, choose_columns, fold_last, measure, narrow, shorten
 
 
 class RowPrinter:
@@ -51,18 +51,25 @@ class RowPrinter:
         if not self._has_begun:
             self._has_begun = True
             columns = zip(*lines, strict=True)
-            self._widths = [max(width, *map(len, cells)) for width, cells in zip(self._widths, columns, strict=True)]
-            self._fit()
+            needed = [max(map(len, (title, *cells))) for title, cells in zip(self._titles, columns, strict=True)]
+            self._widths = [max(width, least) for width, least in zip(self._widths, needed, strict=True)]
+            self._fit(needed)
             self._print(self._titles, dict.fromkeys(self._titles, "bold"))
         for line in lines:
             cells = zip(self._titles, line, strict=True)
             self._print(line, {title: self._styles[title](cell) for title, cell in cells if title in self._styles})
         sys.stdout.flush()
 
-    def _fit(self) -> None:
-        """Choose the columns for the width of the terminal."""
+    def _fit(self, needed: list[int]) -> None:
+        """Choose the columns for the width of the terminal.
+
+        Args:
+            needed: The widths that the first page needs. They are sufficient if the usual ones do not fit.
+        """
         if self._console is None:
             return
+        if measure(self._widths[:-1]) > self._limit:
+            self._widths = needed
         self._shown = choose_columns(self._widths, self._limit, self._dropped_first)
         if self._shortened is not None:
             position = self._shown.index(self._shortened)
@@ -88,4 +95,6 @@ class RowPrinter:
             padded = [f"{cell:<{width}}" for cell, width in zip(part, widths, strict=True)]
             padded[-1] = padded[-1].rstrip()
             texts = [Text(cell, styles.get(title, "")) for title, cell in zip(titles, padded, strict=True)]
-            self._console.print(Text(GAP).join(texts), soft_wrap=True)
+            text = Text(GAP).join(texts)
+            text.rstrip()
+            self._console.print(text, soft_wrap=True)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 GAP: Final = "   "
+_INDENT: Final = "    "
 _NARROWEST: Final = 12
 _NARROWEST_FOLDED: Final = 24
 
@@ -43,16 +44,19 @@ def shorten(cell: str, width: int, *, unicode: bool = True) -> str:
 
 
 def fold_last(cells: Sequence[str], widths: Sequence[int], limit: int) -> list[list[str]]:
-    """Return the lines of a row whose last cell continues below itself. It stays one line if there is too little space.
+    """Return the lines of a row whose last cell continues below itself, or below the row if there is too little space.
 
     Args:
         cells: The cells of the row.
         widths: The widths of the columns.
         limit: The width of the terminal.
     """
-    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    parts = fold(cells[-1], limit - before)
+    free = limit - sum(widths[:-1]) - len(GAP) * (len(widths) - 1)
     empty = [""] * (len(cells) - 1)
+    if len(cells[-1]) > free and free < _NARROWEST_FOLDED:
+        parts = fold(cells[-1], limit - len(_INDENT))
+        return [[*cells[:-1], ""], *([f"{_INDENT}{part}", *empty] for part in parts)]
+    parts = fold(cells[-1], free)
     return [[*cells[:-1], parts[0]], *([*empty, part] for part in parts[1:])]
 
 

@@ -85,9 +85,19 @@ def test_chosen_columns_fit_or_nothing_is_left_to_drop(widths: list[int], limit:
 @given(st.text("ab ", max_size=200), st.integers(0, 100))
 def test_folded_text_is_complete(text: str, width: int) -> None:
     assert "".join("".join(fold(text, width)).split()) == "".join(text.split())
-    (first, *others) = fold_last(["name", text], [6, len(text)], width)
+    first, *others = fold_last(["name", text], [6, len(text)], width)
     assert first[0] == "name"
-    assert all(line[0] == "" for line in others)
+    words = "".join("".join(line) for line in (["", first[1]], *others))
+    assert "".join(words.split()) == "".join(text.split())
+
+
+def test_message_without_space_continues_below_its_row() -> None:
+    lines = fold_last(["name", SENTENCE], [30, len(SENTENCE)], 50)
+    assert lines == [
+        ["name", ""],
+        ["    The driver ended with exit code 137, because", ""],
+        ["    its container was out of memory", ""],
+    ]
 
 
 def test_shortened_cell_fits() -> None:
