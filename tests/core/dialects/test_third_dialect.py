@@ -39,6 +39,8 @@ def test_status_is_read() -> None:
     assert dialects.read_progress(resource).phase is Phase.ENDED
     assert wants_suspension(resource)
     assert "DONE" in dialects.list_known_states()
+    assert {"ResourceReleased", "COMPLETED"} <= dialects.list_ended_states()
+    assert "RunningHealthy" not in dialects.list_ended_states()
 
 
 def test_restarts_and_time_to_live_are_read() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.dialects.kubeflow import KubeflowState
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.report.executors import get_executor_number
 from airflow_provider_spark_operator.core.report.summary import TaskOrigin, summarize
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -101,6 +102,18 @@ def test_running_executors_are_counted_from_pods_of_the_current_attempt() -> Non
         {**build_spark_pod("pi-0-exec-3"), "metadata": {"namespace": "other"}},
     ]
     assert str(summarize(document, at(9), pods).executors) == "1/3"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "number"),
+    [
+        ({"name": "pi-ab-exec-2", "labels": {"spark-exec-id": "7"}}, "7"),
+        ({"name": "pi-ab-exec-2"}, "2"),
+        ({"name": "other"}, "other"),
+    ],
+)
+def test_number_of_an_executor_comes_from_its_label_or_its_name(metadata: dict[str, object], number: str) -> None:
+    assert get_executor_number({"metadata": metadata}) == number
 
 
 def test_executors_are_unknown_if_only_pods_could_tell() -> None:
