@@ -85,7 +85,7 @@ class Group:
 
 
 GROUPS = (
-    Group("cluster", "manage SparkClusters, on which several applications run", Section.CLUSTERS),
+    Group("cluster", "manage SparkClusters, which several applications can share", Section.CLUSTERS),
     Group("local", "run a Kubernetes cluster and the Spark controller on this machine", Section.LOCAL),
 )
 

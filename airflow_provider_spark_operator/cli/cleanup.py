@@ -88,10 +88,10 @@ def run(
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
 ) -> ExitCode:
-    """Delete applications that ended long ago, and their pods, and print each of them.
+    """Delete applications that ended long ago, with their pods.
 
-    The command deletes only applications that have ended. --older-than is the time since an application ended, not
-    since it was created.
+    The command prints each application that it deletes. It deletes only applications that have ended. --older-than is
+    the time since an application ended, not since it was created.
     """
     criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

@@ -76,8 +76,8 @@ def run(
 ) -> ExitCode:
     """Convert manifests of Kubeflow's operator to `spark.apache.org/v1`.
 
-    A SparkApplication becomes a SparkApplication, and a ScheduledSparkApplication becomes a DAG file. Other resources
-    are passed through unchanged. Comments are not kept.
+    A SparkApplication becomes a SparkApplication of the new group, and a ScheduledSparkApplication becomes a DAG file.
+    Other resources are passed through unchanged. Comments are not kept.
 
     The report on standard error says which fields are changed, dropped or added, and why. The JSON report also lists
     the fields that are converted without a change. The exit code is 2 if a document is refused.

@@ -76,10 +76,10 @@ def run(
 ) -> ExitCode:
     """Compare an application in the cluster with the one that `submit` would create, as a unified diff.
 
-    Give the file and the options that you would give to `submit`. The command compares the spec, the labels and the
-    annotations with those of the application that has the same name. It ignores fields whose value is the default. It
-    changes and uploads nothing. The exit code is 0 without a difference, and 1 with a difference, like
-    that of `kubectl diff`.
+    Give the file and the options that you would give to `submit`. The command reads the application of the same name
+    from the cluster, and compares its spec, labels and annotations. It ignores fields whose value is the default. It
+    changes and uploads nothing. The exit code is 0 without a difference, and 1 with a difference, like that of `kubectl
+    diff`.
 
     `submit` does not change an existing application: to apply the difference, delete the application first, or submit
     with another name. For a program, --name is required: without it, each submission gets a new name.

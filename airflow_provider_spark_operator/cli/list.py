@@ -108,8 +108,8 @@ def run(
 ) -> ExitCode:
     """List applications with their outcome, executors and duration.
 
-    The list contains the applications of all API groups that the cluster serves. These are spark.apache.org, and
-    sparkoperator.k8s.io for Kubeflow's operator. The number of executors is shown only if you may list pods. `-o wide`
+    The list contains the applications of spark.apache.org and, if Kubeflow's operator is installed, those of
+    sparkoperator.k8s.io. The number of executors is shown only if you may list pods. `-o wide`
     adds the time since the end, the reason, the driver pod, the queue of Kueue, the DAG run and the apiVersion.
     """
     criteria = ApplicationFilter(

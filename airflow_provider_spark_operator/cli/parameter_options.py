@@ -116,16 +116,16 @@ OPTIONS: Final = (
     _P("env_vars", PODS_PANEL, Form.MAP, "NAME=VALUE", "environment variable of driver and executors"),
     _P(
         *("secrets", PODS_PANEL, Form.GROUPS, "name=S,…"),
-        "Secret as files (path=DIR) or as environment variables (env.VARIABLE=KEY); pods=driver or pods=executors "
-        "limits it to these pods",
+        "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); pods=driver or "
+        "pods=executors limits this to these pods",
     ),
     _P(
         *("config_maps", PODS_PANEL, Form.GROUPS, "name=C,path=DIR"),
-        "ConfigMap as files; pods=driver or pods=executors limits it to these pods",
+        "mount a ConfigMap as files; pods=driver or pods=executors limits this to these pods",
     ),
     _P(
         *("volumes", PODS_PANEL, Form.GROUPS, "name=V,path=DIR,…"),
-        "volume of an existing claim (claim=NAME), of new claims (size=50Gi,storage_class=NAME), or of another "
+        "mount a volume: an existing claim (claim=NAME), new claims (size=50Gi,storage_class=NAME), or another "
         "source (source.emptyDir={}); optional: read_only, sub_path and pods",
     ),
     _P("node_selector", PODS_PANEL, Form.MAP, "KEY=VALUE", "run the pods only on nodes with this label"),

@@ -63,7 +63,8 @@ def run(
             "--set",
             metavar="PATH=VALUE",
             callback=check_assignments,
-            help="change a field of the application; the value is YAML, and null removes the field; can be repeated",
+            help="change a field of the application; the value is read as YAML, or literally if the field is a "
+            "string; null removes the field; can be repeated",
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the new application ends")] = False,

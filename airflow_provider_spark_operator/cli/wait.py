@@ -37,8 +37,8 @@ def run(
             metavar="STATE",
             callback=require_states(),
             autocompletion=lambda: list_state_words(),
-            help="stop waiting when the application is, or was, in this state, for example RunningHealthy; can be "
-            "repeated, then any of the states is enough (default: wait for the end)",
+            help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
+            "repeated to wait for the first of several states (default: wait for the end)",
         ),
     ] = None,
     timeout: Timeout = None,
