@@ -92,11 +92,12 @@ def _read_bytes(path: str) -> bytes:
     return sys.stdin.buffer.read(LARGEST_INPUT + 1)
 
 
-def read_documents(path: str) -> Iterator[SourceDocument]:
+def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> Iterator[SourceDocument]:
     """Yield the non-empty documents of a YAML or JSON file. An error is raised after the documents before it.
 
     Args:
         path: The path of the file; `-` for standard input.
+        duplicates: Gets an error for each duplicate key, of which the last value counts. None to raise the first one.
 
     Raises:
         DocumentError: The file cannot be read (see `read_text`), is not YAML, or contains no document.
@@ -104,8 +105,9 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
     source = describe_source(path)
     text = read_text(path)
     found = False
+    repeated: list[DuplicateKey] = []
     try:
-        loader = BoundedLoader(text)
+        loader = BoundedLoader(text, None if duplicates is None else repeated)
         while loader.check_node():
             node = loader.get_node()
             content = loader.construct_document(node)
@@ -113,11 +115,18 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
                 found = True
                 yield SourceDocument(source, node.start_mark.line + 1, content, node)
     except (DuplicateKey, ExcessiveYaml) as error:
-        raise DocumentError(source, f"not usable: {_get_problem(error)}", error) from None
+        raise _refuse(source, error) from None
     except yaml.YAMLError as error:
         raise DocumentError(source, f"not YAML: {_get_problem(error)}", error) from None
+    finally:
+        if duplicates is not None:
+            duplicates += [_refuse(source, error) for error in repeated]
     if not found:
         raise DocumentError(source, "contains no document")
+
+
+def _refuse(source: str, error: yaml.YAMLError) -> DocumentError:
+    return DocumentError(source, f"not usable: {_get_problem(error)}", error)
 
 
 def _get_problem(error: yaml.YAMLError) -> str:

@@ -48,7 +48,7 @@ def _find_part(node: yaml.Node, part: str | int) -> tuple[yaml.Mark, yaml.Node] 
         return (node.value[part].start_mark, node.value[part]) if part < len(node.value) else None
     if not isinstance(node, yaml.MappingNode):
         return None
-    for key, value in node.value:
+    for key, value in reversed(node.value):  # of a duplicate key, the last value counts
         if isinstance(key, yaml.ScalarNode) and key.value == str(part):
             return key.start_mark, value
     merged = [value for key, value in node.value if key.tag == _MERGE]

@@ -43,15 +43,19 @@ def list_files(path: str) -> list[str]:
     return sorted(found)
 
 
-def read_spark_documents(path: str) -> Iterator[SourceDocument | None]:
+def read_spark_documents(path: str, duplicates: list[DocumentError]) -> Iterator[SourceDocument | None]:
     """Yield the documents of a file; None for each document that is a resource of another kind than those of Spark.
 
     The items of a List are documents of their own.
 
+    Args:
+        path: The path of the file.
+        duplicates: Gets an error for each duplicate key.
+
     Raises:
         DocumentError: See `read_documents`.
     """
-    for document in read_documents(path):
+    for document in read_documents(path, duplicates):
         for item in split_list(document):
             yield item if is_of_spark(item.content) else None
 

@@ -123,9 +123,11 @@ def _check_path(path: str, report: _Report) -> None:
         report.findings.append(_report_unreadable(error))
         return
     is_folder = found != [path]
+    read = read_spark_documents if is_folder else _read_file
     for file in found:
+        before, duplicates = len(report.findings), list[DocumentError]()
         try:
-            for document in read_spark_documents(file) if is_folder else _read_file(file):
+            for document in read(file, duplicates):
                 if document is None:
                     report.skipped += 1
                 else:
@@ -133,13 +135,20 @@ def _check_path(path: str, report: _Report) -> None:
                     report.findings += _check(document)
         except DocumentError as error:
             report.findings.append(_report_unreadable(error))
+        if duplicates:
+            report.findings += map(_report_unreadable, duplicates)
+            report.findings[before:] = sorted(report.findings[before:], key=_locate)
 
 
-def _read_file(path: str) -> Iterator[SourceDocument | None]:
+def _locate(finding: Finding) -> tuple[int, int]:
+    return finding.line or 0, finding.column or 0
+
+
+def _read_file(path: str, duplicates: list[DocumentError]) -> Iterator[SourceDocument | None]:
     """Yield the resources of a file that was named; None for those of other kinds, unless there are no others."""
     found, failure = list[SourceDocument](), None
     try:
-        for document in read_documents(path):
+        for document in read_documents(path, duplicates):
             found += split_list(document)
     except DocumentError as error:  # raised after the documents before it
         failure = error

@@ -32,10 +32,15 @@ class BoundedLoader(yaml.SafeLoader):
     """PyYAML's safe loader, which checks the limits before it creates any value.
 
     It also rejects duplicate keys, like the API server with strict validation.
+
+    Args:
+        stream: The text.
+        duplicates: Gets the duplicate keys, of which the last value counts. None to raise the first one.
     """
 
-    def __init__(self, stream: str | bytes) -> None:
+    def __init__(self, stream: str | bytes, duplicates: list[DuplicateKey] | None = None) -> None:
         super().__init__(stream)
+        self._duplicates = duplicates
         self._depth = 0
         self._sizes: dict[int, int] = {}  # by the id of a complete node of the current document
 
@@ -58,7 +63,10 @@ class BoundedLoader(yaml.SafeLoader):
         if self._sizes.setdefault(id(node), self._count_values(node)) > MOST_VALUES:
             raise ExcessiveYaml(problem=f"more than {MOST_VALUES} values", problem_mark=mark)
         if isinstance(node, yaml.MappingNode) and not is_alias:
-            _check_keys(node)
+            for duplicate in _find_duplicates(node):
+                if self._duplicates is None:
+                    raise duplicate
+                self._duplicates.append(duplicate)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -81,8 +89,8 @@ class BoundedLoader(yaml.SafeLoader):
         return 1 + len(node.value) // _TEXT_OF_ONE if node else 1
 
 
-def _check_keys(node: yaml.MappingNode) -> None:
-    """Raise DuplicateKey if a key occurs twice in the object."""
+def _find_duplicates(node: yaml.MappingNode) -> Iterator[DuplicateKey]:
+    """Yield an error for each key that occurs again in the object."""
     first: dict[tuple[str, str], yaml.Mark] = {}
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
@@ -90,7 +98,7 @@ def _check_keys(node: yaml.MappingNode) -> None:
         before = first.setdefault((key.tag, key.value), key.start_mark)
         if before is not key.start_mark:
             problem = f"duplicate key {key.value!r}, already defined in line {before.line + 1}"
-            raise DuplicateKey(problem=problem, problem_mark=key.start_mark)
+            yield DuplicateKey(problem=problem, problem_mark=key.start_mark)
 
 
 def describe_position(error: Exception) -> str | None:

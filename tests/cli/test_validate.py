@@ -133,6 +133,23 @@ def test_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_duplicate_keys_do_not_hide_other_problems(
+    is_folder: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(
+        APPLICATION + "  mainClass: B\n  mainClass: 3\n  jar: a\n---\n" + CONFIG_MAP.strip() + "\nkind: Secret\n"
+    )
+    assert main(["validate", str(tmp_path if is_folder else file)]) == ExitCode.INVALID
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in lines[:4]] == ["10", "11", "11", "12"]
+    assert sum("duplicate key 'mainClass', already defined in line 6" in line for line in lines) == 2
+    assert sum("duplicate key 'kind'" in line for line in lines) == 1
+    assert any("spec.mainClass: must be a string" in line for line in lines)
+    assert any("spec.jar" in line for line in lines)
+
+
 def test_kubeflow_application_is_validated_by_its_own_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.yaml"
     file.write_text("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: a}, spec: {}}")
