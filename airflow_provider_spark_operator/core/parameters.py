@@ -207,7 +207,7 @@ class Parameters:
         numbers = [str(number).strip() for number in (self.executor_instances, parts.get("max"))]
         if not all(number.isdecimal() for number in numbers) or int(numbers[0]) <= int(numbers[1]):
             return None
-        return Problem("executor_instances", f"must be at most max of dynamic_allocation ({numbers[1]})")
+        return Problem("executor_instances", f"must be at most {numbers[1]}, the max of dynamic_allocation")
 
     def _find_queue_problem(self) -> Problem | None:
         """Return the problem with a label that would replace the queue of YuniKorn."""

@@ -83,7 +83,7 @@ def read_pods(situation: Situation) -> Decision:
     """Decide to read the pods of all attempts with a live read."""
     after = situation.settings.missing_driver_requeue_interval
     return situation.wait(
-        reasons.DRIVER_UNCONFIRMED, "The controller reads from the API which pods exist.", after, ReadPods()
+        reasons.DRIVER_UNCONFIRMED, "The controller asks the API which pods exist.", after, ReadPods()
     )
 
 

@@ -79,7 +79,11 @@ class Metrics:
             "reconcile_duration_seconds", "Duration of a reconcile.", _CALL_SECONDS, "kind"
         )
         self._errors = self._counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
-        self._queue_depth = self._gauge("queue_depth", "Resources that wait for a worker.", "kind")
+        self._queue_depth = self._gauge(
+            "queue_depth",
+            "SparkApplications and SparkClusters that wait for a free worker of the controller.",
+            "kind",
+        )
         self._queue_age = self._gauge(
             "queue_oldest_age_seconds", "Time for which the first resource in the queue has waited.", "kind"
         )

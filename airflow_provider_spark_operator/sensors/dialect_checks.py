@@ -28,7 +28,8 @@ def select_states(expects: str | Iterable[str] | None, api_version: str) -> list
     unknown = sorted(set(words) - set(dialect.states))
     if unknown or not words:
         raise ValueError(
-            f"expects must contain states of an application, not {', '.join(map(repr, unknown)) or 'nothing'}. "
+            "the parameter expects must contain states of an application, not "
+            f"{', '.join(map(repr, unknown)) or 'nothing'}. "
             f"The states are {', '.join(dialect.states)}"
         )
     return sorted(map(str, words))

@@ -90,7 +90,7 @@ def build_release_patch(workload: KubernetesObject, now: datetime) -> JsonObject
 
     Kueue itself does so only for the kinds of jobs that it manages.
     """
-    message = "The owner of the Workload has stopped its pods"
+    message = "The pods of the SparkApplication or SparkCluster have been stopped"
     patch = _build_patch(
         workload,
         [

@@ -62,7 +62,8 @@ class WorkerNetworkPolicySpec(Model):
     metrics_port: Integer = Field(description="TCP port of the metrics of a worker, from 1 to 65535.")
     metrics_ingress: list[NetworkPolicyPeer] = Field(
         description=(
-            "Peers that can connect to metricsPort (networking/v1 NetworkPolicyPeer). An empty list adds no rule."
+            "Peers that can connect to metricsPort (networking/v1 NetworkPolicyPeer). With an empty list, no peer can "
+            "connect to it."
         ),
     )
 

@@ -347,7 +347,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"dynamic_allocation": {"min": -1}}, r"dynamic_allocation\.min: must be an integer of 0 or more, not -1"),
     (
         {"dynamic_allocation": DynamicAllocation(max=3), "executor_instances": 9},
-        r"executor_instances: must be at most max of dynamic_allocation \(3\)",
+        r"executor_instances: must be at most 3, the max of dynamic_allocation",
     ),
     (
         {"scheduler": Scheduler("yunikorn", queue="root.a"), "labels": {"queue": "b"}},
