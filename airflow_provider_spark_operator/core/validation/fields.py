@@ -98,7 +98,8 @@ def find_unknown_kubernetes_fields(value: object, type_name: str, path: tuple[st
         for index, item in enumerate(value):
             yield from find_unknown_kubernetes_fields(item, type_name, (*path, index))
         return
-    known = KUBERNETES_FIELDS.get(type_name.strip("[]"))
+    type_name = type_name.strip("[]")
+    known = KUBERNETES_FIELDS.get(type_name)
     if known is None or not isinstance(value, Mapping):
         return
     for key, inner in value.items():

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -114,6 +115,7 @@ def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(
     assert problem.severity is Severity.WARNING
     assert problem.path == path
     assert f"in Kubernetes {KUBERNETES_VERSION}" in problem.message
+    assert re.match(r"is not a field of (core|meta)\.v1\.\w+ in ", problem.message)
     assert problem.message.endswith(f"did you mean {says}?")
 
 
