@@ -141,7 +141,7 @@ def take_retry_policy(arguments: dict[str, Any]) -> dict[str, Any]:
     """
     if HAS_RETRY_POLICIES or "retry_policy" not in arguments:
         return arguments
-    warn_too_old("retry_policy", "Airflow retries each failure of this task as often as retries allows")
+    warn_too_old("retry_policy", "Airflow retries the task after every failure, up to its number of retries")
     return {name: value for name, value in arguments.items() if name != "retry_policy"}
 
 

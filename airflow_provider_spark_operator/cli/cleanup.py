@@ -66,7 +66,7 @@ def run(
             "--older-than",
             metavar="DURATION",
             callback=check_age,
-            help="only applications that ended at least this time ago, for example 7d (required)",
+            help="only applications that ended at least this long ago, for example 7d (required)",
         ),
     ],
     state: Annotated[

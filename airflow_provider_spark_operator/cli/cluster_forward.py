@@ -54,9 +54,9 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
         try:
             pod = await client.get(PODS, master, reference.namespace)
         except NotFound:
-            raise Unavailable(f"the master of {reference} does not run now") from None
+            raise Unavailable(f"the master of {reference} is not running") from None
         if (pod.get("status") or {}).get("phase") != "Running":
-            raise Unavailable(f"the master of {reference} does not run now")
+            raise Unavailable(f"the master of {reference} is not running")
         return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
 
     async def find_address() -> str:

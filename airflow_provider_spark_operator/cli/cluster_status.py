@@ -31,7 +31,7 @@ def run(
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
     The command shows why a pod cannot start, and what a suspended or queued SparkCluster waits for. The exit
-    code is 0 if the SparkCluster exists, whatever its state. With another format than text, the command prints the
+    code is 0 if the SparkCluster exists, whatever its state. With a format other than text, the command prints the
     SparkCluster as the API returns it.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

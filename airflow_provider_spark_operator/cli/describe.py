@@ -149,7 +149,7 @@ def _print_attempts(printer: SectionPrinter, timeline: Timeline) -> None:
     printer.print_heading("States")
     rows = []
     if timeline.missing_attempts:
-        rows.append((number_missing(timeline), "", "unknown", "", "the status no longer contains the states"))
+        rows.append((number_missing(timeline), "", "unknown", "", "the status no longer contains these attempts"))
     for attempt in timeline.attempts:
         for state in attempt.states:
             end = state.end or (timeline.end if timeline.is_live else None)

@@ -46,7 +46,7 @@ EXAMPLES = """
 # Compare a manifest with the application of the same name in the cluster
 spark-operator diff pi.yaml
 
-# Show what `submit` would change with these options
+# Compare after setting other values
 spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
 """
 

@@ -58,9 +58,8 @@ def run(
 ) -> ExitCode:
     """List the Kubernetes Events of an application and its pods, the oldest first.
 
-    Kubernetes deletes Events after an hour by default. Events of pods that no longer exist are included. When an
-    application has ended, the Events of its executors usually cannot be found, because Spark gives executors random
-    names and deletes their pods.
+    Kubernetes deletes Events after an hour by default. Events of deleted driver pods are included. Events of deleted
+    executor pods usually cannot be found, because the names of these pods have a random prefix.
     """
     if follow and output != TABLE:
         raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
@@ -81,7 +80,9 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
     if not events:
         print_note(f"no events found for {snapshot.reference}")
     if build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=events).has_lost_executors:
-        print_note("Events of the executors cannot be found: Spark has deleted their pods, which had random names")
+        print_note(
+            "Events of the executors cannot be found: Spark has deleted their pods, whose names have a random prefix"
+        )
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS

@@ -61,7 +61,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
     async def find() -> PodPort:
         pod = await read_driver_pod(client, reference)
         if pod is None or has_ended(pod) or (pod.get("status") or {}).get("phase") != "Running":
-            raise Unavailable(f"the driver of {reference} does not run now")
+            raise Unavailable(f"the driver of {reference} is not running")
         metadata = pod["metadata"]
         return PodPort(metadata["namespace"], metadata["name"], get_port(pod, _UI_PORT_NAME, default))
 

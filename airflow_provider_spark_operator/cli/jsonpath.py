@@ -101,7 +101,7 @@ def parse_template(text: str) -> Template:
             blocks.pop()
         elif expression.startswith("range "):
             if len(blocks) > _MOST_RANGES:
-                raise InvalidTemplate(f"more than {_MOST_RANGES} nested ranges")
+                raise InvalidTemplate(f"more than {_MOST_RANGES} nested {{range}} blocks")
             path = expression.removeprefix("range ").strip()
             block = _Range(_parse_path(path), path)
             blocks[-1].parts.append(block)

@@ -18,7 +18,7 @@ spark-operator local reset
 def run(home: LocalHome = LOCAL_HOME) -> ExitCode:
     """Delete the state of a stopped cluster: its objects, the logs of its pods, and its volumes.
 
-    The command fails if the cluster is running, or if the folder contains other files than those of a local cluster. If
+    The command fails if the cluster is running, or if the folder contains files other than those of a local cluster. If
     the folder does not exist, the command does nothing and succeeds.
     """
     path = Path(home).absolute()

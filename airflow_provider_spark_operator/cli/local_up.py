@@ -69,8 +69,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage kept resources that a separate `reconcile` process without --leader-elect "
-            "managed before. Stop that process first: this command cannot check whether it has stopped",
+            help="with --keep: also manage stored resources that a separate `reconcile` process without "
+            "--leader-elect managed last. Stop that process first: this command cannot check whether it has stopped",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

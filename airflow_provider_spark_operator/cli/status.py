@@ -46,7 +46,7 @@ def run(
     The exit code is 0 if the application exists, whatever its state, and 3 if you may not list pods. In a script, use
     `spark-operator wait`: it has an exit code for each outcome.
 
-    With another format than text, the command prints the application as the API returns it, and does not list pods. You
+    With a format other than text, the command prints the application as the API returns it, and does not list pods. You
     can edit this output, and submit it under another name with `spark-operator submit`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

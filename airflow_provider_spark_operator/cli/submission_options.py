@@ -93,7 +93,7 @@ UploadTo: TypeAlias = Annotated[
         "--upload-to",
         metavar="URL",
         callback=require_text,
-        help="folder to which local files are uploaded that do not fit into a ConfigMap, for example s3://bucket/jobs",
+        help="folder for uploaded files, which do not fit into a ConfigMap, for example s3://bucket/jobs",
         rich_help_panel=PROGRAM_PANEL,
     ),
 ]
@@ -134,8 +134,8 @@ KeepFailedDriver: TypeAlias = Annotated[
         "--keep-failed-driver",
         metavar="DURATION",
         callback=check_duration,
-        help="keep the driver pod this long after the application fails; with 0, the controller decides. The option "
-        "has no effect if the manifest or --keep-driver sets how long the pod is kept",
+        help="keep the driver pod this long after the application fails; 0 means the default of the operator in the "
+        "cluster. The option has no effect if the manifest or --keep-driver sets how long the pod is kept",
         rich_help_panel=LIFECYCLE_PANEL,
     ),
 ]

@@ -71,7 +71,7 @@ def run(
             metavar="NAME",
             callback=require_application,
             autocompletion=complete_applications,
-            help="name of an application whose pods to show (default: all applications)",
+            help="name of an application whose pods are shown (default: all applications)",
         ),
     ] = None,
     sort_by: Annotated[

@@ -295,7 +295,7 @@ class ClaimReport:
             if self._reported.get(kind) != others:
                 self._reported[kind] = others
                 logger.info(
-                    "%s: %d managed by this controller, %d last managed by another controller and not yet checked, "
+                    "%s: %d managed by this controller; of another controller: %d not yet checked, "
                     "%d left alone because that controller may be running",
                     kind,
                     counts.claimed,

@@ -125,7 +125,7 @@ def read_patterns(value: object) -> tuple[str, ...]:
     stripped = tuple(dict.fromkeys(pattern.strip() for pattern in patterns if pattern.strip()))
     if len(stripped) > _MAX_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in stripped):
         raise ValueError(
-            f"must be at most {_MAX_PATTERNS} regular expressions of at most {_LONGEST_PATTERN} characters"
+            f"must contain at most {_MAX_PATTERNS} regular expressions, each with at most {_LONGEST_PATTERN} characters"
         )
     for pattern in stripped:
         try:

@@ -254,7 +254,7 @@ def test_attempts_that_the_status_no_longer_contains_are_named(
     assert main(["describe", "pi"]) == ExitCode.SUCCESS
     states = read_sections(capsys.readouterr().out)["States"]
     assert [states[1].split()[position] for position in (0, 2)] == ["1-2", "unknown"]
-    assert states[1].endswith("the status no longer contains the states")
+    assert states[1].endswith("the status no longer contains these attempts")
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("attempt ")] == [

@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -136,7 +137,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("print(1)\n")
     (tmp_path / "controller.yaml").write_text("operatorName: other\n")
     (tmp_path / "dags").mkdir()
-    test_cluster.write(tmp_path)
+    shutil.copyfile(test_cluster.write(tmp_path), tmp_path / "shared.yaml")
     return tmp_path
 
 

@@ -74,7 +74,7 @@ async def test_address_explains_that_the_driver_does_not_run_yet(
     scripted_cluster.create("pi")
     async with start_command("forward", "pi", "--port", "0", home=tmp_path) as process:
         address = find_address(await read_line(process, "Forwarding "))
-        assert await fetch(address, 503) == "the driver of SparkApplication jobs/pi does not run now\n"
+        assert await fetch(address, 503) == "the driver of SparkApplication jobs/pi is not running\n"
         scripted_cluster.play(run_on)
         assert await fetch(address) == "pi-0-driver:4040"
 

@@ -57,7 +57,7 @@ def test_template_gives_what_kubectl_prints(template: str, text: str) -> None:
         ("{end}", "{end} without {range}"),
         ("{.a[b]}", "unsupported expression '[b]'"),
         ("{.items[?(@.x==Running)]}", "unsupported value 'Running': quote texts"),
-        ("{range .x}" * 30, "more than 20 nested ranges"),
+        ("{range .x}" * 30, "more than 20 nested {range} blocks"),
     ],
 )
 def test_unsupported_template_is_reported(template: str, problem: str) -> None:

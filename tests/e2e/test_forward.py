@@ -36,7 +36,7 @@ async def test_forward_shows_the_spark_ui_and_that_of_the_next_attempt(
 
         await client.delete(PODS, "job-0-driver", driven)
 
-        await fetch(address, 503, "does not run now")
+        await fetch(address, 503, "is not running")
         await fetch(f"{address}/jobs/", text="Spark Jobs")
         assert await read_application_id(address) != first
         process.send_signal(signal.SIGINT)

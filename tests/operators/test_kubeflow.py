@@ -239,7 +239,7 @@ def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) ->
     script = tmp_path / "job.py"
     script.write_text("print(1)")
     with pytest.raises(
-        AirflowFailException, match=r"a SparkApplication of this operator cannot carry local files.*set upload_to"
+        AirflowFailException, match=r"Kubeflow's SparkApplication has no field for local files.*set upload_to"
     ):
         run(create_task(py_file=str(script)), TaskInstance())
     run(

@@ -171,7 +171,7 @@ def test_unsupported_properties_are_reported() -> None:
         ),
         pytest.param(
             f"eventsExcludedReasons: [{'a' * 201}]",
-            "eventsExcludedReasons: must be at most 100 regular expressions of at most 200 characters",
+            "eventsExcludedReasons: must contain at most 100 regular expressions, each with at most 200 characters",
             id="long regular expression",
         ),
         pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: must be a number of seconds above 0", id="zero"),

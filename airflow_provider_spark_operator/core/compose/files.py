@@ -101,7 +101,7 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
     uploaded = tuple(file for file in files if file not in mounted)
     if uploaded and not can_upload:
         if not can_mount:
-            why = "a SparkApplication of this operator cannot carry local files"
+            why = "Kubeflow's SparkApplication has no field for local files"
         elif not mounted and size > CONFIG_MAP_BYTES:
             why = f"the files have {size} bytes in total, more than {CONFIG_MAP_BYTES}"
         elif not mounted and texts:

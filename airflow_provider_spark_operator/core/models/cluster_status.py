@@ -57,7 +57,7 @@ class ClusterAttemptSummary(Model):
 
     attempt_info: ClusterAttemptInfo = Field(default_factory=ClusterAttemptInfo, description="Number of the attempt.")
     state_transition_history: dict[str, PastClusterRecord] | None = Field(
-        default=None, description="States of an earlier attempt; the keys are their numbers."
+        default=None, description="States of an earlier attempt. Each key is the number of a state."
     )
 
 
@@ -72,7 +72,7 @@ class ClusterStatus(Model):
     current_state: ClusterStateRecord = Field(description="The current state.")
     state_transition_history: dict[str, PastClusterRecord] = Field(
         default_factory=dict,
-        description="States of the cluster; the keys are their numbers, and the highest number is the latest.",
+        description="States of the cluster. Each key is the number of a state; the highest number is the latest state.",
     )
     current_attempt_summary: ClusterAttemptSummary = Field(
         default_factory=ClusterAttemptSummary, description="The current attempt."

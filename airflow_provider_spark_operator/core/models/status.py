@@ -72,7 +72,7 @@ class AttemptSummary(Model):
         default_factory=AttemptInfo, description="The number of the attempt and its restart counters."
     )
     state_transition_history: dict[str, PastRecord] | None = Field(
-        default=None, description="States of an earlier attempt; the keys are their numbers."
+        default=None, description="States of an earlier attempt. Each key is the number of a state."
     )
 
 
@@ -87,7 +87,8 @@ class ApplicationStatus(Model):
     current_state: StateRecord = Field(description="The current state.")
     state_transition_history: dict[str, PastRecord] = Field(
         default_factory=dict,
-        description="States of the application; the keys are their numbers, and the highest number is the latest.",
+        description="States of the application. Each key is the number of a state; the highest number is the latest "
+        "state.",
     )
     current_attempt_summary: AttemptSummary = Field(default_factory=AttemptSummary, description="The current attempt.")
     previous_attempt_summary: AttemptSummary | None = Field(

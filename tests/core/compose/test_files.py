@@ -35,7 +35,7 @@ def test_files_exceeding_config_map_limit_are_uploaded(large: LocalFile) -> None
 @pytest.mark.parametrize(
     ("files", "can_mount", "message"),
     [
-        ([JOB], False, "a SparkApplication of this operator cannot carry local files"),
+        ([JOB], False, "Kubeflow's SparkApplication has no field for local files"),
         ([JOB, LARGE], True, "the files have 921606 bytes in total, more than"),
         ([SIGNS], True, "bytes as JSON, more than"),
         ([JOB, ODD], True, "names contain only letters, digits"),
