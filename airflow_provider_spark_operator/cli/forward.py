@@ -55,7 +55,7 @@ async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: 
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
     if _has_ended(resource):
-        raise CommandError(f"{reference} has ended, and its Spark UI with it", ExitCode.INVALID)
+        raise CommandError(f"{reference} has ended, so its Spark UI is no longer available", ExitCode.INVALID)
     default = _read_port(resource)
 
     async def find() -> PodPort:

@@ -73,7 +73,7 @@ async def forward(client: KubeClient, interface: Interface, port: int | None) ->
         return ExitCode.SUCCESS
     finally:
         await hub.close()
-    print_note(f"{interface.reference} has ended, and {interface.title} with it")
+    print_note(f"{interface.reference} has ended, so {interface.title} is no longer available")
     return ExitCode.SUCCESS
 
 

@@ -116,12 +116,12 @@ OPTIONS: Final = (
     _P("env_vars", PODS_PANEL, Form.MAP, "NAME=VALUE", "environment variable of driver and executors"),
     _P(
         *("secrets", PODS_PANEL, Form.GROUPS, "name=S,…"),
-        "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); add "
-        "pods=driver or pods=executors to do so only there",
+        "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); "
+        "pods=driver limits it to the driver, and pods=executors to the executors",
     ),
     _P(
         *("config_maps", PODS_PANEL, Form.GROUPS, "name=C,path=DIR"),
-        "mount a ConfigMap as files; add pods=driver or pods=executors to mount it only there",
+        "mount a ConfigMap as files; pods=driver limits it to the driver, and pods=executors to the executors",
     ),
     _P(
         *("volumes", PODS_PANEL, Form.GROUPS, "name=V,path=DIR,…"),

@@ -125,7 +125,7 @@ async def test_address_works_again_after_an_outage_of_the_api_server(
         scripted_cluster.play(end)
         code, _, err = await wait_for_exit(process)
     assert (code, "Traceback" in err) == (ExitCode.SUCCESS, False)
-    assert "SparkApplication jobs/pi has ended, and the Spark UI with it" in err
+    assert "SparkApplication jobs/pi has ended, so the Spark UI is no longer available" in err
 
 
 async def test_lost_connection_to_the_pod_ends_only_this_connection(
@@ -171,7 +171,7 @@ async def test_end_of_the_application_ends_the_command(
         scripted_cluster.play(end)
         code, _, err = await wait_for_exit(process)
     assert code == ExitCode.SUCCESS
-    assert "SparkApplication jobs/pi has ended, and the Spark UI with it" in err
+    assert "SparkApplication jobs/pi has ended, so the Spark UI is no longer available" in err
 
 
 async def test_deletion_of_the_application_ends_the_command(

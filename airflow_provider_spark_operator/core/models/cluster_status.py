@@ -40,7 +40,7 @@ class ClusterStateRecord(Model):
 
     current_state_summary: ClusterState = Field(description="Name of the state.")
     last_transition_time: Time = Field(description="Time at which the state was entered, in RFC 3339 (UTC).")
-    message: str | None = Field(default=None, description="Explanation of the state for people.")
+    message: str | None = Field(default=None, description="Human-readable explanation of the state.")
     suspend_reason: OptionalSuspendReason = None
     reason: str | None = Field(
         default=None, description="Machine-readable reason for the state. Not written by the Apache operator."

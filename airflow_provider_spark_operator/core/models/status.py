@@ -50,7 +50,7 @@ class StateRecord(Model):
     reason: str | None = Field(
         default=None, description="Machine-readable reason for the state. Not written by the Apache operator."
     )
-    message: str | None = Field(default=None, description="Explanation of the state for people.")
+    message: str | None = Field(default=None, description="Human-readable explanation of the state.")
     suspend_reason: OptionalSuspendReason = None
     last_observed_driver_status: JsonObject | None = Field(
         default=None, description="Status of the driver pod when the state was entered (core/v1 PodStatus)."
