@@ -117,11 +117,11 @@ OPTIONS: Final = (
     _P(
         *("secrets", PODS_PANEL, Form.GROUPS, "name=S,…"),
         "mount a Secret as files (path=DIR), or read environment variables from it (env.VARIABLE=KEY); "
-        "pods=driver limits it to the driver, and pods=executors to the executors",
+        "pods=driver: only in the driver; pods=executors: only in the executors",
     ),
     _P(
         *("config_maps", PODS_PANEL, Form.GROUPS, "name=C,path=DIR"),
-        "mount a ConfigMap as files; pods=driver limits it to the driver, and pods=executors to the executors",
+        "mount a ConfigMap as files; pods=driver: only in the driver; pods=executors: only in the executors",
     ),
     _P(
         *("volumes", PODS_PANEL, Form.GROUPS, "name=V,path=DIR,…"),
