@@ -303,7 +303,7 @@ def _advise_on_memory(name: str, status: Mapping[str, object], settings: Setting
         return f"raise {sparks}"
     template = f"the memory limit of {name} in {settings.template}"
     if name in names and DRIVER_CONTAINER not in names:
-        return f"raise {sparks} if container {name} runs Spark, otherwise raise {template}"
+        return f"if container {name} runs Spark, raise {sparks}; otherwise raise {template}"
     return f"raise {template}"
 
 

@@ -46,4 +46,4 @@ def check_most(most: int) -> None:
         ValueError: It is less than 1.
     """
     if most < 1:
-        raise ValueError(f"most must be at least 1, not {most!r}")
+        raise ValueError(f"`most` must be at least 1, not {most!r}")

@@ -38,7 +38,7 @@ def build_restarted_container(last: dict[str, Any], name: str = "spark-kubernete
         ),
         pytest.param(
             build_pod("Failed", build_container("a"), build_oom_container("b")),
-            f"{SPARKS_MEMORY} if container b runs Spark, "
+            f"if container b runs Spark, {SPARKS_MEMORY}; "
             "otherwise raise the memory limit of b in spec.driverSpec.podTemplateSpec",
             id="one of two unknown containers",
         ),

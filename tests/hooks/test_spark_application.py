@@ -106,9 +106,9 @@ def test_invalid_labels_do_not_select_other_applications(hook: SparkApplicationH
 
 @pytest.mark.parametrize("most", [0, -1])
 def test_limit_of_a_list_must_be_positive(hook: SparkApplicationHook, most: int) -> None:
-    with pytest.raises(ValueError, match="most must be at least 1"):
+    with pytest.raises(ValueError, match="`most` must be at least 1"):
         hook.list_applications(most=most)
-    with pytest.raises(ValueError, match="most must be at least 1"):
+    with pytest.raises(ValueError, match="`most` must be at least 1"):
         hook.list_events("pi", most=most)
 
 

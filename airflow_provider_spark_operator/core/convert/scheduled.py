@@ -147,8 +147,8 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
         )
     else:
         draft.notes.append(
-            "spec.concurrencyPolicy is not set. Kubeflow's operator then stops after the first run, but the DAG runs "
-            "on its schedule, as with Allow."
+            "spec.concurrencyPolicy is not set. In this case, Kubeflow's operator only starts the first run. The DAG "
+            "starts every run of its schedule, as with Allow."
         )
     return 1 if policy in ("Forbid", "Replace") else None
 

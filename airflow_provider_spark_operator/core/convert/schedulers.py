@@ -52,8 +52,8 @@ def _write_volcano(draft: Draft, options: dict[str, Any]) -> None:
     group = {"minMember": 1} | {names[field]: value for field, value in options.items() if value}
     draft.conf["spark.kubernetes.scheduler.volcano.podGroupTemplateJson"] = json.dumps({"spec": group}, sort_keys=True)
     reason = (
-        "Spark's feature step creates the PodGroup. It contains no resources unless "
-        f"{_OPTIONS}.resources is set, whereas Kubeflow's operator computes them from the pods"
+        f"Spark creates the PodGroup, and this PodGroup has no resources unless {_OPTIONS}.resources is set. "
+        "Kubeflow's operator computes the resources from the pods"
     )
     draft.change("spec.batchScheduler", reason)
     for field in options:

@@ -75,7 +75,7 @@ def _get_off_heap_memory(conf: Configuration) -> int:
         return 0
     size = parse_bytes_as_mib(_OFF_HEAP_SIZE_KEY, conf.get_text(_OFF_HEAP_SIZE_KEY) or "0")
     if size < 1:
-        raise DriverBuildError(_OFF_HEAP_SIZE_KEY, f"must be at least 1m, because {_OFF_HEAP_KEY} is true")
+        raise DriverBuildError(_OFF_HEAP_SIZE_KEY, f"must be at least 1 MiB (1m), because {_OFF_HEAP_KEY} is true")
     return size
 
 
