@@ -125,15 +125,16 @@ def _draw_set(name: str) -> Iterator[str]:
 _INTRODUCTION: Final = """\
 # Lifecycle of an application
 
-After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
-states are those of the Apache operator.
+After reading this page, you can read the state of a SparkApplication, and you know which states can follow. The names
+of the states are those of the Apache operator.
 
 An application starts in `Submitted`, unless it is created with `spec.suspend: true` (see *Suspension* below). Each new
 driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the
 group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
 has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
-follow. The last *Stopping* state in the history shows how the last attempt ended. The controller of this package also
-writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled` if the application was released without such a state.
+follow. If the last attempt ended in a *Stopping* state, this state shows how it ended. The controller of this package
+also writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled` if the last attempt was stopped before it entered a
+*Stopping* state.
 Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-states).
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
@@ -151,7 +152,8 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
   is requested. A new application has no status until you set the field to false. If the application has a driver, it
   enters `Suspended`, and its pods are deleted. When the field is false and no pod is left, the application is in
   `Submitted` again, and another attempt starts from the beginning of the program. This attempt does not count as a
-  restart. If the driver ends before `Suspended` is written, its end is recorded as usual. No timeout and no time to
+  restart. If the driver ends after the field was set, but before the state
+  is `Suspended`, the attempt ends in a *Stopping* state as usual. No timeout and no time to
   live applies in `Suspended`. `suspendReason` is `SpecSuspend`, or `KueueEviction` if Kueue took the quota of the
   application away.
 - **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. The application is in the state
@@ -171,13 +173,13 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.SUBMITTED: "no driver of this attempt was requested yet",
     _State.SCHEDULED_TO_RESTART: "another attempt follows",
     _State.DRIVER_REQUESTED: "the driver pod was created; its container with Spark is not ready yet",
-    _State.DRIVER_STARTED: "the container with Spark is ready; another container or a readiness gate of the pod "
-    "may not be",
+    _State.DRIVER_STARTED: "the container with Spark is ready, but the whole pod is not: it waits for another "
+    "container or for a readiness gate",
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
     _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
-    "`minExecutors`. If `initExecutors` is 0, the controller never checks the number of executors. If only "
-    "`minExecutors` is 0, it checks the number at the start, but not later",
+    "`minExecutors`. If `initExecutors` is 0, the number of ready executors does not matter at any "
+    "time. If `minExecutors` is 0 and `initExecutors` is not, the number matters only at the start",
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`. "
     "An application skips this state if it uses dynamic allocation, or if its `initExecutors` is 0",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",

@@ -115,7 +115,7 @@ _USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 _INTRODUCTION = """\
 # Airflow classes
 
-After this page you know every class, decorator and fixture of the package, with its parameters, defaults and
+After reading this page, you know every class, decorator and fixture of the package, with its parameters, defaults and
 exceptions.
 
 `python docs/list_classes.py` writes this page from the docstrings. Everything on it is [public

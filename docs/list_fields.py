@@ -16,8 +16,8 @@ _MODELS: Final[Mapping[str, type[BaseModel]]] = {"SparkApplication": SparkApplic
 _INTRODUCTION = """\
 # Custom resources: versions and fields
 
-After this page you can write a SparkApplication or SparkCluster, and you know its fields, their defaults and the API
-versions.
+After reading this page, you can write a SparkApplication or SparkCluster, and you know its fields, their defaults and
+the API versions.
 
 `spark-operator crds` prints the CustomResourceDefinitions, which are generated from the models of the package. They
 accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have the
