@@ -158,7 +158,7 @@ def test_executors_that_are_no_pods_have_no_pod_set(conf: dict[str, str]) -> Non
     [
         ({"spark.executor.instances": "-1"}, r"spark\.executor\.instances"),
         ({"spark.memory.offHeap.enabled": "true"}, r"spark\.memory\.offHeap\.size"),
-        ({"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "1"}, r"at least 1m"),
+        ({"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "1"}, r"at least 1 MiB"),
         ({"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "9000000p"}, r"too large"),
         ({"spark.executor.memory": "-1"}, r"spark\.executor\.memory"),
         ({"spark.kubernetes.driver.podTemplateFile": "/t.yaml"}, r"spec\.driverSpec\.podTemplateSpec"),
