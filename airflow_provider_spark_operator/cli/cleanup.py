@@ -76,7 +76,8 @@ def run(
             metavar="STATE",
             callback=require_states(_OUTCOMES, list_ended_states()),
             autocompletion=lambda: list_state_words(_OUTCOMES, list_ended_states()),
-            help="only applications with this outcome, succeeded or failed, or in this final state; can be repeated",
+            help="only applications with this outcome (succeeded or failed) or in this state, for example "
+            "ResourceReleased; can be repeated",
         ),
     ] = None,
     selector: Selector = None,

@@ -26,7 +26,9 @@ _Candidate: TypeAlias = tuple[str, str]
 def run(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD…", help="the words after the name of the program", show_default=False),
+        typer.Argument(
+            metavar="WORD…", help="the words of the command line after `spark-operator`", show_default=False
+        ),
     ] = None,
 ) -> ExitCode:
     """Print each word that can replace the last one, and its meaning after a tab; `:files` if these are files."""

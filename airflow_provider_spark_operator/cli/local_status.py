@@ -42,8 +42,8 @@ class _Application:
 def run(home: LocalHome = LOCAL_HOME, output: ReportOutput = ReportFormat.TEXT) -> ExitCode:
     """Show whether a local cluster is running, its kubeconfig, and its applications with their Spark UIs.
 
-    Without --home, and without a cluster in the default folder, the command shows the local cluster of the kubeconfig
-    in the environment variable KUBECONFIG. The exit code is 0 even if no cluster is running.
+    If you set no --home, and the default folder has no cluster, the command shows the local cluster that the
+    environment variable KUBECONFIG selects. The exit code is 0 even if no cluster is running.
     """
     return run_until_signal(lambda: _show(Path(home), output), after_sigterm=ExitCode.INTERRUPTED)
 

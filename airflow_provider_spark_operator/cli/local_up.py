@@ -61,16 +61,15 @@ def run(
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option(
-            "--repair", help="with --keep: drop damaged records of DIR/journal, after keeping a copy of the file"
-        ),
+        typer.Option("--repair", help="with --keep: save a copy of DIR/journal, then remove its damaged records"),
     ] = False,
     take_over: Annotated[
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage stored resources that a separate `reconcile` process without "
-            "--leader-elect managed last. Stop that process first: this command cannot check whether it has stopped",
+            help="with --keep: also manage stored resources that a separate `reconcile` process managed last. "
+            "Needed if that process ran without --leader-elect. Stop the process first: this command cannot check "
+            "whether it runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

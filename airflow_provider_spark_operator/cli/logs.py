@@ -92,7 +92,10 @@ def run(
     follow: Annotated[
         bool,
         typer.Option(
-            "-f", "--follow", help="print new lines, including those of later attempts, until the application ends"
+            "-f",
+            "--follow",
+            help="print new lines until the application ends, also those of later attempts; with --executor, until "
+            "the current driver ends",
         ),
     ] = False,
     executor: Annotated[

@@ -103,7 +103,7 @@ OPTIONS: Final = (
     _P("executor_memory", RESOURCES_PANEL, Form.TEXT, "SIZE", "memory of each executor, for example 4g"),
     _P("executor_instances", RESOURCES_PANEL, Form.TEXT, "N", "number of executors"),
     _P(
-        *("dynamic_allocation", RESOURCES_PANEL, Form.GROUP, "min=N,max=N"),
+        *("dynamic_allocation", RESOURCES_PANEL, Form.GROUP, "KEY=N,…"),
         "let Spark choose the number of executors: true, false, or any of min=N, max=N and initial=N",
     ),
     _P("cluster", RESOURCES_PANEL, Form.TEXT, "[NS/]NAME", "SparkCluster whose workers run the executors"),

@@ -25,8 +25,8 @@ spark-operator reconcile
 # Watch two namespaces, and serve probes and metrics
 spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
-# List the resources that another controller managed last
-spark-operator reconcile --all-namespaces --check
+# List the resources whose last manager is another controller than the one with this Lease
+spark-operator reconcile --all-namespaces --lease spark-operator/spark-operator --check
 """
 
 _SCOPE = "Namespaces"
@@ -120,7 +120,7 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="take over resources even if the controller that managed them may still be running",
+            help="take over resources of other controllers, even of controllers that may still be running",
             rich_help_panel=_ELECTION,
         ),
     ] = False,
@@ -136,8 +136,8 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources that another controller managed last, and exit; the exit code is 1 if there "
-            "are any",
+            help="list the resources whose last manager is another controller, and exit; the exit code is 1 if there "
+            "are any. Use it with the --lease of the running controller",
             rich_help_panel=_ELECTION,
         ),
     ] = False,

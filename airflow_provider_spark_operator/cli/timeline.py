@@ -62,8 +62,8 @@ def run(
 ) -> ExitCode:
     """Show the states, the attempts and the executors of an application over time.
 
-    The application can be running or ended. An executor is shown if its pod or an Event about it can be found;
-    `spark-operator events --help` says when. With --svg or --png, nothing is shown on the terminal; these options need
+    The application can be running or ended. Executors whose pods are deleted are usually left out, because their
+    Events cannot be found. With --svg or --png, nothing is shown on the terminal; these options need
     `pip install 'airflow-provider-spark-operator[pictures]'`.
     """
     files = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]

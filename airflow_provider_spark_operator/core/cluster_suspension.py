@@ -50,7 +50,7 @@ def hold_suspended(situation: ClusterSituation) -> ClusterDecision | None:
     if not situation.is_suspended:
         return None
     if is_resumed(situation.status):
-        return situation.suspend(SuspendReason.SPEC_SUSPEND, "The cluster is suspended again before its start.")
+        return situation.suspend(SuspendReason.SPEC_SUSPEND, "The cluster was suspended again before it started.")
     interval = situation.settings.suspend_hold_requeue_interval
     if situation.observed.has_master is None:
         message = "The controller checks with the API whether the master of the suspended cluster exists."

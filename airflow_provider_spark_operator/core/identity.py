@@ -39,7 +39,7 @@ CLUSTER_IDENTITY: Final = NameRules(
     noun="cluster",
     # Kubernetes labels the pods of a StatefulSet with its name and a hash of up to ten characters: 63 in total.
     longest_name=45,
-    because="Kubernetes labels its pods with `<name>-worker` and a hash, and a label has at most 63 characters",
+    because="its name is a part of a label on its pods, and a label has at most 63 characters",
     names="the cluster and its services",
 )
 

@@ -215,7 +215,7 @@ class Parameters:
         labels = self.labels if isinstance(self.labels, Mapping) else {}
         if scheduler.get("name") != YUNIKORN or scheduler.get("queue") is None or "queue" not in labels:
             return None
-        return Problem("labels", "queue is also set by scheduler: remove one of them")
+        return Problem("labels", "the label `queue` is also set by the parameter `scheduler`: set only one of the two")
 
     def _find_exclusion_problem(self) -> Problem | None:
         """Return the problem with dependencies to leave out if there are no packages."""

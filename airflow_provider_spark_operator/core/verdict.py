@@ -216,7 +216,7 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
         )
         advice = f"reduce the requests ({settings.size}), or add nodes that fit"
         if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
-            advice = "the scheduling gates must be removed by the controller that set them, for example by a queue"
+            advice = "the controller that set the scheduling gates, for example a queue, must remove them"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:
@@ -254,7 +254,13 @@ def _explain_rejection(status: Mapping[str, object]) -> _Cause | None:
     if pods.get_text(status.get("reason")) not in _REJECTIONS:
         return None
     description = f"the node rejected the driver pod: {_describe_pod(status)}"
-    return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, "retry, or reduce the requests")
+    return _Cause(
+        FailureKind.SCHEDULING,
+        True,
+        reasons.UNSCHEDULABLE,
+        description,
+        "retry, or reduce the resource requests of the driver",
+    )
 
 
 def _describe_pod(status: Mapping[str, object]) -> str:

@@ -146,7 +146,7 @@ def _report_no_definition() -> Check:
     groups = " and ".join(dialect.group for dialect in DIALECTS)
     return Check(
         "SparkApplication",
-        f"the cluster serves no SparkApplication of {groups}",
+        f"the cluster has no SparkApplication resource in the API groups {groups}",
         f"To use {_DEFAULT.operator}, {_DEFAULT.installation}",
     )
 

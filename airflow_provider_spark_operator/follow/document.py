@@ -92,7 +92,7 @@ def _load(text: str, noun: str) -> object:
     documents = _load_documents(text, "")
     if len(documents) != 1:
         raise InvalidResource(
-            [Problem("", f"must contain exactly one manifest, a {_KINDS[noun]}, not {len(documents)}")]
+            [Problem("", f"must contain exactly one {_KINDS[noun]} manifest, but contains {len(documents)} manifests")]
         )
     return documents[0]
 

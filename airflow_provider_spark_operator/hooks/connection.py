@@ -150,8 +150,9 @@ def _check_selection(connection: Connection, fields: Mapping[str, Any]) -> None:
     unused += ["the host"] if connection.host else []
     if unused:
         raise AirflowFailException(
-            f"connection {connection.conn_id!r} selects no cluster, and {' and '.join(unused)} cannot do so. "
-            f"Set one of {', '.join(_SOURCES)} in its extra. To use the default cluster, remove {' and '.join(unused)}"
+            f"connection {connection.conn_id!r} selects no cluster, and these settings are not used: "
+            f"{', '.join(unused)}. Set one of {', '.join(_SOURCES)} in its extra, or remove these settings to "
+            f"use the default cluster"
         )
 
 

@@ -14,7 +14,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "num_executors": "executor_instances",
     "service_account_name": "service_account",
 }
-_NOT_NEEDED: Final = "remove it: the task watches the application, and a retry adopts it"
+_NOT_NEEDED: Final = "remove this argument: the task watches the application, and a retry adopts the application"
 _CLUSTER: Final = "use kubernetes_conn_id, with a connection of the type spark_kubernetes"
 _NO_YARN: Final = "remove this argument: the application does not run on YARN"
 _KERBEROS: Final = (
@@ -33,16 +33,16 @@ ADVICE: Final[Mapping[str, str]] = {
     "driver_class_path": "use conf with spark.driver.extraClassPath",
     "total_executor_cores": "use executor_instances and executor_cores; with cluster=, set spark.cores.max in conf=",
     "properties_file": "use conf, or sparkConf in a manifest",
-    "deploy_mode": "remove it: the driver always runs in the cluster",
+    "deploy_mode": "remove this argument: the driver always runs in the cluster",
     **dict.fromkeys(("keytab", "principal", "use_krb5ccache"), _KERBEROS),
     **dict.fromkeys(("yarn_queue", "yarn_track_via_rm_api", "yarn_rm_auth"), _NO_YARN),
-    **dict.fromkeys(("spark_binary", "verbose"), "remove it: spark-submit does not run"),
+    **dict.fromkeys(("spark_binary", "verbose"), "remove this argument: spark-submit does not run"),
     **dict.fromkeys(
         ("status_poll_interval", "poll_interval", "track_driver_via_k8s_api", "durable", "reconnect_on_retry"),
         _NOT_NEEDED,
     ),
     "reattach_on_restart": _NOT_NEEDED,
-    "random_name_suffix": "remove it: without a name, each try has its own name",
+    "random_name_suffix": "remove this argument: if you set no name, the application of each try has its own name",
     "post_submit_commands": "use a downstream task",
     "startup_timeout_seconds": "use timeouts=Timeouts(driver_start=...)",
     "delete_on_termination": "use ttl",

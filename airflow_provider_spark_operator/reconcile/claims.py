@@ -295,8 +295,8 @@ class ClaimReport:
             if self._reported.get(kind) != others:
                 self._reported[kind] = others
                 logger.info(
-                    "%s: %d managed by this controller; of another controller: %d not yet checked, "
-                    "%d left alone because that controller may be running",
+                    "%s: %d managed by this controller, %d of another controller not yet checked, "
+                    "%d of another controller left alone because that controller may be running",
                     kind,
                     counts.claimed,
                     counts.waiting,

@@ -142,7 +142,7 @@ def test_driver_rejected_by_node_is_unschedulable() -> None:
     assert failed.retry_worthy
     assert failed.sentence == (
         "Failed: the node rejected the driver pod: "
-        "OutOfcpu: Node didn't have enough resource: cpu; retry, or reduce the requests."
+        "OutOfcpu: Node didn't have enough resource: cpu; retry, or reduce the resource requests of the driver."
     )
 
 
@@ -156,7 +156,7 @@ def test_driver_with_scheduling_gates_advises_to_remove_gates() -> None:
     failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", conditions=[gated]))
     assert failed.sentence.endswith(
         "Scheduling is blocked due to non-empty scheduling gates; "
-        "the scheduling gates must be removed by the controller that set them, for example by a queue."
+        "the controller that set the scheduling gates, for example a queue, must remove them."
     )
 
 

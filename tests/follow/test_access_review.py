@@ -89,7 +89,9 @@ async def test_permissions_are_checked_in_the_given_namespace(client: KubeClient
 async def test_cluster_without_definitions_says_how_to_install_them(server: Api, client: KubeClient) -> None:
     server.served = {}
     (line,) = summarize(await review_access(client)).splitlines()
-    assert line.startswith("SparkApplication: the cluster serves no SparkApplication of spark.apache.org and sparkop")
+    assert line.startswith(
+        "SparkApplication: the cluster has no SparkApplication resource in the API groups spark.apache.org and sparkop"
+    )
     assert "spark-operator crds | kubectl apply" in line
 
 

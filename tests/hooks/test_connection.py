@@ -94,7 +94,9 @@ async def test_connection_that_was_meant_for_another_cluster_does_not_select_the
     unused: str,
 ) -> None:
     define(monkeypatch, "spark", "spark_kubernetes", host, **extra)
-    with pytest.raises(AirflowFailException, match=f"'spark' selects no cluster, and {unused} cannot do so"):
+    with pytest.raises(
+        AirflowFailException, match=f"'spark' selects no cluster, and these settings are not used: {unused}"
+    ):
         await read("spark")
 
 

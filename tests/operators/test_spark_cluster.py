@@ -403,7 +403,7 @@ def test_missing_file_is_reported(cluster: Cluster, tmp_path: Path) -> None:
     [
         (APPLICATION, "kind: must be SparkCluster, not 'SparkApplication'"),
         ({**DOCUMENT, "spec": {}}, r"the cluster is not valid: spec\.runtimeVersions: is required"),
-        ("a: 1\n---\nb: 2\n", "must contain exactly one manifest, a SparkCluster, not 2"),
+        ("a: 1\n---\nb: 2\n", "must contain exactly one SparkCluster manifest, but contains 2 manifests"),
     ],
 )
 def test_document_that_is_no_cluster_is_not_submitted(

@@ -78,12 +78,16 @@ _APPLICATION: Final = (
     Field(
         "spec.sparkConfigMap",
         TEXT,
-        "volumes and mounts of both podTemplateSpec",
+        "volumes and mounts in the pod templates of driver and executors",
         CHANGED,
-        "the files are mounted at /etc/spark/conf, but Spark sets SPARK_CONF_DIR to its own folder. Name the files in "
-        "properties, for example -Dlog4j2.configurationFile=/etc/spark/conf/log4j2.properties",
+        "the files are in /etc/spark/conf, but Spark sets SPARK_CONF_DIR to its own folder. Give the path of "
+        "each file in a property, for example -Dlog4j2.configurationFile=/etc/spark/conf/log4j2.properties",
     ),
-    Field("spec.hadoopConfigMap", TEXT, "volumes, mounts and HADOOP_CONF_DIR of both podTemplateSpec"),
+    Field(
+        "spec.hadoopConfigMap",
+        TEXT,
+        "volumes, mounts and HADOOP_CONF_DIR in the pod templates of driver and executors",
+    ),
     Field("spec.volumes", OBJECTS, "podTemplateSpec.spec.volumes of the pods that mount them"),
     Field("spec.nodeSelector", TEXT_MAP, "spark.kubernetes.node.selector.KEY"),
     Field("spec.deps.jars", TEXTS, "spark.jars"),

@@ -9,10 +9,10 @@ _INTERVAL_SECONDS: Final = 5
 _MOST_RESTARTS: Final = (1 << 63) - 1
 _ADDED: Final = {
     "applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis": (
-        "is 0: Kubeflow's operator waits for the start of a driver indefinitely"
+        "is 0: Kubeflow's operator waits for the start of the driver without a limit"
     ),
     "applicationTolerations.applicationTimeoutConfig.driverReadyTimeoutMillis": (
-        "is 0: Kubeflow's operator waits for a driver to be ready indefinitely"
+        "is 0: Kubeflow's operator waits for the driver without a limit"
     ),
     "applicationTolerations.resourceRetainPolicy": (
         "is Always: Kubeflow's operator keeps the driver pod until the application is deleted"

@@ -57,7 +57,8 @@ def write_program(draft: Draft) -> None:
     _report_version(draft)
     if source.get("mode", "cluster") != "cluster":
         reason = (
-            "client mode runs the driver inside the operator, which operators of spark.apache.org refuse: use cluster"
+            "client mode runs the driver inside the operator, which the Apache operator does not support: set mode to "
+            "`cluster`"
         )
         draft.refuse("spec.mode", reason)
 

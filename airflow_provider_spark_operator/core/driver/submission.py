@@ -186,7 +186,8 @@ def _get_deploy_mode(command: CommandLine, conf: Mapping[str, str]) -> str:
         raise DriverBuildError("--deploy-mode", f"must be client or cluster, but is {mode!r}")
     if mode == "client":
         raise DriverBuildError(
-            "--deploy-mode", "client mode runs the driver on the local host and creates no resources: use cluster"
+            "--deploy-mode",
+            "client mode runs the driver on the local host and creates no resources: set the deploy mode to `cluster`",
         )
     return mode
 

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.models.base import Model
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 _HINTS = {
-    "spec": "add an object with the program to run",
+    "spec": "add an object with the application file, for example jars or pyFiles",
     "spec.runtimeVersions": "add an object with sparkVersion, the Spark version in the image",
     "spec.runtimeVersions.sparkVersion": 'use the Spark version in the image, for example "4.3.0"',
 }

@@ -351,7 +351,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"scheduler": Scheduler("yunikorn", queue="root.a"), "labels": {"queue": "b"}},
-        r"labels: queue is also set by scheduler: remove one of them",
+        r"labels: the label `queue` is also set by the parameter `scheduler`: set only one of the two",
     ),
     ({"restart_policy": RestartPolicy("Never", attempts=2)}, r"restart_policy: attempts cannot be set with the policy"),
     ({"event_log_dir": "logs"}, r"event_log_dir: must be the URL of a folder"),
