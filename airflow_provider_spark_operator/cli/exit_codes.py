@@ -25,8 +25,9 @@ MEANINGS = {
         "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
     ),
     ExitCode.APPLICATION_FAILED: (
-        "the program failed (`wait`, `submit --wait`, `local run`); the application did not reach the state of "
-        "`wait --for`; `reconcile --check` found resources of another controller; or `diff` found a difference"
+        "the program failed (`wait`, `submit --wait`, `local run`); the application succeeded without "
+        "the state of `wait --for`; `reconcile --check` found resources of another controller; or `diff` found a "
+        "difference"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (

@@ -49,7 +49,7 @@ def run(
     """Wait until an application ends, or reaches a state.
 
     The command prints to stderr the states of the application, and what the application waits for. The exit code is 0
-    if the application succeeded or reached the state. It is 1 if the program failed, or if the application ended
+    if the application succeeded or reached the state. It is 1 if the program failed, or if the application succeeded
     without reaching the state. It is 5 after an infrastructure or scheduling failure, or if the application was
     deleted. It is 4 after the timeout.
     """
