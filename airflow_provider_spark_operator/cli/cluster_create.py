@@ -51,7 +51,7 @@ def run(
 ) -> ExitCode:
     """Create a SparkCluster from a file.
 
-    The file is checked first, as by `validate`. With --wait, the states and the number of ready pods go to stderr.
+    The command validates the file first. With --wait, it prints the states and the number of ready pods to stderr.
     """
     document = _read_cluster(path)
     limit = parse_duration(timeout) if wait else None

@@ -28,9 +28,7 @@ spark-operator cluster scale analytics 5
 
 def run(
     name: ClusterName,
-    workers: Annotated[
-        int, typer.Argument(metavar="N", min=0, max=100_000, help="new number of workers, not a difference")
-    ],
+    workers: Annotated[int, typer.Argument(metavar="N", min=0, max=100_000, help="new number of workers in total")],
     context: Context = None,
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,

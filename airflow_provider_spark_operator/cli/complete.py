@@ -31,7 +31,7 @@ def run(
         ),
     ] = None,
 ) -> ExitCode:
-    """Print each word that can replace the last one, and its meaning after a tab; `:files` if these are files."""
+    """Print the completions of the last word, each with a tab and its meaning, or `:files` for names of files."""
     before, option, incomplete = _split(words or [""])
     for word, meaning in _find_candidates(before, incomplete):
         print(FILES if word == FILES else f"{option}{word}\t{' '.join(meaning.split())}")

@@ -11,10 +11,10 @@ EXAMPLES = """
 # Complete in this shell
 source <(spark-operator completion bash)
 
-# Complete in every zsh
+# Complete in each new zsh
 spark-operator completion zsh > "${fpath[1]}/_spark-operator"
 
-# Complete in every fish
+# Complete in each new fish
 spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
 """
 

@@ -68,5 +68,7 @@ def write_files(directory: Path, conversions: Sequence[tuple[str, Conversion]], 
 
 def _add_text(texts: dict[Path, str], path: Path, text: str) -> None:
     if path in texts:
-        raise CommandError(f"{path}: two documents would have this name. Convert them separately", ExitCode.INVALID)
+        raise CommandError(
+            f"{path}: two documents would be written to this file. Convert them separately", ExitCode.INVALID
+        )
     texts[path] = text

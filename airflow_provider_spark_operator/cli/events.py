@@ -81,7 +81,8 @@ async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
         print_note(f"no events found for {snapshot.reference}")
     if build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=events).has_lost_executors:
         print_note(
-            "Events of the executors cannot be found: Spark has deleted their pods, whose names have a random prefix"
+            "could not find the Events of the executors: Spark has deleted their pods, and the names of "
+            "these pods are not known"
         )
     for error in snapshot.refusals:
         print_error(str(error))

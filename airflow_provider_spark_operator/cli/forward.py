@@ -43,7 +43,7 @@ def run(
     """Show the Spark UI of an application on a local port, until the application ends.
 
     The address is printed. Only programs on this machine can connect. After a restart of the application, the address
-    shows the new driver. While no driver runs, the page shows why, and the browser tries again.
+    shows the new driver. While no driver runs, the page shows the reason, and reloads until a driver runs.
 
     You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
     """

@@ -169,7 +169,9 @@ def _build_index(index: int) -> Step:
         if not isinstance(value, list):
             return ()
         if not -len(value) <= index < len(value):
-            raise CommandError(f"jsonpath: the index {index} is out of range: {len(value)} entries", ExitCode.INVALID)
+            raise CommandError(
+                f"jsonpath: the index {index} is out of range: the list has {len(value)} entries", ExitCode.INVALID
+            )
         return (value[index],)
 
     return select

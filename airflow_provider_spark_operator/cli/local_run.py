@@ -1,4 +1,4 @@
-"""`spark-operator local run`: run one application on its own cluster."""
+"""`spark-operator local run`: run one application on a temporary local cluster."""
 
 import asyncio
 import logging
@@ -81,7 +81,9 @@ def run(
     ],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ARGUMENT…", help="arguments of the script; write -- before those that begin with -"),
+        typer.Argument(
+            metavar="ARGUMENT…", help="arguments of the script; write -- before arguments that begin with -"
+        ),
     ] = None,
     namespace: Annotated[
         str | None,
@@ -115,7 +117,7 @@ def run(
     log_format: LogFormatOption = LogFormat.TEXT,
     **parameters: Any,
 ) -> ExitCode:
-    """Run a script or a manifest on its own cluster, and stop the cluster when the application ends.
+    """Run a script or a manifest on a temporary local cluster, which stops when the application ends.
 
     The driver's log goes to stdout. The states of the application, the address of the Spark UI and the folder with all
     logs go to stderr. The exit code tells how the application ended. SIGTERM, SIGINT and SIGHUP end the application and

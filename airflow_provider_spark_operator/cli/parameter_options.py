@@ -83,7 +83,7 @@ OPTIONS: Final = (
         PROGRAM_PANEL,
         Form.TEXT,
         "CLASS",
-        "main class of a Java or Scala program; --jars must begin with its jar",
+        "main class of a Java or Scala program; the first file of --jars must contain it",
     ),
     _P(
         "jars",
@@ -131,7 +131,7 @@ OPTIONS: Final = (
     _P("node_selector", PODS_PANEL, Form.MAP, "KEY=VALUE", "run the pods only on nodes with this label"),
     _P(
         *("tolerations", PODS_PANEL, Form.GROUPS, "key=K,…"),
-        "toleration, with the keys of Kubernetes, for example key=spot,operator=Exists",
+        "toleration with the fields of Kubernetes, for example key=spot,operator=Exists",
         {"tolerationSeconds": int},
     ),
     _P("priority_class", PODS_PANEL, Form.TEXT, "NAME", "PriorityClass of the pods"),

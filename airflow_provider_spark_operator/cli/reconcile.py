@@ -25,7 +25,7 @@ spark-operator reconcile
 # Watch two namespaces, and serve probes and metrics
 spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
-# List the resources whose last manager is another controller than the one with this Lease
+# List the resources of other controllers than the one with this Lease
 spark-operator reconcile --all-namespaces --lease spark-operator/spark-operator --check
 """
 
@@ -136,8 +136,8 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources whose last manager is another controller, and exit; the exit code is 1 if there "
-            "are any. Use it with the --lease of the running controller",
+            help="list the resources that other controllers managed last, and exit; the exit code is 1 if there are "
+            "any. Give the --lease of your controller, so that its own resources are left out",
             rich_help_panel=_ELECTION,
         ),
     ] = False,

@@ -55,7 +55,7 @@ def run(
             "--namespace",
             metavar="NAMESPACE",
             callback=require_namespace,
-            help="namespace of an application whose file sets none (default: default)",
+            help="namespace of the application if the file sets none (default: default)",
         ),
     ] = None,
     attempt: Annotated[
@@ -80,7 +80,7 @@ def run(
     ] = False,
     output: DocumentOutput = DocumentFormat.YAML,
 ) -> ExitCode:
-    """Print the resources that `reconcile` creates for an application, in the order of their creation.
+    """Print the resources that the controller creates for an application, in the order of their creation.
 
     With --spark-submit, print the resources that spark-submit would create with the arguments after `--`. The command
     then reads the environment and the configuration files of Spark, as spark-submit does. The command does not contact

@@ -89,8 +89,8 @@ def run(
 
     The new application has the spec, the labels and the annotations of the old one, and the values of --set. It does
     not have the labels and annotations that an Airflow task has set. It is submitted when the old application and its
-    driver pod no longer exist. The cluster deletes whatever the old application owns. The command refuses to restart an
-    application that another resource owns, or that an Airflow task may still wait for.
+    driver pod no longer exist. Kubernetes deletes everything that the old application owns. The command refuses to
+    restart an application that another resource owns, or that an Airflow task may still wait for.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

@@ -43,8 +43,9 @@ def run(
 ) -> ExitCode:
     """Show the state of an application in one line, and the verdict.
 
-    The exit code does not depend on the state of the application: it is also 0 for a failed application. It is 3 if you
-    have no permission to list pods. In a script, use `spark-operator wait`: it has an exit code for each outcome.
+    The exit code does not depend on the state of the application: it is also 0 for a failed application. It is 3 if the
+    application does not exist, or if a permission is missing. In a script, use `spark-operator wait`: it has an exit
+    code for each outcome.
 
     With a format other than text, the command prints the application as the API returns it, and does not list pods. You
     can edit this output, and submit it under another name with `spark-operator submit`.

@@ -54,7 +54,7 @@ SubmittedFile: TypeAlias = Annotated[
 ]
 ProgramArguments: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ARGUMENT…", help="arguments of the program; write -- before those that begin with -"),
+    typer.Argument(metavar="ARGUMENT…", help="arguments of the program; write -- before arguments that begin with -"),
 ]
 NewName: TypeAlias = Annotated[
     str | None,
@@ -93,7 +93,7 @@ UploadTo: TypeAlias = Annotated[
         "--upload-to",
         metavar="URL",
         callback=require_text,
-        help="folder for uploaded files, which do not fit into a ConfigMap, for example s3://bucket/jobs",
+        help="folder to upload files to that do not fit into a ConfigMap, for example s3://bucket/jobs",
         rich_help_panel=PROGRAM_PANEL,
     ),
 ]

@@ -84,10 +84,10 @@ def run(
 ) -> ExitCode:
     """Submit an application from a manifest, or from a program and options.
 
-    The options override the manifest, except --keep-failed-driver. They have the names of the parameters of
-    SparkApplicationOperator, the Airflow operator of this project, except --queue (kueue_queue) and --priority
-    (kueue_priority). Local files of a program become a ConfigMap of the application; files that are large or binary are
-    uploaded to --upload-to. The application continues if the command is interrupted.
+    The options override the fields of the manifest; only --keep-failed-driver does not. The options have the same names
+    as the parameters of Airflow's SparkApplicationOperator. Two names differ: --queue is kueue_queue there, and
+    --priority is kueue_priority. Local files of a program become a ConfigMap of the application; large and binary files
+    are uploaded to --upload-to. The application continues if the command is interrupted.
     """
     if timeout is not None and not (wait or follow):
         raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)

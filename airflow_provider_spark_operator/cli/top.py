@@ -85,11 +85,11 @@ def run(
 ) -> ExitCode:
     """Show the executors of applications, and the cores and memory that their pods request and use.
 
-    The usage comes from the metrics API (metrics.k8s.io). Where it is not served or not permitted, only the requests
-    are shown. -l selects pods by their own labels, which can differ from those of the application.
+    The usage comes from the metrics API (metrics.k8s.io). If this API is not available or not permitted, the command
+    shows only the requests. -l selects pods by their own labels, which can differ from those of the application.
     """
     if name is not None and all_namespaces:
-        raise CommandError("NAME and --all-namespaces exclude each other. Use -n NAMESPACE", ExitCode.INVALID)
+        raise CommandError("NAME and --all-namespaces cannot be combined. Use -n NAMESPACE", ExitCode.INVALID)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
 
     async def show(client: KubeClient) -> ExitCode:

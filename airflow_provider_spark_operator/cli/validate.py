@@ -111,7 +111,7 @@ def run(
     else:
         _print(report.findings, report.checked if is_valid else None)
     if report.skipped:
-        print_note(f"{report.skipped} {_count(report.skipped)} of other kinds left out")
+        print_note(f"skipped resources that are not Spark resources: {report.skipped}")
     return ExitCode.SUCCESS if is_valid else ExitCode.INVALID
 
 

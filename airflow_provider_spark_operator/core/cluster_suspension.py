@@ -73,7 +73,10 @@ def record_spec_suspension(situation: ClusterSituation) -> ClusterDecision | Non
     evicted = situation.status.current_state.suspend_reason is SuspendReason.KUEUE_EVICTION
     if not (evicted and situation.is_suspended):
         return None
-    return situation.suspend(SuspendReason.SPEC_SUSPEND, "The evicted cluster is suspended by spec.suspend.")
+    return situation.suspend(
+        SuspendReason.SPEC_SUSPEND,
+        "Kueue evicted the cluster. The cluster stays suspended, because spec.suspend is true.",
+    )
 
 
 def release_pods(situation: ClusterSituation) -> ClusterDecision | None:

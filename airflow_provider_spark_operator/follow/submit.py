@@ -209,7 +209,7 @@ async def _adopt(
             others = tuple(item["metadata"]["name"] for item in live if item is not chosen)
             if others:
                 names = ", ".join(others)
-                logger.warning("adopted %s, but this task has other live applications: %s", reference, names)
+                logger.warning("adopted %s, but other applications of this task have not ended: %s", reference, names)
             return Submission(reference, adopted=True, resource=taken, others=others)
     return None
 

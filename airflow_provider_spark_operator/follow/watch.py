@@ -362,7 +362,7 @@ class _Stream:
             observer.fail(error)
         except Exception:
             logger.exception(
-                "could not report a failure of the watch of %s in namespace %s to a trigger",
+                "a trigger was not told that the watch of %s in namespace %s failed",
                 self._resource.qualified_name,
                 self._namespace,
             )

@@ -51,5 +51,5 @@ def _decide(policy: "RetryPolicy", error: SparkApplicationError, context: "Conte
             exception=error, try_number=task_instance.try_number, max_tries=task_instance.max_tries, context=context
         )
     except Exception:
-        logger.exception("the retry policy failed; the task is retried as its retries allow")
+        logger.exception("the retry policy failed; the task is retried if it has retries left")
         return None

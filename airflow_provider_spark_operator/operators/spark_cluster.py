@@ -279,7 +279,9 @@ def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOp
         raise ValueError("set exactly one of cluster (the task that creates the SparkCluster) and name")
     creator = getattr(name, "operator", None) if isinstance(name, XComArg) else cluster
     if cluster is not None and not isinstance(creator, SparkClusterOperator):
-        raise TypeError(f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}. Or set name")
+        raise TypeError(
+            f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}. If you have only its name, set name"
+        )
     if not isinstance(creator, SparkClusterOperator):
         return None
     if not creator.do_xcom_push:

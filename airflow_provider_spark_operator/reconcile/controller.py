@@ -90,7 +90,7 @@ class _Pipeline:
         except NotLeading as error:
             # The next leader reconciles all resources, even if it is this process again.
             logger.info(
-                "skipped a reconcile, which the next leader repeats, because this replica is not the leader: %s",
+                "skipped a reconcile, because this replica is not the leader: %s; the next leader repeats it",
                 error,
                 extra=context,
             )

@@ -139,5 +139,5 @@ def read_lease(value: object) -> LeaseReference:
     """Read the reference `NAMESPACE/NAME` to a Lease."""
     namespace, slash, name = read_text(value).partition("/")
     if not slash or not is_namespace(namespace) or not is_object_name(name):
-        raise ValueError("must be the NAMESPACE/NAME of a Lease")
+        raise ValueError("must be a Lease as NAMESPACE/NAME")
     return LeaseReference(namespace, name)

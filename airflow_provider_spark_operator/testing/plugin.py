@@ -148,7 +148,10 @@ def _parse_dag(file: Path, folder: Path, dag_id: str | None) -> "DAG":
         raise ValueError(f"could not import {file.name}: {next(iter(bag.import_errors.values()))}")
     found = ", ".join(sorted(bag.dags)) or "none"
     if dag_id is None and len(bag.dags) != 1:
-        raise ValueError(f"name the DAG of {file.name} to run: run_spark_dag(file, dag_id). DAGs in the file: {found}")
+        raise ValueError(
+            f"{file.name} does not contain exactly one DAG. Select a DAG: run_spark_dag(file, dag_id). "
+            f"DAGs in the file: {found}"
+        )
     dag = bag.dags.get(dag_id or found)
     if dag is None:
         raise ValueError(f"there is no DAG {dag_id!r} in {file.name}. DAGs in the file: {found}")

@@ -130,8 +130,8 @@ def open_record(stores: Mapping[str, StateStore], key: str) -> DeliveryRecord:
     """
     if not stores:
         logger.warning(
-            "this Airflow cannot store the state of asset watchers: no event fires for applications that end while no "
-            "triggerer is running"
+            "this version of Airflow cannot store the state of asset watchers: no event fires for applications "
+            "that end while no triggerer is running"
         )
     return DeliveryRecord(stores.values(), key)
 

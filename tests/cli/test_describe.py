@@ -146,7 +146,7 @@ def test_success_without_executor_pods_says_that_they_were_deleted(
     assert main(["timeline", "pi"]) == ExitCode.SUCCESS
     assert "the executors are not known" in capsys.readouterr().err
     assert main(["events", "pi"]) == ExitCode.SUCCESS
-    assert "Events of the executors cannot be found" in capsys.readouterr().err
+    assert "could not find the Events of the executors" in capsys.readouterr().err
 
 
 def test_describe_of_kubeflow_application_uses_its_driver_pod(

@@ -68,5 +68,5 @@ def test_unsupported_template_is_reported(template: str, problem: str) -> None:
 
 @pytest.mark.parametrize("index", [2, -3])
 def test_index_out_of_range_is_an_error(index: int) -> None:
-    with pytest.raises(CommandError, match=f"the index {index} is out of range: 2 entries"):
+    with pytest.raises(CommandError, match=f"the index {index} is out of range: the list has 2 entries"):
         parse_template(f"{{.items[{index}].kind}}").render(PODS)

@@ -112,4 +112,4 @@ def test_name_and_all_namespaces_exclude_each_other(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["top", "pi", "-A"]) == ExitCode.INVALID
-    assert "NAME and --all-namespaces exclude each other" in capsys.readouterr().err
+    assert "NAME and --all-namespaces cannot be combined" in capsys.readouterr().err

@@ -191,7 +191,7 @@ def test_items_of_a_list_are_validated_with_their_positions(tmp_path: Path, caps
     captured = capsys.readouterr()
     assert captured.out.startswith(f"{file}:13:104: warning: ScheduledSparkApplication nightly:")
     assert captured.out.endswith("\n1 resource valid\n")
-    assert "1 resource of other kinds left out" in captured.err
+    assert "skipped resources that are not Spark resources: 1" in captured.err
     assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
     file.write_text("apiVersion: v1\nkind: List\n")
     assert main(["validate", str(file)]) == ExitCode.INVALID
@@ -204,7 +204,7 @@ def test_other_kinds_are_left_out_unless_a_file_has_only_those(
     file = tmp_path / "mixed.yaml"
     file.write_text(f"{CONFIG_MAP}---\n{APPLICATION}")
     assert main(["validate", str(file)]) == ExitCode.SUCCESS
-    assert "1 resource of other kinds left out" in capsys.readouterr().err
+    assert "skipped resources that are not Spark resources: 1" in capsys.readouterr().err
     file.write_text(CONFIG_MAP)
     assert main(["validate", str(file)]) == ExitCode.INVALID
     assert "kind: 'ConfigMap' is not supported" in capsys.readouterr().out
@@ -260,7 +260,7 @@ def test_folder_is_validated_without_resources_of_other_kinds(
     assert main(["validate", str(tmp_path)]) == ExitCode.INVALID
     captured = capsys.readouterr()
     assert {line.partition(":")[0] for line in captured.out.splitlines()} == {str(tmp_path / "jobs" / "bad.yml")}
-    assert captured.err == "spark-operator: 2 resources of other kinds left out\n"
+    assert captured.err == "spark-operator: skipped resources that are not Spark resources: 2\n"
     (tmp_path / "jobs" / "bad.yml").unlink()
     assert main(["validate", str(tmp_path)]) == ExitCode.SUCCESS
     assert capsys.readouterr().out == "1 resource valid\n"

@@ -477,7 +477,7 @@ async def test_newest_live_application_is_adopted_and_others_are_reported(
     adopted = await submit(client, build_document(), namespace, build_stamp(2))
     assert adopted.reference.name == "b"
     assert adopted.others == ("a",)
-    assert "other live applications: a" in caplog.text
+    assert "other applications of this task have not ended: a" in caplog.text
 
 
 async def test_concurrent_submissions_create_one_application(client: KubeClient, namespace: str) -> None:

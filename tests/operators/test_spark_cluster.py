@@ -354,7 +354,11 @@ def test_default_connection_of_deletion_overrides_creating_task(given: str | Non
     [
         ({}, ValueError, r"set exactly one of cluster \(the task that creates the SparkCluster\) and name"),
         ({"cluster": create(), "name": "shared"}, ValueError, "set exactly one of cluster .* and name"),
-        ({"cluster": "shared"}, TypeError, r"cluster must be a SparkClusterOperator, not str\. Or set name"),
+        (
+            {"cluster": "shared"},
+            TypeError,
+            r"cluster must be a SparkClusterOperator, not str\. If you have only its name, set name",
+        ),
         ({"cluster": create(do_xcom_push=False)}, ValueError, r"do_xcom_push=False\. Set do_xcom_push=True"),
     ],
     ids=["nothing", "both", "a name", "no XComs"],

@@ -156,7 +156,7 @@ def test_unsupported_properties_are_reported() -> None:
         pytest.param("leaseNamespace: A_B", "leaseNamespace: must be the name of a namespace", id="lease namespace"),
         pytest.param(
             "otherControllerLease: A/B",
-            "otherControllerLease: must be the NAMESPACE/NAME of a Lease",
+            "otherControllerLease: must be a Lease as NAMESPACE/NAME",
             id="invalid namespace",
         ),
         pytest.param("operatorName: a b", "operatorName: must be the value of a label", id="operator"),
@@ -182,10 +182,12 @@ def test_unsupported_properties_are_reported() -> None:
             "reconcilesPerPeriod: 1.5", "reconcilesPerPeriod: must be an integer, not 1.5", id="fraction of a count"
         ),
         pytest.param(
-            "otherControllerLease: a", "otherControllerLease: must be the NAMESPACE/NAME of a Lease", id="no namespace"
+            "otherControllerLease: a", "otherControllerLease: must be a Lease as NAMESPACE/NAME", id="no namespace"
         ),
         pytest.param(
-            "otherControllerLease: a/b/c", "otherControllerLease: must be the NAMESPACE/NAME of", id="too many parts"
+            "otherControllerLease: a/b/c",
+            "otherControllerLease: must be a Lease as NAMESPACE/NAME",
+            id="too many parts",
         ),
         pytest.param("leaseRetrySeconds: 10", "the retry period of the lease (10 s) must be shorter", id="terms"),
         pytest.param("worker: 1", "worker: unknown setting. The known settings are apiRequestBurst,", id="unknown key"),

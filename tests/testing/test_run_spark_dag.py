@@ -72,9 +72,13 @@ def test_run_has_logical_date_and_conf(
 @pytest.mark.parametrize(
     ("text", "dag_id", "message"),
     [
-        (WITHOUT_AS + DECORATED, None, r"name the DAG of file\.py to run: .* DAGs in the file: decorated, plain"),
+        (
+            WITHOUT_AS + DECORATED,
+            None,
+            r"file\.py does not contain exactly one DAG\. .*DAGs in the file: decorated, plain",
+        ),
         (WITHOUT_AS, "other", r"there is no DAG 'other' in file\.py\. DAGs in the file: plain"),
-        ("x = 1\n", None, r"name the DAG of file\.py to run: .* DAGs in the file: none"),
+        ("x = 1\n", None, r"file\.py does not contain exactly one DAG\. .*DAGs in the file: none"),
         ("import nowhere_to_be_found\n", None, r"(?s)could not import file\.py: .*nowhere_to_be_found"),
     ],
     ids=["several", "unknown", "none", "broken"],

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.triggers.spark_application_event import Spa
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 
 TEST_SECONDS = 30
-DAG_WITHOUT_STATE = "this Airflow cannot store the state of asset watchers"
+DAG_WITHOUT_STATE = "this version of Airflow cannot store the state of asset watchers"
 
 
 class Store:

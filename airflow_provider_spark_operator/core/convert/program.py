@@ -47,7 +47,8 @@ def write_program(draft: Draft) -> None:
             spec["sparkRFiles"] = main
         if "mainClass" in source:
             draft.change(
-                "spec.mainClass", f"spark-submit ignores mainClass for a script; it becomes {spec['mainClass']}"
+                "spec.mainClass",
+                f"spark-submit ignores mainClass for a script. It was replaced with {spec['mainClass']}",
             )
     if source.get("arguments"):
         spec["driverArgs"] = source["arguments"]

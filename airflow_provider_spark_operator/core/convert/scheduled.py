@@ -115,7 +115,7 @@ def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule:
     schedule = parse_schedule(spec["schedule"])
     zone = schedule.zone or spec.get("timeZone") or ""
     if schedule.zone and spec.get("timeZone"):
-        draft.drop("timeZone", f"spec.schedule names the time zone {schedule.zone}")
+        draft.drop("timeZone", f"spec.schedule already sets the time zone {schedule.zone}")
     if zone in _OWN_ZONES:
         reason = "the time zone is UTC: Kubeflow's operator uses the time zone of its own pod, which usually is UTC"
         draft.change("schedule" if not spec.get("timeZone") else "timeZone", reason)

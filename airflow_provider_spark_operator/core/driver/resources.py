@@ -31,7 +31,7 @@ def build_container_resources(conf: Configuration, kind: ApplicationKind, role: 
         total += _get_off_heap_memory(conf) + _get_python_memory(conf, kind)
     if total > _LARGEST_LONG:
         raise DriverBuildError(
-            _build_memory_key(role), f"results in {total} MiB with its overhead, which is too large: use less memory"
+            _build_memory_key(role), f"is too large: memory and overhead together are {total} MiB. Use less memory"
         )
     memory = f"{total}Mi"
     cores = _get_quantity(conf, f"spark.kubernetes.{role}.request.cores")

@@ -30,7 +30,7 @@ def add_service(submission: BuildContext, _: SparkPod) -> Changes:
     conf = submission.conf
     for key, address in _ADDRESSES.items():
         if conf.get_text(key) is not None:
-            raise DriverBuildError(key, f"must not be set: it is always {address}. Remove the key")
+            raise DriverBuildError(key, f"is always set to {address}. Remove the key")
     host = f"{submission.naming.service_name}.{submission.inputs.namespace}.svc"
     return Changes(
         properties={
