@@ -37,19 +37,19 @@ _LABELS = {
     ("Initializing", "DriverRequested"): "created",
     ("Initializing", "SchedulingFailure"): "rejected",
     ("Initializing", "Failed"): "unsupported",
-    ("Initializing", "ResourceReleased"): "deleted",
-    ("WithDriver", "ResourceReleased"): "deleted",
+    ("Initializing", "ResourceReleased"): "application deleted",
+    ("WithDriver", "ResourceReleased"): "application deleted",
     ("WithDriver", "Suspended"): "suspended",
     ("Suspended", "Submitted"): "resumed",
     ("Suspended", "Suspended"): "cause changes",
-    ("Suspended", "ResourceReleased"): "deleted",
-    ("WithDriver", "Failed"): "failed or lost",
+    ("Suspended", "ResourceReleased"): "application deleted",
+    ("WithDriver", "Failed"): "failed, or driver pod deleted or lost",
     ("WithDriver", "DriverEvicted"): "evicted",
     ("WithDriver", "Succeeded"): "exit code 0",
     ("Running", "Running"): "number of executors changes",
     ("Stopping", "ScheduledToRestart"): "restart",
     ("Stopping", "Terminated"): "no restart",
-    ("TerminatedWithoutReleaseResources", "ResourceReleased"): "retention expired, deleted",
+    ("TerminatedWithoutReleaseResources", "ResourceReleased"): "retention expired, or application deleted",
 }
 
 
@@ -133,8 +133,8 @@ driver is an *attempt*. Unless the application is suspended or deleted, an attem
 group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
 has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
 follow. If the last attempt ended in a *Stopping* state, this state shows how it ended. The controller of this package
-also writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled` if the last attempt was stopped before it entered a
-*Stopping* state.
+also writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled`. `Cancelled` means that
+the application was deleted or suspended before its last attempt entered a *Stopping* state.
 Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-states).
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
@@ -149,12 +149,12 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
   services, ConfigMaps, network policy and executors shortly afterwards.
 - **Suspension.** If `spec.suspend` is true before a driver is requested, the application keeps its state, and no driver
-  is requested. A new application has no status until you set the field to false. If the application has a driver, it
-  enters `Suspended`, and its pods are deleted. When the field is false and no pod is left, the application is in
-  `Submitted` again, and another attempt starts from the beginning of the program. This attempt does not count as a
-  restart. If the driver ends after the field was set, but before the state
-  is `Suspended`, the attempt ends in a *Stopping* state as usual. No timeout and no time to
-  live applies in `Suspended`. `suspendReason` is `SpecSuspend`, or `KueueEviction` if Kueue took the quota of the
+  is requested. An application that is created with `spec.suspend: true` has no status until you set the field to
+  false. If the application has a driver, it enters `Suspended`, and its pods are deleted. When the field is false and
+  no pod is left, the application enters `Submitted` again. Another attempt then starts from the beginning of the
+  program. This attempt does not count as a restart. If the driver ends after the field was set, but before the state
+  is `Suspended`, the attempt ends in a *Stopping* state as usual. No timeout and no time to live applies in
+  `Suspended`. `suspendReason` is `SpecSuspend`, or `KueueEviction` if Kueue took the quota of the
   application away.
 - **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. The application is in the state
   `TerminatedWithoutReleaseResources` until the retention time has expired.
@@ -177,11 +177,12 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     "container or for a readiness gate",
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
-    _State.RUNNING_HEALTHY: "enough executors are ready: at the start at least `initExecutors`, later at least "
-    "`minExecutors`. If `initExecutors` is 0, the number of ready executors does not matter at any "
-    "time. If `minExecutors` is 0 and `initExecutors` is not, the number matters only at the start",
-    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`. "
-    "An application skips this state if it uses dynamic allocation, or if its `initExecutors` is 0",
+    _State.RUNNING_HEALTHY: "at least `maxExecutors` executors are ready. With dynamic allocation, "
+    "`initExecutors` (at the start) or `minExecutors` (later) are enough. If `initExecutors` is 0, no executor needs "
+    "to be ready. If only `minExecutors` is 0, executors need to be ready at the start, but not later",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "fewer than `maxExecutors` executors are ready, but at least "
+    "`initExecutors` (at the start) or `minExecutors` (later). Applications with dynamic allocation are never in this "
+    "state, and neither are those whose `initExecutors` is 0",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",

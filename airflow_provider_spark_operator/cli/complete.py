@@ -31,7 +31,10 @@ def run(
         ),
     ] = None,
 ) -> ExitCode:
-    """Print the completions of the last word, each with a tab and its meaning, or `:files` for names of files."""
+    """Print the possible completions of the last word, one per line: the completion, a tab, and its meaning.
+
+    If the last word is the name of a file, the command prints `:files`.
+    """
     before, option, incomplete = _split(words or [""])
     for word, meaning in _find_candidates(before, incomplete):
         print(FILES if word == FILES else f"{option}{word}\t{' '.join(meaning.split())}")

@@ -59,9 +59,9 @@ def run(
 ) -> ExitCode:
     """Check everything that an application needs in a cluster, and print how to fix what failed.
 
-    The command changes nothing. It checks the connection, the kinds and their versions, the controllers, and your own
-    permissions (those of the kubeconfig). It also checks the service account of drivers and its permissions, the
-    ResourceQuotas of the namespace, and DNS.
+    The command changes nothing. It checks the connection, the CustomResourceDefinitions and their versions, the
+    controllers, and your own permissions (those of the kubeconfig). It also checks the service account of drivers and
+    its permissions, the ResourceQuotas of the namespace, and DNS.
 
     A missing permission that only `forward` or `cluster scale` needs is a warning. If you lack the permission for a
     check, the check is skipped, and its result names the permission.

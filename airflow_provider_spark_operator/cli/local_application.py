@@ -92,7 +92,8 @@ def _find_spark_version() -> str:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
     except PackageNotFoundError:
         raise CommandError(
-            "could not find the version of Spark: the package pyspark has no metadata. Write a manifest",
+            "could not find the version of Spark: the package pyspark has no metadata. Run a manifest "
+            "that sets spec.runtimeVersions.sparkVersion",
             ExitCode.INFRASTRUCTURE_FAILED,
         ) from None
 

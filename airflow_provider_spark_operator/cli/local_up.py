@@ -67,7 +67,7 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage stored resources that a separate `reconcile` process managed last. "
+            help="with --keep: also manage stored resources that belong to a separate `reconcile` process. "
             "Needed if that process ran without --leader-elect. Stop the process first: this command cannot check "
             "whether it runs",
         ),

@@ -25,7 +25,7 @@ spark-operator reconcile
 # Watch two namespaces, and serve probes and metrics
 spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
-# List the resources of other controllers than the one with this Lease
+# List the resources that belong to controllers with another Lease
 spark-operator reconcile --all-namespaces --lease spark-operator/spark-operator --check
 """
 
@@ -136,7 +136,7 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="list the resources that other controllers managed last, and exit; the exit code is 1 if there are "
+            help="list the resources that belong to other controllers, and exit; the exit code is 1 if there are "
             "any. Give the --lease of your controller, so that its own resources are left out",
             rich_help_panel=_ELECTION,
         ),

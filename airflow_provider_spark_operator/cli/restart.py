@@ -140,8 +140,8 @@ def _assign(manifest: JsonObject, assignments: Sequence[str]) -> JsonObject:
     changed = assign_values(manifest, assignments)
     if _identify(changed) != _identify(manifest):
         raise CommandError(
-            "--set: restart keeps the kind, the name and the namespace of an application. To submit it under another "
-            f"name, use `{get_program_name()} status NAME -o yaml` and `submit --name`",
+            "--set: `restart` cannot change the kind, the name or the namespace of an application. "
+            f"To submit it under another name, use `{get_program_name()} status NAME -o yaml` and `submit --name`",
             ExitCode.INVALID,
         )
     return changed
@@ -174,7 +174,7 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -
     owner = next(iter(metadata.get("ownerReferences") or ()), None)
     if owner is not None:
         raise CommandError(
-            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it. Let that run it again",
+            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it, and must run it again",
             ExitCode.INVALID,
         )
     task = read_task(metadata)

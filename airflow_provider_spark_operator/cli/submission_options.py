@@ -93,7 +93,7 @@ UploadTo: TypeAlias = Annotated[
         "--upload-to",
         metavar="URL",
         callback=require_text,
-        help="folder to upload files to that do not fit into a ConfigMap, for example s3://bucket/jobs",
+        help="folder for files that do not fit into a ConfigMap; they are uploaded there. For example, s3://bucket/jobs",
         rich_help_panel=PROGRAM_PANEL,
     ),
 ]

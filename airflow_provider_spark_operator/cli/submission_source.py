@@ -130,7 +130,7 @@ def _read_manifest(file: str) -> object:
     content = manifests[0].content
     if not isinstance(content, Mapping) or not is_stored(content):
         return content
-    print_note(f"{file} is a stored application: its status and the metadata that the API has set are left out")
+    print_note(f"{file} was read from a cluster: its status and the metadata that the API has set are left out")
     return build_manifest(content)
 
 

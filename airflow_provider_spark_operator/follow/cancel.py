@@ -96,7 +96,7 @@ async def cancel(client: KubeClient, reference: ApplicationReference, stamp: Tas
                 raise
         else:
             return CancelOutcome.DELETED
-    raise AssertionError("unreachable: the last round returns or raises")
+    raise AssertionError("internal error: the deletion ended without a result")
 
 
 async def cancel_try(
@@ -194,7 +194,7 @@ async def delete_cluster(
                 raise
         else:
             return reference
-    raise AssertionError("unreachable: the last round returns or raises")
+    raise AssertionError("internal error: the deletion ended without a result")
 
 
 def _is_of_run(document: Mapping[str, Any], stamp: TaskStamp) -> bool:

@@ -178,7 +178,7 @@ class _HoldWatch:
         try:
             hold = await read_hold(self._hub.client, self._reference, self._held)
         except KubeError as error:  # the watch tolerates and reports outages
-            self._log.debug("could not read why %s is queued or suspended: %s", self._reference, error)
+            self._log.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
             return bool(self._logged)
         if hold is not None and hold.cause != self._logged:
             sentence = clean_line(hold.describe(datetime.now(UTC)))

@@ -62,7 +62,7 @@ def parse(source: object, noun: str = "application") -> JsonObject:
     """
     value = source.to_document() if is_model(source) else _load(source, noun) if isinstance(source, str) else source
     if not isinstance(value, Mapping):
-        message = f"must be an object with apiVersion, kind, metadata and spec, not {_describe_type(value)}"
+        message = f"must be a manifest, which is an object with spec, not {_describe_type(value)}"
         raise InvalidResource([Problem("", message)])
     if value.get("kind") not in (None, _KINDS[noun]):
         raise InvalidResource([Problem("kind", f"must be {_KINDS[noun]}, not {value['kind']!r}")])

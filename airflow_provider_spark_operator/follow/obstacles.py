@@ -173,7 +173,7 @@ class ObstacleWatch:
             held = find_held_application(seen, self._resource)
             hold = await read_hold(self._client, self._reference, held) if held is not None else None
         except KubeError as error:
-            logger.debug("could not read why %s is queued or suspended: %s", self._reference, error)
+            logger.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
             return
         if hold is None:
             self._hold = None
@@ -208,7 +208,7 @@ class ObstacleWatch:
             uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
             events = await read_warnings(self._client, self._reference, uid)
         except KubeError as error:
-            logger.debug("could not read what %s waits for: %s", self._reference, error)
+            logger.debug("could not find out what %s waits for: %s", self._reference, error)
             return None
         if pod is None:
             return events[-1] if events else None

@@ -362,7 +362,7 @@ class _Stream:
             observer.fail(error)
         except Exception:
             logger.exception(
-                "a trigger was not told that the watch of %s in namespace %s failed",
+                "could not notify a trigger that the watch of %s in namespace %s failed",
                 self._resource.qualified_name,
                 self._namespace,
             )

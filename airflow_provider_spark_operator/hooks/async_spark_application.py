@@ -174,7 +174,7 @@ class AsyncSparkApplicationHook:
             namespace = self._choose_namespace(session.hub.client)
             found = await session.hub.client.list(resource, namespace, label_selector=selector, most=most)
         if not found.is_complete:
-            logger.warning("namespace %s has more applications; returning the first %d", namespace, most)
+            logger.warning("namespace %s has more than %d applications; returning the first %d", namespace, most, most)
         return found.items
 
     async def wait(

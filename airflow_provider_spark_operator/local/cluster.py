@@ -76,7 +76,7 @@ async def run_cluster(
         images: The images that the cluster can run; by default the images of `build_spark_images`.
         keep: Whether to keep the objects in the directory for the next cluster that keeps them.
         repair: Whether to drop damaged records of kept objects, after keeping a copy of them.
-        take_over: Whether the controller also manages resources that another controller managed last.
+        take_over: Whether the controller also manages resources that belong to another controller.
 
     Raises:
         LocalClusterError: The cluster could not be started, or one of its parts failed.

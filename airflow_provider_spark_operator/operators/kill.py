@@ -75,7 +75,7 @@ class Engagement:
         except Exception as error:
             # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
             cause = describe_error(error, CANCEL_SECONDS)
-            logger.warning("could not delete the resources of this task, which may still be running: %s", cause)
+            logger.warning("could not delete the resources of this task; its program may still be running: %s", cause)
 
     def describe_timeout(
         self, goal: str = "the end of", noun: str = "the application", reporter: str = "no triggerer reported"

@@ -70,7 +70,8 @@ def acknowledge(loop: LoopThread, engagement: Engagement, reference: Application
         loop.run(retry(send, subject, logger.log, seconds=_ACKNOWLEDGEMENT_SECONDS))
     except (ConfigurationError, KubeError) as error:
         logger.warning(
-            "could not mark %s as reported, so a later try may adopt this application again: %s",
+            "could not record on %s that this task has reported its result, "
+            "so a later try may adopt this application again: %s",
             reference,
             error,
         )

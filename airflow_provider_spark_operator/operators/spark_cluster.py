@@ -276,11 +276,12 @@ def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOp
         ValueError: Not exactly one of the arguments is given, or the task pushes no XComs.
     """
     if (cluster is None) == (name is None):
-        raise ValueError("set exactly one of cluster (the task that creates the SparkCluster) and name")
+        raise ValueError("set exactly one of `cluster` (the task that creates the SparkCluster) and `name`")
     creator = getattr(name, "operator", None) if isinstance(name, XComArg) else cluster
     if cluster is not None and not isinstance(creator, SparkClusterOperator):
         raise TypeError(
-            f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}. If you have only its name, set name"
+            f"`cluster` must be a SparkClusterOperator, not {type(cluster).__name__}. "
+            "To give the name of a cluster, set the parameter `name` instead"
         )
     if not isinstance(creator, SparkClusterOperator):
         return None

@@ -32,7 +32,10 @@ def record_delivery(emitted: "EmittedEvent", key: str, uid: str) -> None:
         return
     found = _find_session(emitted)
     if found is None:
-        logger.debug("could not find the database session of the asset event of application %s", uid)
+        logger.debug(
+            "could not record application %s in the transaction of its asset event; the trigger records it",
+            uid,
+        )
         return
     session, asset_id = found
 

@@ -114,12 +114,13 @@ class Elector:
             self._known = None
             return 0.0 if self.leadership.is_held else self._terms.retry
         except TimeoutError:
-            self._log(f"could not take or renew lease {self._lease}: the API did not answer in time", logging.WARNING)
+            cause = "the API did not answer in time"
+            self._log(f"could not acquire or renew lease {self._lease}: {cause}", logging.WARNING)
         except KubeError as error:
-            self._log(f"could not take or renew lease {self._lease}: {error}", logging.WARNING)
+            self._log(f"could not acquire or renew lease {self._lease}: {error}", logging.WARNING)
         except Exception:
             # If the election ended, there would be no leader any more.
-            logger.exception("could not take or renew lease %s", self._lease)
+            logger.exception("could not acquire or renew lease %s", self._lease)
         return self._terms.retry
 
     async def _take_or_renew(self) -> bool:

@@ -108,7 +108,9 @@ class EventRecorder:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self.drain()
         except TimeoutError:
-            logger.warning("could not write the last events within %g s of the shutdown", _DRAIN_SECONDS)
+            logger.warning(
+                "could not send the last Events to the API within %g s after the shutdown began", _DRAIN_SECONDS
+            )
 
     async def _write_all(self, queue: "asyncio.Queue[JsonObject]") -> None:
         while True:

@@ -217,7 +217,7 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
         raise InvalidResource([Problem(key, f"the file {_redact(path)} {what}{place}")]) from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
         raise InvalidResource(
-            [Problem(key, f"the file {_redact(path)} is not a template: it is not an object with spec")]
+            [Problem(key, f"the file {_redact(path)} is not a pod template: a template must be an object with spec")]
         )
     return template
 

@@ -28,7 +28,7 @@ def select_states(expects: str | Iterable[str] | None, api_version: str) -> list
     unknown = sorted(set(words) - set(dialect.states))
     if unknown or not words:
         raise ValueError(
-            "the parameter expects must contain states of an application, not "
+            "`expects` must be a state of an application, or a list of states, not "
             f"{', '.join(map(repr, unknown)) or 'nothing'}. "
             f"The states are {', '.join(dialect.states)}"
         )

@@ -64,8 +64,8 @@ def test_application_is_restarted_with_other_values(scripted_cluster: Cluster) -
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("metadata.name=other", "restart keeps the kind, the name and the namespace of an application"),
-        ("metadata=x", "restart keeps the kind, the name and the namespace of an application"),
+        ("metadata.name=other", "cannot change the kind, the name or the namespace of an application"),
+        ("metadata=x", "cannot change the kind, the name or the namespace of an application"),
         ("spec.runtimeVersions.x.y=1", "runtimeVersions.x"),
         ("spec.jars=1", "spec.jars"),
     ],
@@ -86,7 +86,7 @@ def test_owned_application_is_refused(scripted_cluster: Cluster, capsys: pytest.
     owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
     scripted_cluster.create("pi", ownerReferences=[{**owner, "uid": parent["metadata"]["uid"]}])
     assert main(["restart", "pi"]) == ExitCode.INVALID
-    assert "SparkApplication daily owns it. Let that run it again" in capsys.readouterr().err
+    assert "SparkApplication daily owns it, and must run it again" in capsys.readouterr().err
 
 
 def test_application_that_a_task_waits_for_is_refused(

@@ -84,7 +84,7 @@ def test_list_is_bounded_and_warns(
     for number in range(3):
         cluster.create(f"pi-{number}")
     assert len(hook.list_applications(most=2)) == 2
-    assert "has more applications; returning the first 2" in caplog.text
+    assert "has more than 2 applications; returning the first 2" in caplog.text
     caplog.clear()
     assert len(hook.list_applications(most=3)) == 3
     assert not caplog.text

@@ -91,7 +91,7 @@ def test_nothing_is_cancelled_if_airflow_reports_an_error(
     engagement.stop()
     assert cancelled == []
     cause = "Airflow did not report the state of the task: no such"
-    assert f"could not delete the resources of this task, which may still be running: {cause}" in caplog.text
+    assert f"could not delete the resources of this task; its program may still be running: {cause}" in caplog.text
 
 
 def test_stop_does_not_wait_for_unresponsive_airflow(

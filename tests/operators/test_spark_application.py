@@ -380,7 +380,7 @@ def test_success_that_cannot_be_recorded_is_a_success(
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
     assert "could not mark SparkApplication jobs/pi " in caplog.text
-    assert "as reported, so a later try may adopt this application again" in caplog.text
+    assert "that this task has reported its result, so a later try may adopt this application again" in caplog.text
 
 
 @pytest.mark.parametrize(

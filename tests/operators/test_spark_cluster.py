@@ -352,12 +352,12 @@ def test_default_connection_of_deletion_overrides_creating_task(given: str | Non
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, ValueError, r"set exactly one of cluster \(the task that creates the SparkCluster\) and name"),
-        ({"cluster": create(), "name": "shared"}, ValueError, "set exactly one of cluster .* and name"),
+        ({}, ValueError, r"set exactly one of `cluster` \(the task that creates the SparkCluster\) and `name`"),
+        ({"cluster": create(), "name": "shared"}, ValueError, "set exactly one of `cluster` .* and `name`"),
         (
             {"cluster": "shared"},
             TypeError,
-            r"cluster must be a SparkClusterOperator, not str\. If you have only its name, set name",
+            r"`cluster` must be a SparkClusterOperator, not str\. To give the name of a cluster, set",
         ),
         ({"cluster": create(do_xcom_push=False)}, ValueError, r"do_xcom_push=False\. Set do_xcom_push=True"),
     ],

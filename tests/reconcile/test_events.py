@@ -103,7 +103,7 @@ async def test_shutdown_does_not_wait_for_an_api_without_answer(
         await asyncio.sleep(0)
     assert api.written == []
     assert [record.getMessage() for record in caplog.records] == [
-        "could not write the last events within 0.05 s of the shutdown"
+        "could not send the last Events to the API within 0.05 s after the shutdown began"
     ]
 
 

@@ -139,7 +139,7 @@ def test_uri_is_shown_without_secrets(scheme: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("key", [DRIVER, EXECUTOR])
 def test_file_without_a_spec_is_rejected(key: str, content: str, template: Path) -> None:
     template.write_text(content)
-    assert read_refusal(template, key).endswith("is not a template: it is not an object with spec")
+    assert read_refusal(template, key).endswith("is not a pod template: a template must be an object with spec")
 
 
 def test_yaml_error_shows_the_position_but_no_content(template: Path) -> None:

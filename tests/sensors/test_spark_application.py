@@ -125,7 +125,7 @@ def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> N
 
 @pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
 def test_unknown_state_is_rejected_at_parse_time(expects: list[str] | str) -> None:
-    with pytest.raises(ValueError, match=r"expects must contain states .*\. The states are Submitted"):
+    with pytest.raises(ValueError, match=r"`expects` must be a state .*\. The states are Submitted"):
         SparkApplicationSensor(task_id="wait", name="pi", expects=expects)
 
 

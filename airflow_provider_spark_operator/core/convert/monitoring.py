@@ -30,7 +30,7 @@ def write_monitoring(draft: Draft) -> None:
         )
         return
     if not draft.name:
-        draft.refuse("metadata.name", "is required: the ConfigMap of spec.monitoring contains it in its name")
+        draft.refuse("metadata.name", "is required: the name of the ConfigMap for spec.monitoring contains it")
         return
     if not draft.namespace:
         draft.notes.append(

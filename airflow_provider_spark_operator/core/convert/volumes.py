@@ -40,7 +40,8 @@ def write_volumes(draft: Draft, role: str, spec: JsonObject, container: JsonObje
                 added.add(name)
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
     if missing:
-        draft.change(path, f"{', '.join(missing)} was removed: Kubeflow's webhook skips a mount without a volume")
+        names = ", ".join(missing)
+        draft.change(path, f"{names} was removed: no volume has this name, and Kubeflow's webhook skips such a mount")
 
 
 def report_unused_volumes(draft: Draft) -> None:

@@ -148,7 +148,10 @@ def _expand_entry(key: str, entry: str, context: SubmitContext) -> list[str]:
         raise DriverBuildError(key, sentence)
     matches = context.expand(path)
     if alias and len(matches) > 1:
-        raise DriverBuildError(key, f"{entry} assigns one alias to {len(matches)} files: list the files separately")
+        raise DriverBuildError(
+            key,
+            f"{entry} matches {len(matches)} files, but an alias (after #) names only one: list them separately",
+        )
     return [f"{build_file_uri(match)}#{alias}" if alias else build_file_uri(match) for match in matches]
 
 
