@@ -379,7 +379,7 @@ def test_success_that_cannot_be_recorded_is_a_success(
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
-    assert "could not mark SparkApplication jobs/pi " in caplog.text
+    assert "could not record on SparkApplication jobs/pi " in caplog.text
     assert "that this task has reported its result, so a later try may adopt this application again" in caplog.text
 
 
