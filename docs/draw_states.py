@@ -132,8 +132,8 @@ An application starts in `Submitted`, unless it is created with `spec.suspend: t
 driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the
 group *Stopping* (see the diagram). Then either another attempt is scheduled, or the application ends. An application
 has ended only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then, a restart can
-follow. If the last attempt ended in a *Stopping* state, this state shows how it ended. The controller of this package
-also writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled`. `Cancelled` means that
+follow. The *Stopping* state of the last attempt, if it has one, shows whether the application succeeded. The controller
+of this package also writes `status.outcome`: `Succeeded`, `Failed`, or `Cancelled`. `Cancelled` means that
 the application was deleted or suspended before its last attempt entered a *Stopping* state.
 Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-states).
 

@@ -25,18 +25,19 @@ MEANINGS = {
         "success. `status` also ends with 0 if the application failed, and `local status` also if no cluster runs"
     ),
     ExitCode.APPLICATION_FAILED: (
-        "the program failed (`wait`, `submit --wait`, `local run`); the application succeeded without "
-        "the state of `wait --for`; `reconcile --check` found resources of another controller; or `diff` found a "
-        "difference"
+        "the program failed (`wait`, `local run`, and `submit` and `restart` with --wait or --follow); the application "
+        "succeeded and never reached the state of `wait --for`; `reconcile --check` found resources of another "
+        "controller; or `diff` found a difference"
     ),
     ExitCode.INVALID: "invalid input or usage",
     ExitCode.API_FAILED: (
-        "the Kubernetes API is unreachable, rejects the request, or does not permit it; or the object does not exist"
+        "the Kubernetes API is unreachable, rejects the request, or does not permit it (also in a check of `doctor`); "
+        "or the object does not exist"
     ),
     ExitCode.TIMED_OUT: "timed out",
     ExitCode.INFRASTRUCTURE_FAILED: (
         "infrastructure or scheduling failure, a local cluster that cannot run, a deleted application, a failed check "
-        "of doctor, an internal error, or the output could not be written"
+        "of `doctor` (but see code 3), an internal error, or the output could not be written"
     ),
     ExitCode.INTERRUPTED: (
         "interrupted (SIGINT, SIGTERM, SIGHUP). But `reconcile` and `local up` end with 0 after SIGTERM, and `forward` "

@@ -115,7 +115,7 @@ def _describe(
 def _describe_kubernetes_type(mark: KubernetesType, description: str, default: str, *, is_required: bool) -> Field:
     if mark.name:
         field = _build_kubernetes_field(mark.name)
-        text = description or f"The type of Kubernetes {KUBERNETES_VERSION}."
+        text = description or f"An object with the fields of Kubernetes {KUBERNETES_VERSION}."
         return Field(field.type_name, text, default, (), is_required, field.list_fields, is_foreign=True)
     parts = {name: _build_kubernetes_field(type_name) for name, type_name in mark.parts}
     return Field("object", description, default, (), is_required, lambda: parts)

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.cli.suspension import set_all_suspended
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
 EXAMPLES = """
-# Start the next attempt of a suspended application
+# Resume a suspended application
 spark-operator resume pi
 """
 
@@ -19,6 +19,6 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Resume suspended applications: the operator starts the next attempt when the old pods are deleted."""
+    """Resume suspended applications: the operator starts a new attempt when the old pods are deleted."""
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=False))

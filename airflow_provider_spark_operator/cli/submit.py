@@ -49,7 +49,7 @@ spark-operator submit pi.yaml
 # Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
 spark-operator submit report.py --image spark:4.3.0 --follow -- --day 2026-01-31
 
-# Arguments that do not begin with - need no --
+# Write the arguments without -- if none of them begins with a hyphen
 spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0
 
 # Submit a manifest under another name and with other values

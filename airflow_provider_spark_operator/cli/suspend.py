@@ -23,8 +23,8 @@ def run(
 
     If an application has no driver yet, the operator creates none until the application is resumed.
 
-    `resume` starts the next attempt, from the beginning of the program. The suspension does not count as a restart. An
-    application that has ended cannot be suspended. The command fails, and changes nothing, if the
+    After `resume`, the program starts again from its beginning, in a new attempt. The suspension does not count as a
+    restart. An application that has ended cannot be suspended. The command fails, and changes nothing, if the
     CustomResourceDefinition in the cluster has no `spec.suspend`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)

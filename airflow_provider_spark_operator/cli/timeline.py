@@ -63,8 +63,8 @@ def run(
     """Show the states, the attempts and the executors of an application over time.
 
     The application can be running or ended. Executors whose pods are deleted are usually left out, because their
-    Events cannot be found. With --svg or --png, nothing is shown on the terminal; these options need
-    `pip install 'airflow-provider-spark-operator[pictures]'`.
+    Events cannot be found. With --svg or --png, the command draws a picture instead of printing the timeline. These
+    options need `pip install 'airflow-provider-spark-operator[pictures]'`.
     """
     files = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
     if svg == png == _STANDARD_OUTPUT:

@@ -94,10 +94,16 @@ def _warn_of_edit(situation: ClusterSituation) -> ClusterDecision | None:
     # A status of another controller does not show which version of the spec was applied.
     if applied is None or situation.cluster.generation <= applied:
         return None
-    message = (
-        "The change of the spec has no effect: the cluster was already created, or has failed. "
-        "Delete the cluster and create it again to apply the change."
-    )
+    if situation.state is _State.RESOURCE_RELEASED:
+        message = (
+            "The change of the spec has no effect, because the cluster has failed. "
+            "Delete the cluster and create it again to apply the change."
+        )
+    else:
+        message = (
+            "The change of the spec has no effect yet, because the objects of the cluster already exist. "
+            "To apply the change, suspend and resume the cluster, or delete it and create it again."
+        )
     return ClusterDecision(reasons.SPEC_CHANGE_IGNORED, message)
 
 

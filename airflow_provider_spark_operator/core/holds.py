@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.core.times import read_time
 
 KubernetesObject = Mapping[str, object]
 CLEAR_SUSPEND: Final = "set spec.suspend to false"
-"""How to start a suspended resource, in the advice of a `Hold`."""
+"""The advice of a `Hold` for a suspended resource."""
 _SUSPENSION_PROBLEMS: Final = frozenset({reasons.SUSPEND_CHECK_FAILED, reasons.SUSPEND_RELEASE_FAILED})
 _QUEUE_PROBLEMS: Final = frozenset({reasons.KUEUE_ADMISSION_REQUEST_FAILED, reasons.KUEUE_RESOURCE_FLAVOR_READ_FAILED})
 _QUEUE_REASONS: Final = frozenset({reasons.KUEUE_ADMISSION_PENDING, reasons.KUEUE_ADMITTED}) | _QUEUE_PROBLEMS

@@ -17,7 +17,7 @@ _SAME_OUTAGE_SECONDS = 120.0
 
 Result = TypeVar("Result")
 Report: TypeAlias = Callable[[int, str], object]
-"""Receives a `logging` level and a sentence: `Logger.log` or `Sink.show_remark`."""
+"""A function that logs or shows a sentence, given a `logging` level: `Logger.log` or `Sink.show_remark`."""
 
 
 class Patience:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 Answer = TypeVar("Answer")
 
 MOST_EVENTS: Final = 20_000
-"""The maximum number of Events that are searched for those of the application's pods."""
+"""The maximum number of Events that are read to find the Events of the application's pods."""
 
 
 @dataclass(frozen=True)

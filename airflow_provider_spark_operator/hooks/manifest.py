@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_inval
 from airflow_provider_spark_operator.hooks.text_file import read_text_file
 
 Manifest: TypeAlias = JsonObject | PydanticModel | str | os.PathLike[str] | None
-"""An application: a dict, a Pydantic model, YAML or JSON text, the path of a file, or None for parameters alone."""
+"""An application: a dict, a model, YAML or JSON text, or the path of a file. None if only parameters describe it."""
 
 
 def compose_manifest(

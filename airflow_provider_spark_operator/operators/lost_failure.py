@@ -60,7 +60,8 @@ def report_lost_failure(
     if decision.action is RetryAction.FAIL:
         raise error
     logger.warning(
-        "this try submits a new application. The worker or triggerer of an earlier try was lost before it reported: %s",
+        "the application of an earlier try failed, and the worker or triggerer of that try was lost before it could "
+        "report the failure. This try submits a new application. The failure was: %s",
         error,
     )
 

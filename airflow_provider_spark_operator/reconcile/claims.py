@@ -295,8 +295,8 @@ class ClaimReport:
             if self._reported.get(kind) != others:
                 self._reported[kind] = others
                 logger.info(
-                    "%s: %d managed by this controller, %d of another controller not yet checked, "
-                    "%d of another controller left alone because that controller may be running",
+                    "%s: %d managed by this controller; %d managed by other controllers and not yet checked; "
+                    "%d managed by other controllers that may be running, so this controller leaves them alone",
                     kind,
                     counts.claimed,
                     counts.waiting,

@@ -186,7 +186,7 @@ _SETTINGS = (
     _Setting("takeover", "lease", "otherControllerLease", None, read_lease),
 )
 SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
-"""The Apache operator's key of every setting, without its prefix, by our YAML key; None if there is none."""
+"""For each YAML key, the Apache operator's key without its prefix. None if the Apache operator has no such key."""
 
 
 def parse_yaml_settings(text: str) -> ControllerSettings:

@@ -17,20 +17,20 @@ from airflow_provider_spark_operator.triggers.triggerer import find_runner
 logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
-"""The version of the arguments that triggers store."""
+"""The version of the format in which triggers store their arguments."""
 
 DEFERRAL_SLACK = timedelta(seconds=60)
-"""The time from the deadline that a trigger observes until Airflow's own timeout, for a task without a triggerer."""
+"""How much later than the deadline of a trigger Airflow's own timeout is. It ends the task if no triggerer runs."""
 
 LAST_READ_SECONDS = 20.0
-"""The limit of the last read at the deadline, which must end within `DEFERRAL_SLACK`."""
+"""The time limit of the last read, in seconds. The read starts at the deadline and must end within `DEFERRAL_SLACK`."""
 
 SHORTEST_DEFERRAL_SECONDS = 10.0
 """The time from the start of a trigger until it may fire.
 
-When a task defers, its worker process ends. If the scheduler notes this end only after the trigger has fired, and has
-queued the task again in the same round of its loop, it fails the task, because it confuses the two worker processes.
-Rounds of a busy scheduler take seconds.
+When a task defers, its worker process ends. If the trigger fires at once, the scheduler can queue the task again
+before it processes this end. In the same round of its loop, it then takes the end of the old worker process for the end
+of the new one, and fails the task. Rounds of a busy scheduler take seconds.
 """
 
 # A task without a reference may be garbage-collected while it runs.

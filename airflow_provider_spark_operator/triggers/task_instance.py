@@ -21,7 +21,7 @@ class Fate(Enum):
     """What happened to a task instance whose process was asked to stop."""
 
     KILLED = "killed"
-    """A user has marked, cleared or removed the task: its application must be deleted."""
+    """A user marked the task as failed or successful, cleared it or removed it: the trigger deletes its application."""
     MOVED = "moved"
     """The task continues, here or in another process, or its next try adopts the application."""
 
@@ -46,7 +46,7 @@ _STARTED_ANEW = frozenset({TaskInstanceState.SCHEDULED, TaskInstanceState.QUEUED
 # The message of a cancelled trigger about the application of a task that was not killed, as far as Airflow reports.
 LEFT_RUNNING = (
     "%s is left running: another triggerer or the next try of the task follows it. If you cleared the task and changed "
-    "its namespace or connection, delete it yourself"
+    "its namespace or connection, delete the application yourself"
 )
 
 

@@ -27,7 +27,9 @@ def _build_row(field: Field) -> str:
         APPLICATION_FIELDS
     ):
         path = re.sub(r"^spec\.(driver|executor)\.", "spec.ROLE.", path)
-        words = words.replace("spark.kubernetes.driverEnv.NAME", "spark.executorEnv.NAME")
+        words = words.replace(
+            "spark.kubernetes.driverEnv.NAME", "spark.kubernetes.driverEnv.NAME or spark.executorEnv.NAME"
+        )
         words = re.sub(r"\b(driver|executor)(?=Spec\b|\.)", "ROLE", words)
     words = words.replace("<", "&lt;") or "see the report"
     return f"| `{path}` | {field.outcome} | {words} |\n"

@@ -131,8 +131,8 @@ def test_claims_are_logged_once_until_others_change(caplog: pytest.LogCaptureFix
         for _ in range(3):
             report.report()
     assert [record.getMessage() for record in caplog.records] == [
-        "SparkApplication: 1 managed by this controller, 2 of another controller not yet checked, "
-        "0 of another controller left alone because that controller may be running",
-        "SparkApplication: 3 managed by this controller, 0 of another controller not yet checked, "
-        "1 of another controller left alone because that controller may be running",
+        "SparkApplication: 1 managed by this controller; 2 managed by other controllers and not yet checked; "
+        "0 managed by other controllers that may be running, so this controller leaves them alone",
+        "SparkApplication: 3 managed by this controller; 0 managed by other controllers and not yet checked; "
+        "1 managed by other controllers that may be running, so this controller leaves them alone",
     ]

@@ -23,7 +23,9 @@ def find_ttl_problem(ttl: object) -> Problem | None:
             "ttl", f"must be a number of seconds, a timedelta, or {KEEP} to keep the application, not {ttl!r}"
         )
     if seconds > _LONGEST_SECONDS:
-        return Problem("ttl", f"must be at most {_LONGEST_SECONDS} seconds, not {ttl!r}. Use {KEEP} to keep it")
+        return Problem(
+            "ttl", f"must be at most {_LONGEST_SECONDS} seconds, not {ttl!r}. Use {KEEP} to keep the application"
+        )
     return None
 
 

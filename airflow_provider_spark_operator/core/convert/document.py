@@ -46,8 +46,8 @@ def _convert_resource(document: Mapping[str, Any], is_time_zone: IsTimeZone | No
         return refuse(document, "kind", reason)
     if version not in VERSIONS:
         reason = (
-            f"must be {GROUP}/{VERSIONS[0]}, not {document.get('apiVersion')}: first convert the resource to that "
-            "version with Kubeflow's operator"
+            f"is {document.get('apiVersion')}, but only {GROUP}/{VERSIONS[0]} can be converted. First upgrade the "
+            f"resource to {VERSIONS[0]} with Kubeflow's operator"
         )
         return refuse(document, "apiVersion", reason)
     if kind == "SparkApplication":

@@ -99,8 +99,8 @@ _APPLICATION: Final = (
         TEXTS,
         "spark.jars.packages",
         CHANGED,
-        "only the driver resolves the packages, in the folder spark.jars.ivy: Kubeflow's operator resolves them in its "
-        "own pod first",
+        "the driver resolves the packages, in the folder spark.jars.ivy. Kubeflow's operator resolves them in its own "
+        "pod, before it creates the driver",
     ),
     Field("spec.deps.excludePackages", TEXTS, "spark.jars.excludes"),
     Field("spec.deps.repositories", TEXTS, "spark.jars.repositories"),
@@ -168,7 +168,11 @@ _APPLICATION: Final = (
         CHANGED,
         "Kubeflow's operator computes the resources of the PodGroup from the pods; Spark takes them from the template",
     ),
-    Field("spec.batchSchedulerOptions.queue", TEXT, "Volcano: the PodGroup. YuniKorn: the label queue of the pods"),
+    Field(
+        "spec.batchSchedulerOptions.queue",
+        TEXT,
+        "Volcano: spec.queue of the PodGroup. YuniKorn: the label `queue` of the pods",
+    ),
     Field("spec.batchSchedulerOptions.priorityClassName", TEXT, "Volcano: the PodGroup"),
     Field("spec.batchSchedulerOptions.resources", OBJECT, "Volcano: the PodGroup"),
     *(
@@ -193,8 +197,8 @@ _APPLICATION: Final = (
         TEXT,
         f"{_INGRESS}[].ingressSpec.rules",
         CHANGED,
-        "the ingress class, and the annotations and TLS settings that Kubeflow's operator adds by default, are "
-        "settings of that operator: add them here",
+        "the manifest does not contain the ingress class and the default annotations and TLS settings. They are "
+        "options of Kubeflow's operator: copy them to this entry of driverServiceIngressList",
     ),
     Field("spec.driverIngressOptions[].ingressAnnotations", TEXT_MAP, f"{_INGRESS}[].ingressMetadata.annotations"),
     Field("spec.driverIngressOptions[].ingressTLS", OBJECTS, f"{_INGRESS}[].ingressSpec.tls"),
@@ -265,7 +269,8 @@ _ONE_ROLE: Final = (
         TEXT,
         "spark.kubernetes.driver.pod.name",
         CHANGED,
-        "all attempts use this name: without it, the pod of each attempt is named <application>-<attempt>-driver",
+        "all attempts use this name. Without it, the pods are named <application>-0-driver, <application>-1-driver "
+        "and so on",
     ),
     Field("spec.driver.kubernetesMaster", TEXT, "spark.kubernetes.driver.master"),
     Field("spec.driver.serviceLabels", TEXT_MAP, "spark.kubernetes.driver.service.label.NAME"),

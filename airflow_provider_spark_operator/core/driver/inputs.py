@@ -10,7 +10,7 @@ R_RUNNER = "org.apache.spark.deploy.RRunner"
 DRIVER_TEMPLATE_KEY = "spark.kubernetes.driver.podTemplateFile"
 NO_RESOURCE = "spark-internal"
 SPARK_VERSION = "4.3.0"
-"""The version of Spark whose rules the build follows, independent of the version in the image."""
+"""The version of Spark by whose rules the driver pod is built. The image can contain another version."""
 
 
 class ApplicationKind(StrEnum):

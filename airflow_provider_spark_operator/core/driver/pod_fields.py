@@ -51,7 +51,7 @@ TEXT_MAPS = _split_names(
     volumeAttributes
     """
 )
-"""Maps with string values. `options` is a list in the DNS settings of a pod."""
+"""Maps with string values. One exception: in the DNS settings of a pod, `options` is a list."""
 
 OCTAL_INTEGERS = frozenset({"defaultMode", "mode"})
 """File permissions: integers that are octal if they start with a zero."""

@@ -173,7 +173,7 @@ def _join(role: str, what: str, source: str, base: Mapping[str, str], added: Map
 def _describe_conflict(role: str, what: str, source: str, key: str, values: tuple[str, str]) -> str:
     present, required = values
     if what == _ANNOTATION:  # its values may be secret, or long
-        return f"{source} requires a value of the {what} {key} that differs from the value in the {role} pods"
+        return f"{source} and the {role} pods set the {what} {key} to different values"
     return f"{source} requires the {what} {key}={required} for the {role} pods, which already have {key}={present}"
 
 

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
 
 DEACTIVATED_INTERVAL: Final = timedelta(seconds=1800)
-"""The time after which a deactivated Workload is read again. Its reactivation is an event."""
+"""The time after which a deactivated Workload is read again, in case the watch did not report its reactivation."""
 
 
 @dataclass(frozen=True)

@@ -106,9 +106,8 @@ def test_conflict_of_annotations_names_the_key_without_the_values() -> None:
     with pytest.raises(AdmissionConflict) as caught:
         collect_changes({"spec": {"podSets": [pod_set]}, "status": {"admissionChecks": [check]}}, {})
     assert str(caught.value) == (
-        "Kueue admission of the driver pods: the admission requires a value of the annotation vault.example/role "
-        "that differs from the value in the driver pods. Remove the annotation from the pod template, or use another "
-        "queue"
+        "Kueue admission of the driver pods: the admission and the driver pods set the annotation vault.example/role "
+        "to different values. Remove the annotation from the pod template, or use another queue"
     )
 
 
