@@ -139,7 +139,7 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 
 - **Quick transitions.** If several transitions happen at the same time, the controller writes them in one update. For
   example, if the driver and enough executors are already ready when the controller first reads them, the application
-  moves from `DriverRequested` to `RunningHealthy` in one write. The history has all states between.
+  moves from `DriverRequested` to `RunningHealthy` in one write. The history still contains the states between.
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
 - **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
@@ -165,21 +165,20 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 
 ## Diagram
 
-An arrow from a group stands for an arrow from each state in the group. `python docs/draw_states.py` writes the diagram
-and the tables from the table of legal moves in `core/transitions.py`.
+An arrow from a group stands for an arrow from each state in the group. An arrow to a group leads to one of its states.
+`python docs/draw_states.py` writes the diagram and the tables from the table of legal moves in `core/transitions.py`.
 """
 
 _MEANINGS: Final[Mapping[ApplicationState, str]] = {
-    _State.SUBMITTED: "no driver of this attempt was requested yet",
+    _State.SUBMITTED: "no driver of this attempt has been requested yet",
     _State.SCHEDULED_TO_RESTART: "another attempt follows",
     _State.DRIVER_REQUESTED: "the driver pod was created; its container with Spark is not ready yet",
     _State.DRIVER_STARTED: "the container with Spark is ready, but the whole pod is not: it waits for another "
     "container or for a readiness gate",
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
-    _State.RUNNING_HEALTHY: "at least `maxExecutors` executors are ready. With dynamic allocation, "
-    "`initExecutors` (at the start) or `minExecutors` (later) are enough. If `initExecutors` is 0, no executor needs "
-    "to be ready. If only `minExecutors` is 0, executors need to be ready at the start, but not later",
+    _State.RUNNING_HEALTHY: "at least `maxExecutors` executors are ready; with dynamic allocation, at least "
+    "`initExecutors` at the start and `minExecutors` later. If `initExecutors` is 0, no executor needs to be ready",
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "fewer than `maxExecutors` executors are ready, but at least "
     "`initExecutors` (at the start) or `minExecutors` (later). Applications with dynamic allocation are never in this "
     "state, and neither are those whose `initExecutors` is 0",
@@ -188,8 +187,8 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",
     _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
     _State.SUCCEEDED: "the driver ended with exit code 0",
-    _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification has client mode or an "
-    "incomplete route",
+    _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification has client mode or "
+    "an incomplete route",
     _State.SCHEDULING_FAILURE: "the API rejected the driver, or no driver can be built from the specification",
     _State.DRIVER_EVICTED: "the driver pod was evicted from its node",
     _State.RESOURCE_RELEASED: "the application has ended and its driver pod no longer exists",

@@ -33,7 +33,8 @@ spark-operator cluster create analytics.yaml --wait
 
 def run(
     path: Annotated[
-        str, typer.Argument(metavar="FILE", callback=require_text, help="file with one SparkCluster; - for stdin")
+        str,
+        typer.Argument(metavar="FILE", callback=require_text, help="file with one SparkCluster; - for standard input"),
     ],
     wait: Annotated[bool, typer.Option("--wait", help="wait until the master and the workers are ready")] = False,
     timeout: Annotated[

@@ -58,7 +58,8 @@ class SourceConversion:
 
 def run(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE|DIR|-…", help="manifests or folders with manifests; - for stdin")
+        list[str],
+        typer.Argument(metavar="FILE|DIR|-…", help="manifests or folders with manifests; - for standard input"),
     ],
     output: DocumentOutput = DocumentFormat.YAML,
     output_directory: Annotated[

@@ -84,7 +84,7 @@ def run(
             "--older-than",
             metavar="AGE",
             callback=check_age,
-            help="only those created longer ago than this, for example 7d",
+            help="only those created longer ago than this, for example 7d (in `cleanup`, the age counts from the end)",
         ),
     ] = None,
     younger_than: Annotated[

@@ -61,15 +61,17 @@ def run(
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="with --keep: save a copy of DIR/journal, then remove its damaged records"),
+        typer.Option(
+            "--repair", help="with --keep: save a copy of DIR/journal, then remove the damaged records from the journal"
+        ),
     ] = False,
     take_over: Annotated[
         bool,
         typer.Option(
             "--take-over",
             help="with --keep: also manage stored resources that belong to a separate `reconcile` process. "
-            "Needed if that process ran without --leader-elect. Stop the process first: this command cannot check "
-            "whether it runs",
+            "Needed if that process ran without --leader-elect, because this command then cannot check whether the "
+            "process still runs. Stop the process first",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

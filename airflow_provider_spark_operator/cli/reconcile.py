@@ -25,7 +25,7 @@ spark-operator reconcile
 # Watch two namespaces, and serve probes and metrics
 spark-operator reconcile --namespaces spark-jobs,spark-tests --health-port 8081 --metrics-port 8080
 
-# List the resources that belong to controllers with a Lease other than this one
+# List the resources that do not belong to the controller with this Lease
 spark-operator reconcile --all-namespaces --lease spark-operator/spark-operator --check
 """
 

@@ -71,8 +71,8 @@ def run(
         typer.Option(
             metavar="FILE",
             callback=require_text,
-            help="settings file of the controller, as for `reconcile --config`. Needed only if this "
-            "settings file sets operatorName (default: none)",
+            help="settings file of the controller, as for `reconcile --config`. Needed only if the "
+            "controller has another operatorName than the default (default: none)",
         ),
     ] = None,
     spark_submit: Annotated[

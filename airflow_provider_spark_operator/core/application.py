@@ -107,7 +107,7 @@ def _reject_unsupported(situation: Situation) -> Decision | None:
     if situation.spec.deployment_mode is DeploymentMode.CLIENT_MODE:
         message = "spec.deploymentMode: ClientMode is not supported by operators: use ClusterMode."
     elif field := next(find_missing_route_fields(situation.spec), None):
-        message = f"{field}: is required: the route does not work without it."
+        message = f"{field}: is required: without it, the HTTPRoute or GRPCRoute does not work."
     else:
         return None
     return situation.move(_State.FAILED, reasons.SPEC_UNSUPPORTED, message)

@@ -17,7 +17,7 @@ _REQUIREMENT = rf"\s*(!\s*{_KEY}|{_KEY}(\s*(==?|!=)\s*{_VALUE}|\s+{_SET}|\s*[<>]
 # Few DAG files need these two. `re` compiles them at their first use, and keeps them.
 _LABEL_KEY = rf"(?=(.{{1,253}}/)?[^/]{{1,63}}\Z){_KEY}"
 _SELECTOR = rf"{_REQUIREMENT}(,{_REQUIREMENT})*"
-KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.', after a domain and '/' if needed"
+KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.'; a domain and '/' can precede them"
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 

@@ -34,7 +34,7 @@ _WORKER_RULES = [
     {"rule": "self.initWorkers >= 0", "message": "must not be negative", "fieldPath": ".initWorkers"},
     {
         "rule": "self.minWorkers >= self.maxWorkers || self.minWorkers >= 0",
-        "message": "must not be negative if it is less than maxWorkers",
+        "message": "must be at least 0 if it is less than maxWorkers, so that the cluster scales automatically",
         "fieldPath": ".minWorkers",
     },
 ]

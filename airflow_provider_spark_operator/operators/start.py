@@ -76,7 +76,8 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
-        "application must be an object (dict) or a model: only a worker can read a file or parse YAML text"
+        "the parameter `application` must be a dict or a model, not a file or YAML text: with start_from_trigger=True, "
+        "no worker reads them"
         if isinstance(task.application, str)
         else None,
         f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,

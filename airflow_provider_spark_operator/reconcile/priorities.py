@@ -73,6 +73,8 @@ class Priorities:
         except Forbidden as error:
             level = logging.DEBUG if self._has_warned else logging.WARNING
             self._has_warned = True
-            logger.log(level, "the priority of Workloads ignores the default PriorityClass: %s", error)
+            logger.log(
+                level, "could not read the default PriorityClass, so the priority of Workloads ignores it: %s", error
+            )
             return None
         return find_default_priority(classes)

@@ -46,7 +46,7 @@ def read_object_name(value: object) -> str:
 def read_label_value(value: object) -> str:
     """Read the value of a label."""
     if not is_label_value(text := read_text(value)):
-        raise ValueError(f"must be the value of a label ({LABEL_RULE})")
+        raise ValueError(f"must be a valid label value ({LABEL_RULE})")
     return text
 
 

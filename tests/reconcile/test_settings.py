@@ -159,7 +159,7 @@ def test_unsupported_properties_are_reported() -> None:
             "otherControllerLease: must be a Lease as NAMESPACE/NAME",
             id="invalid namespace",
         ),
-        pytest.param("operatorName: a b", "operatorName: must be the value of a label", id="operator"),
+        pytest.param("operatorName: a b", "operatorName: must be a valid label value", id="operator"),
         pytest.param("watchedNamespaces: [1]", "watchedNamespaces: must be a list of namespaces", id="a number"),
         pytest.param(
             "eventsExcludedReasons: 1", "eventsExcludedReasons: must be a list of regular expressions", id="no list"

@@ -24,8 +24,8 @@ from airflow_provider_spark_operator.core.validation.validate import validate_wi
 
 _KUEUE: Final = "kueue.x-k8s.io/"
 _KUEUE_REASON: Final = (
-    "Kueue manages SparkApplications of Kubeflow's operator only. Set the label of Kueue on the pods instead: see the "
-    "guide Queue applications"
+    "the labels of Kueue need an operator that uses Kueue: the Apache operator 1.1.0 or newer, or the controller of "
+    "this package with --kueue"
 )
 _KEPT: Final = ("name", "generateName", "namespace")
 _UNKNOWN: Final = "it is not a field of Kubeflow's definition, and its operator ignores it"

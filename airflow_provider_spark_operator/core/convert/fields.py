@@ -286,7 +286,7 @@ _METADATA: Final = (
     Field("metadata.labels", TEXT_MAP, "metadata.labels, spark.kubernetes.ROLE.label.NAME"),
     Field("metadata.annotations", TEXT_MAP, "metadata.annotations"),
     Field("metadata.finalizers", TEXTS, "", DROPPED, "the old controllers have set them"),
-    Field("metadata.ownerReferences", OBJECTS, "", DROPPED, "the owner belongs to the old resource"),
+    Field("metadata.ownerReferences", OBJECTS, "", DROPPED, "the owner reference applies only to the old resource"),
     *(
         Field(f"metadata.{name}", shape, "", DROPPED, _SERVER_FIELD)
         for name, shape in (

@@ -28,7 +28,9 @@ def write_ingresses(draft: Draft) -> None:
 def _build_entry(draft: Draft, options: Mapping[str, Any]) -> JsonObject | None:
     port = options.get("servicePort")
     if port is None:
-        draft.refuse("spec.driverIngressOptions[].servicePort", "is required: Kubeflow's operator refuses the entry")
+        draft.refuse(
+            "spec.driverIngressOptions[].servicePort", "is required: without it, Kubeflow's operator refuses the entry"
+        )
         return None
     if not draft.name:
         reason = "is required, because the names of the services in driverIngressOptions begin with it"

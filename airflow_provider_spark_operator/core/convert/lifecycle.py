@@ -9,13 +9,13 @@ _INTERVAL_SECONDS: Final = 5
 _MOST_RESTARTS: Final = (1 << 63) - 1
 _ADDED: Final = {
     "applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis": (
-        "is 0: Kubeflow's operator waits for the start of the driver without a limit"
+        "is set to 0, because Kubeflow's operator waits for the start of the driver without a limit"
     ),
     "applicationTolerations.applicationTimeoutConfig.driverReadyTimeoutMillis": (
-        "is 0: Kubeflow's operator waits for the driver without a limit"
+        "is set to 0, because Kubeflow's operator waits without a limit until the driver is ready"
     ),
     "applicationTolerations.resourceRetainPolicy": (
-        "is Always: Kubeflow's operator keeps the driver pod until the application is deleted"
+        "is set to Always, because Kubeflow's operator keeps the driver pod until the application is deleted"
     ),
 }
 _NUMBERS: Final = (

@@ -30,12 +30,12 @@ def write_monitoring(draft: Draft) -> None:
         )
         return
     if not draft.name:
-        draft.refuse("metadata.name", "is required: the name of the ConfigMap for spec.monitoring contains it")
+        draft.refuse("metadata.name", "is required, because the name of the ConfigMap for spec.monitoring contains it")
         return
     if not draft.namespace:
         draft.notes.append(
             'spark.metrics.namespace begins with the namespace "default". '
-            "If you submit to another namespace, change it."
+            "If you submit to another namespace, change the property."
         )
     metrics_file = monitoring.get("metricsPropertiesFile")
     files = _build_files(monitoring, prometheus)

@@ -107,7 +107,7 @@ def _report_version(draft: Draft) -> None:
     major = version.split(".", 1)[0]
     if major.isdecimal() and int(major) < 4:
         reason = (
-            "operators of spark.apache.org support Spark 4 and later, and submit as Spark 4 does: test the application "
-            "with an image of Spark 4"
+            "the operators for spark.apache.org support only Spark 4 and later, and create the driver as spark-submit "
+            "of Spark 4 does. Test the application with an image of Spark 4"
         )
         draft.change("spec.sparkVersion", reason)

@@ -122,7 +122,9 @@ def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule:
         zone = "UTC"
     if schedule.seconds is not None:
         draft.change(
-            "schedule", "the interval starts when the DAG is added or unpaused, not when Kubeflow's operator starts"
+            "schedule",
+            "the interval starts when the DAG is added or unpaused; for Kubeflow's operator, it starts with the "
+            "operator",
         )
     return Schedule(schedule.cron, schedule.seconds, zone)
 
@@ -147,7 +149,7 @@ def _read_concurrency(draft: Draft, spec: Mapping[str, Any]) -> int | None:
         )
     else:
         draft.notes.append(
-            "spec.concurrencyPolicy is not set. In this case, Kubeflow's operator only starts the first run. The DAG "
+            "spec.concurrencyPolicy is not set. In this case, Kubeflow's operator starts only the first run. The DAG "
             "starts every run of its schedule, as with Allow."
         )
     return 1 if policy in ("Forbid", "Replace") else None

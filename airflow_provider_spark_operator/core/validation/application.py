@@ -205,7 +205,7 @@ def _find_main_field(spec: SparkApplicationSpec) -> str:
 
 def _find_route_problems(spec: SparkApplicationSpec) -> list[Problem]:
     missing = [*find_missing_route_fields(spec), *find_missing_ingress_fields(spec)]
-    return [Problem(field, "is required: the route does not work without it") for field in missing]
+    return [Problem(field, "is required: without it, the HTTPRoute or GRPCRoute does not work") for field in missing]
 
 
 def _find_config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:

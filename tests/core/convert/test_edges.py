@@ -37,14 +37,14 @@ def test_label_of_kueue_is_kept_and_reported() -> None:
     conversion = convert(metadata={"labels": labels})
     assert conversion.document is not None
     assert conversion.document["metadata"]["labels"] == labels
-    assert "Set the label of Kueue on the pods" in find_reason(conversion, "metadata.labels")
+    assert "the labels of Kueue need an operator that uses Kueue" in find_reason(conversion, "metadata.labels")
 
 
 def test_label_of_kueue_is_reported_in_addition_to_a_removed_label() -> None:
     labels = {"kueue.x-k8s.io/queue-name": "q", "sparkoperator.k8s.io/app-name": "pi"}
     reason = find_reason(convert(metadata={"labels": labels}), "metadata.labels")
     assert "sparkoperator.k8s.io/app-name was removed" in reason
-    assert "Set the label of Kueue on the pods" in reason
+    assert "the labels of Kueue need an operator that uses Kueue" in reason
 
 
 @pytest.mark.parametrize(

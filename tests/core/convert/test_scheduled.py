@@ -98,7 +98,7 @@ def test_concurrency_policy_limits_active_runs(policy: str | None, runs: int | N
     assert (f"max_active_runs={runs}" in conversion.dag) is (runs is not None)
     outcomes = [field.outcome for field in conversion.fields if field.path == "spec.concurrencyPolicy"]
     assert outcomes == ([Outcome.CHANGED] if policy else [])
-    assert any("only starts the first run" in note for note in conversion.notes) is (policy is None)
+    assert any("starts only the first run" in note for note in conversion.notes) is (policy is None)
 
 
 def test_fields_of_the_template_are_reported_with_their_paths() -> None:
