@@ -62,16 +62,15 @@ def run(
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="with --keep: save a copy of DIR/journal, then remove the damaged records from the journal"
+            "--repair", help="with --keep: copy DIR/journal, then remove the damaged records from DIR/journal"
         ),
     ] = False,
     take_over: Annotated[
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage stored resources that belong to a separate `reconcile` process. "
-            "Needed if that process ran without --leader-elect, because this command then cannot check whether the "
-            "process still runs. Stop the process first",
+            help="with --keep: also manage stored resources of a separate `reconcile` process that ran without "
+            "--leader-elect. Stop that process first: without a Lease, this command cannot check whether it runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

@@ -106,16 +106,20 @@ AllNamespaces: TypeAlias = Annotated[
     bool, typer.Option("-A", "--all-namespaces", help="all namespaces", rich_help_panel=CLUSTER_PANEL)
 ]
 
-Selector: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
+
+def _declare_selector(selected: str) -> Any:
+    """Declare `--selector`. `selected`: the resources that have the labels, for the help."""
+    return typer.Option(
         "-l",
         "--selector",
         metavar="SELECTOR",
         callback=require_label_selector,
-        help="only resources with these labels, for example team=a,stage!=test",
-    ),
-]
+        help=f"only {selected} with these labels, for example team=a,stage!=test",
+    )
+
+
+Selector: TypeAlias = Annotated[str | None, _declare_selector("resources")]
+PodSelector: TypeAlias = Annotated[str | None, _declare_selector("pods")]
 
 ApplicationName: TypeAlias = Annotated[
     str,

@@ -174,7 +174,8 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -
     owner = next(iter(metadata.get("ownerReferences") or ()), None)
     if owner is not None:
         raise CommandError(
-            f"could not restart {reference}: {owner.get('kind')} {owner.get('name')} owns it, and must run it again",
+            f"could not restart {reference}: it belongs to {owner.get('kind')} {owner.get('name')}. "
+            "Run it again through its owner",
             ExitCode.INVALID,
         )
     task = read_task(metadata)

@@ -19,6 +19,6 @@ def run(
     kubeconfig: Kubeconfig = None,
     namespace: Namespace = None,
 ) -> ExitCode:
-    """Resume suspended applications: the operator starts a new attempt when the old pods are deleted."""
+    """Resume suspended applications: the operator starts a new attempt as soon as the old pods are deleted."""
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=False))

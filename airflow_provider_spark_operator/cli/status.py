@@ -47,8 +47,8 @@ def run(
     application does not exist, or if a permission is missing. In a script, use `spark-operator wait`: it has an exit
     code for each outcome.
 
-    With a format other than text, the command prints the application as the API returns it, and does not list pods. You
-    can edit this output, and submit it under another name with `spark-operator submit`.
+    With a format other than text, the command prints the application as the API returns it, and needs no permission to
+    list pods. You can edit this output, and submit it under another name with `spark-operator submit`.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(

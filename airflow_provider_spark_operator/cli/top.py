@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.cli.options import (
     Context,
     Kubeconfig,
     Namespace,
-    Selector,
+    PodSelector,
 )
 from airflow_provider_spark_operator.cli.output import print_table
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
@@ -77,7 +77,7 @@ def run(
     sort_by: Annotated[
         SortKey, typer.Option("--sort-by", metavar="KEY", help="order of the rows: name, cores or memory")
     ] = SortKey.NAME,
-    selector: Selector = None,
+    selector: PodSelector = None,
     all_namespaces: AllNamespaces = False,
     namespace: Namespace = None,
     context: Context = None,

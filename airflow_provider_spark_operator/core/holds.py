@@ -199,7 +199,7 @@ def _explain_suspension(held: Held, events: Sequence[KubernetesObject]) -> Hold:
     if held.wants_suspension:
         advice = f"{CLEAR_SUSPEND} to run it again from the beginning"
         return Hold("it is suspended by spec.suspend", held.since, cause, advice)
-    return Hold("it is suspended, and resumes when the pods of its last attempt are deleted", None, cause)
+    return Hold("it was resumed, and starts when the pods of its last attempt no longer exist", None, cause)
 
 
 def _explain_queue(

@@ -133,8 +133,8 @@ def _check_secret(value: Mapping[str, object]) -> str | None:
     if len(str(name)) <= _LONGEST_MOUNTED_SECRET and is_namespace(str(name)):
         return None
     return (
-        f"the Secret {name!r} cannot be mounted as files (path): Spark makes the name of a volume from its name, so "
-        f"the name must have at most {_LONGEST_MOUNTED_SECRET} characters, only lowercase letters, digits and '-'"
+        f"the Secret {name!r} cannot be mounted as files (path): Spark names the volume after the Secret, so the name "
+        f"must have at most {_LONGEST_MOUNTED_SECRET} characters, only lowercase letters, digits and '-'"
     )
 
 

@@ -34,7 +34,7 @@ _WORKER_RULES = [
     {"rule": "self.initWorkers >= 0", "message": "must not be negative", "fieldPath": ".initWorkers"},
     {
         "rule": "self.minWorkers >= self.maxWorkers || self.minWorkers >= 0",
-        "message": "must be at least 0 if it is less than maxWorkers, so that the cluster scales automatically",
+        "message": "must not be negative if the cluster scales automatically (minWorkers is less than maxWorkers)",
         "fieldPath": ".minWorkers",
     },
 ]

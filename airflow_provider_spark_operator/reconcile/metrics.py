@@ -106,7 +106,9 @@ class Metrics:
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._settings = self._counter("settings_changes", "Changes of the settings file, by result.", "result")
         self._attempts = self._counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
-        self._restarts = self._counter("restarts", "Attempts that were scheduled after an earlier attempt had ended.")
+        self._restarts = self._counter(
+            "restarts", "Restarts by the restart policy, without attempts after a suspension."
+        )
         self._driver_seconds = self._histogram(
             "driver_request_delay_seconds",
             "Time from the creation of an application until its first driver was requested.",

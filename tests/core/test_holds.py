@@ -227,7 +227,7 @@ def test_evicted_application_waits_for_pods_that_cannot_be_deleted() -> None:
         (
             build("Suspended", suspend=False, reason="SpecSuspend"),
             [build_event("SuspendReleaseFailed", "pods is forbidden")],
-            "it is suspended, and resumes when the pods of its last attempt are deleted: pods is forbidden",
+            "it was resumed, and starts when the pods of its last attempt no longer exist: pods is forbidden",
         ),
     ],
 )

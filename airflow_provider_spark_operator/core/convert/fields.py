@@ -311,8 +311,8 @@ _SCHEDULE: Final = (
         BOOLEAN,
         "is_paused_upon_creation",
         CHANGED,
-        "it takes effect only when the DAG is first added. To suspend or resume it later, pause or unpause the DAG in "
-        "Airflow",
+        "it takes effect only when the DAG is first added. To suspend or resume the schedule later, pause or unpause "
+        "the DAG in Airflow",
     ),
     Field("spec.concurrencyPolicy", TEXT, "max_active_runs"),
     *(

@@ -61,7 +61,9 @@ def _build_ingress(draft: Draft, name: str, service: str, url: str, options: Map
         draft.change("spec.driverIngressOptions[].servicePort", reason)
         return _join_ingress(metadata, "", f"/driver-{port}", backend, options)
     if "$appId" in url and draft.source.get("restartPolicy", {}).get("type", "Never") != "Never":
-        draft.change(_FIELD, "$appId was replaced by the ID of the first attempt: each attempt has its own ID")
+        draft.change(
+            _FIELD, "$appId was replaced by the ID of the first attempt, so the URL does not fit later attempts"
+        )
     elif "$appId" in url:
         draft.change(_FIELD, "$appId was replaced by the ID of the attempt, <application>-0")
     values = {

@@ -123,8 +123,8 @@ def _read_schedule(draft: Draft, spec: Mapping[str, Any]) -> Schedule:
     if schedule.seconds is not None:
         draft.change(
             "schedule",
-            "the interval starts when the DAG is added or unpaused; for Kubeflow's operator, it starts with the "
-            "operator",
+            "Airflow counts the intervals from the time when the DAG is added or unpaused. Kubeflow's operator counts "
+            "them from its own start",
         )
     return Schedule(schedule.cron, schedule.seconds, zone)
 
