@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -53,12 +53,13 @@ def serve(respond: Respond) -> Iterator[str]:
                 )
             )
             content = (answer.body if isinstance(answer.body, str) else json.dumps(answer.body)).encode()
-            self.send_response(answer.status)
-            for name, value in {"Content-Type": "application/json", **(answer.headers or {})}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # a client may leave before the answer, for example after another error
+                self.send_response(answer.status)
+                for name, value in {"Content-Type": "application/json", **(answer.headers or {})}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
 
         do_GET = do_POST = handle_any  # noqa: N815 - the names that http.server calls
 
@@ -66,6 +67,7 @@ def serve(respond: Respond) -> Iterator[str]:
             """Write no log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = False  # server_close then waits for the answers
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
