@@ -26,21 +26,21 @@ _LIMIT_KEY = "spark_memory_at_limit"
 
 
 class SparkRetryPolicy(RetryPolicy):
-    """Retry infrastructure and scheduling failures; fail immediately on application failures.
+    """Retry infrastructure and scheduling failures; by default, fail immediately on application failures.
 
     - Infrastructure and scheduling failures are retried, unless a retry would certainly fail in the same way. The
       delay is the backoff in the application's restartConfig or, if it has none, the task's `retry_delay`.
-    - A deletion of the application by a user or another program is not retried.
+    - By default, a deletion of the application by a user or another program is not retried.
     - Other errors, for example an API server that is not available, are retried as the task specifies.
 
     A policy never adds to the `retries` of the task.
 
     On Airflow before 3.3, the operators of this provider ask the policy. The delay is always the task's `retry_delay`,
-    and the memory does not grow.
+    and `memory_growth` has no effect.
 
     Args:
-        application_failures: Also retry failures of the application itself, except those in which the driver or an
-            executor ran out of memory that cannot grow.
+        application_failures: Also retry failures of the application itself. Failures in which the driver or an executor
+            ran out of memory are retried only with `memory_growth`, up to `memory_limit`.
         deletions: Retry after a user or another program deleted the application or the SparkCluster.
         memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
             1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared

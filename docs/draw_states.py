@@ -188,7 +188,7 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
     _State.SUCCEEDED: "the driver ended with exit code 0",
     _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification has client mode or "
-    "an incomplete route",
+    "an incomplete entry in `driverHttpRouteList` or `driverGrpcRouteList`",
     _State.SCHEDULING_FAILURE: "the API rejected the driver, or no driver can be built from the specification",
     _State.DRIVER_EVICTED: "the driver pod was evicted from its node",
     _State.RESOURCE_RELEASED: "the application has ended and its driver pod no longer exists",

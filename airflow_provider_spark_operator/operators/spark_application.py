@@ -162,10 +162,11 @@ class SparkApplicationOperator(BaseOperator):
         keep_driver: How long the cluster keeps the driver pod after any end, a success included, in seconds or as a
             timedelta. Like `keep_failed_driver`, it does not override the fields of the manifest.
         restarts: Who restarts a failed application. None (the default): the operator in the cluster, but only in the
-            first try of the task. The task's `retries` run it without restarts. "cluster": the operator, in each try.
-            Restarts and retries then multiply. "airflow": only the task's retries. Restarts by the operator are
-            disabled. A restart policy that is known when the DAG is parsed becomes `retries`, `retry_delay` and
-            `retry_policy` of the task, as far as the task does not set them. It overrides `default_args`.
+            first try of the task. In each retry, the application runs without restarts. "cluster": the operator, in
+            each try. Restarts and retries then multiply. "airflow": only the retries of the task. Restarts by the
+            operator are disabled. With "airflow", a restart policy that is known when the DAG is parsed becomes
+            `retries`, `retry_delay` and `retry_policy` of the task. Arguments of the task itself take precedence over
+            the restart policy; `default_args` do not.
         openlineage_inject_parent_job_info: Add Spark properties that make the task the OpenLineage parent of the job.
             The default is `[openlineage] spark_inject_parent_job_info` of Airflow's configuration.
         openlineage_inject_transport_info: Add the OpenLineage transport of Airflow to the Spark properties, with its
@@ -173,8 +174,8 @@ class SparkApplicationOperator(BaseOperator):
         start_from_trigger: Start the task in the triggerer. A worker only processes the result. On Airflow before 3.3,
             a worker starts the task, and the task then defers.
         if_exists: What to do if an application of another run of the same task has the same name. "replace_ended" (the
-            default) deletes it if it has ended, waits for the deletion, and fails if it has not ended. "fail" always
-            fails. Applications of other owners are never deleted.
+            default): if that application has ended, the task deletes it and waits until it no longer exists; otherwise,
+            the task fails. "fail": the task always fails. Applications of other owners are never deleted.
         retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
             the `retries` of the task alone.
         **kwargs: Arguments that Airflow accepts for all operators.

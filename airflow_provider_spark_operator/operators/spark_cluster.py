@@ -76,8 +76,8 @@ class SparkClusterOperator(BaseOperator):
             minutes.
         delete_on_kill: Delete the cluster if a user stops the task, or if the task fails.
         if_exists: What to do if a cluster of another run of the same task has the same name. "replace_ended" (the
-            default) deletes it if it has failed, waits for the deletion, and fails if it has not failed. "fail" always
-            fails. Clusters of other owners are never deleted.
+            default): if that cluster has failed, the task deletes it and waits until it no longer exists; otherwise,
+            the task fails. "fail": the task always fails. Clusters of other owners are never deleted.
         retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
             the `retries` of the task alone.
         **kwargs: Arguments that Airflow accepts for all operators.

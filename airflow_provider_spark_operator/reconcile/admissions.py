@@ -249,7 +249,7 @@ class Admissions:
             except KubeError as error:
                 if not is_refusal(error):
                     raise
-                raise _FlavorUnreadable(f"The ResourceFlavor of the admission could not be read: {error}") from None
+                raise _FlavorUnreadable(f"The ResourceFlavor that Kueue assigned could not be read: {error}") from None
         return collect_changes(workload, flavors)
 
     async def _add_priority(self, wanted: WantedWorkload) -> WantedWorkload:

@@ -206,7 +206,7 @@ class Informer:
                     raise
                 # A rejection is logged once. Any other error of a later list may be temporary.
                 level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
-                logger.log(level, "could not watch clusters: %s", error, extra={"namespace": namespace})
+                logger.log(level, "could not watch SparkClusters: %s", error, extra={"namespace": namespace})
             known.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 

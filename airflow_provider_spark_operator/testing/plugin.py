@@ -61,7 +61,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def airflow_database(pytestconfig: pytest.Config) -> None:
-    """The database of the separate Airflow of the tests, created once per test process. Needs `spark_own_airflow`."""
+    """The database of the separate Airflow of the tests, created once per test process.
+
+    The fixture needs the setting `spark_own_airflow = true` in pytest's configuration.
+    """
     if _HOME not in pytestconfig.stash:
         pytest.fail(
             f"{OPTION} is off: the tests must not use the database of another Airflow. "
@@ -115,12 +118,14 @@ class RunSparkDag(Protocol):
 def run_spark_dag(dags_folder: Path) -> RunSparkDag:
     """A function that runs one DAG of a file and returns the DAG run. Tasks and triggers run in this process.
 
-    Airflow parses the file as it does in production: `with DAG(...)` with or without `as`, and `@dag`. The function
-    copies the whole folder of the file into the DAG folder: the DAG finds the files next to it.
+    Airflow parses the file as it does in production: it finds DAGs of `with DAG(...)`, with or without `as dag`, and
+    DAGs of `@dag`. The function copies the whole folder of the file into the DAG folder, so that the DAG finds the
+    files next to it.
 
     The function takes the path of the file, and the `dag_id`, which is needed if the file has several DAGs. Its keyword
     arguments are the `logical_date` (now by default) and the `conf` of the run. It raises ValueError if the file cannot
-    be imported, or if the DAG to run is not in it or is not named.
+    be imported or does not contain the DAG. It also raises ValueError if the file has several DAGs, and `dag_id` is not
+    given.
     """
 
     def run(

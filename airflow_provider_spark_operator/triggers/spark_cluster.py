@@ -32,7 +32,8 @@ class SparkClusterTrigger(BaseTrigger):
             the task.
         deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
         ready_seconds: Seconds after which the wait ends, without the time in which Kueue or `spec.suspend` holds the
-            SparkCluster. If None, there is no such limit. Another triggerer that continues the wait starts again.
+            SparkCluster. If None, there is no such limit. If another triggerer continues the wait, the time starts
+            again at 0.
         delete_on_kill: Delete the SparkCluster if a user stops the task.
         connection_required: Whether the connection existed when the SparkCluster was created. If the connection was
             deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default

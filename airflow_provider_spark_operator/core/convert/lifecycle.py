@@ -62,7 +62,7 @@ def _build_restarts(draft: Draft, policy: dict[str, Any]) -> JsonObject:
                 "has no effect with the policy Never" if kind == "Never" else "has no effect without retries",
             )
         if kind == "OnFailure":
-            reason = "is Never, because without retries, Kubeflow's operator does not restart an application"
+            reason = "is set to Never, because Kubeflow's operator does not restart an application without retries"
             draft.change("spec.restartPolicy.type", reason)
         return {}
     intervals = [1000 * policy.get(key, _INTERVAL_SECONDS) for key in _NUMBERS[2:]]
