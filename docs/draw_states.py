@@ -142,6 +142,11 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
   moves from `DriverRequested` to `RunningHealthy` in one write. The history still contains the states between.
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
+- **Executors.** While an application starts, at least `initExecutors` executors must be ready. Once it runs, at least
+  `minExecutors` must be ready. With this number, the application is `RunningHealthy`. Without dynamic allocation, it is
+  `RunningWithPartialCapacity` as long as fewer than `maxExecutors` are ready. Two settings turn the check off, so that
+  the application is `RunningHealthy` with any number: `initExecutors: 0`, and, once the application runs,
+  `minExecutors: 0`.
 - **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
   does not wait for executors. But if its driver requests executors, and all of them stay blocked for
   `executorStartTimeoutMillis`, the state becomes `ExecutorsStartTimedOut`. An executor is blocked, for example, if its
@@ -177,11 +182,8 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     "container or for a readiness gate",
     _State.DRIVER_READY: "the whole driver pod is ready; Spark requests executors",
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
-    _State.RUNNING_HEALTHY: "at least `maxExecutors` executors are ready; with dynamic allocation, at least "
-    "`initExecutors` at the start and `minExecutors` later. If `initExecutors` is 0, no executor needs to be ready",
-    _State.RUNNING_WITH_PARTIAL_CAPACITY: "fewer than `maxExecutors` executors are ready, but at least "
-    "`initExecutors` (at the start) or `minExecutors` (later). Applications with dynamic allocation are never in this "
-    "state, and neither are those whose `initExecutors` is 0",
+    _State.RUNNING_HEALTHY: "enough executors are ready: see *Executors* above",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",

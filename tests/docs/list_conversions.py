@@ -6,6 +6,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, Field
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "migration" / "kubeflow-operator.md"
+_VARIABLES = "spark.kubernetes.driverEnv.NAME or spark.executorEnv.NAME"
 _BLOCK = re.compile(r"(<!-- generated: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -27,9 +28,7 @@ def _build_row(field: Field) -> str:
         APPLICATION_FIELDS
     ):
         path = re.sub(r"^spec\.(driver|executor)\.", "spec.ROLE.", path)
-        words = words.replace(
-            "spark.kubernetes.driverEnv.NAME", "spark.kubernetes.driverEnv.NAME or spark.executorEnv.NAME"
-        )
+        words = re.sub(r"spark\.(kubernetes\.driverEnv|executorEnv)\.NAME", _VARIABLES, words)
         words = re.sub(r"\b(driver|executor)(?=Spec\b|\.)", "ROLE", words)
     words = words.replace("<", "&lt;") or "see the report"
     return f"| `{path}` | {field.outcome} | {words} |\n"
