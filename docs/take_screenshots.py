@@ -47,22 +47,24 @@ _LINKS = {
     "DRIVER_LOG_URL": "https://logs.example.com/search?pod={driver_pod}",
 }
 _LINES = (
-    "INFO SparkContext: Running Spark version 4.3.0",
-    "INFO KubernetesClusterSchedulerBackend: 2 executors are registered",
-    "INFO Report: reading s3a://orders",
-    "INFO Report: 31 regions written to s3a://reports/daily",
+    "26/11/22 18:31:00 INFO SparkContext: Running Spark version 4.3.0",
+    "26/11/22 18:31:01 INFO KubernetesClusterSchedulerBackend: 2 executors are registered",
+    "26/11/22 18:31:02 INFO Report: reading s3a://orders",
+    "26/11/22 18:31:03 INFO Report: 31 regions written to s3a://reports/daily",
 )
 _FAILURE = (
-    "INFO SparkContext: Running Spark version 4.3.0",
+    "26/11/22 18:31:00 INFO SparkContext: Running Spark version 4.3.0",
     "Traceback (most recent call last):",
     '  File "/opt/jobs/load.py", line 12, in <module>',
     '    orders = spark.read.parquet("s3a://orders/2026-11-22")',
     "pyspark.errors.exceptions.captured.AnalysisException: [PATH_NOT_FOUND] Path does not exist: "
     "s3a://orders/2026-11-22.",
 )
-# Below this height in pixels, the log of the failure has the traceback, with paths of this machine.
-_HEIGHTS = {"failure": 772}
-_CHROMIUM = ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,900", "--virtual-time-budget=30000")
+# The log of the failure ends with a traceback that has paths of this machine. It begins at this height in pixels, in a
+# window that is tall enough for the lines above it.
+_WINDOW_HEIGHTS = {"failure": 1300}
+_HEIGHTS = {"failure": 884}
+_CHROMIUM = ("--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=30000")
 
 
 async def main() -> None:
@@ -90,6 +92,7 @@ async def main() -> None:
         environment = build_airflow_environment(folder / "airflow", folder / "dags", folder / "kubeconfig")
         environment |= {f"AIRFLOW__SPARK_OPERATOR__{key}": url for key, url in _LINKS.items()}
         environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS"] = "True"
+        environment["AIRFLOW__API__DEFAULT_WRAP"] = "True"  # long lines of the log
         async with Components(environment, folder / "logs") as components:
             await _run(components, lambda: cluster.do(deferred.set))
             address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}/dags/sales/runs/{RUN_ID}"
@@ -124,7 +127,8 @@ async def _act(application: Application) -> None:
 
 
 async def _take(browser: str, address: str, picture: Path, profile: Path) -> None:
-    arguments = (*_CHROMIUM, f"--user-data-dir={profile}", f"--screenshot={picture}", address)
+    size = f"--window-size=1400,{_WINDOW_HEIGHTS.get(picture.stem, 900)}"
+    arguments = (*_CHROMIUM, size, f"--user-data-dir={profile}", f"--screenshot={picture}", address)
     taking = await asyncio.create_subprocess_exec(browser, *arguments, stderr=asyncio.subprocess.PIPE)
     _, output = await taking.communicate()
     if taking.returncode != 0 or b"written to file" not in output:
