@@ -76,15 +76,14 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
-        "the parameter `application` must be a dict or a model, not a file or YAML text: with start_from_trigger=True, "
-        "no worker reads them"
+        "the parameter `application` must be a dict or a model: only a worker can read a file or YAML text"
         if isinstance(task.application, str)
         else None,
         f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,
         f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
         f"{', '.join(whole)}: the whole value cannot be a template, which only a worker can render" if whole else None,
         f"{', '.join(inner)}: only a worker can render templates in these parameters" if inner else None,
-        f"{', '.join(texts)}: only a worker can read a file or parse YAML text. Use an object (dict)"
+        f"{', '.join(texts)}: only a worker can read a file or YAML text. Use an object (dict)"
         if texts
         else None,
         "memory_growth: only a worker can read the memory of earlier tries. Remove it, or remove start_from_trigger"

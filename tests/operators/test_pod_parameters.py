@@ -154,7 +154,7 @@ def test_start_in_the_triggerer_supports_the_parameters() -> None:
     [
         ({"labels": "{{ params.labels }}"}, "labels: the whole value cannot be a template"),
         ({"dynamic_allocation": {"max": "{{ params.max }}"}}, "dynamic_allocation: only a worker can render templates"),
-        ({"driver_template": "pod.yaml"}, "driver_template: only a worker can read a file or parse YAML text"),
+        ({"driver_template": "pod.yaml"}, "driver_template: only a worker can read a file or YAML text"),
     ],
 )
 @pytest.mark.needs_airflow("3.3")

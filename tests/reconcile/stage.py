@@ -256,6 +256,8 @@ async def run_in_background(controller: Controller) -> AsyncIterator["asyncio.Ta
         waiting.cancel()
         task.cancel()
         await asyncio.wait({task, waiting})
+        if not task.cancelled():
+            task.exception()  # otherwise, asyncio logs the exception if the body has failed, too
     if not task.cancelled():
         task.result()
 

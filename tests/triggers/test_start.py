@@ -249,7 +249,7 @@ class GrowingPolicy(SparkRetryPolicy):
 
 GROWING = GrowingPolicy()
 WORKERS_ONLY = [
-    ({"application": "app.yaml"}, "application must be an object"),
+    ({"application": "app.yaml"}, "the parameter `application` must be a dict or a model"),
     (
         {"application": None, "py_file": "job.py", "spark_version": "4.3.0"},
         r"job\.py: only a worker can ship local files",

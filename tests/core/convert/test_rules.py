@@ -298,7 +298,7 @@ def test_fields_that_keep_the_behaviour_of_kubeflow_are_reported_as_added() -> N
         value: Any = tolerations
         for part in name.split("."):
             value = value[part]
-        assert added[path].startswith(f"is {value}: ")
+        assert added[path].startswith(f"is set to {value}, because ")
     assert tolerations.keys() == {"applicationTimeoutConfig", "resourceRetainPolicy"}
 
 
