@@ -2,16 +2,14 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
-import venv
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-WHEELS = ROOT / "dist"
+from tests.installation.environment import WHEELS, install
+
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 APPLICATION = {
     "apiVersion": "spark.apache.org/v1",
@@ -43,29 +41,6 @@ pytestmark = [
     pytest.mark.skipif(not WHEELS.is_dir(), reason="there are no wheels in dist/: see `make installation`"),
     pytest.mark.timeout(1200),
 ]
-
-
-def install(folder: Path, requirement: str) -> Path:
-    """Install one requirement into an empty environment, with the pinned versions. Return its folder of programs."""
-    pins = re.findall(
-        r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE
-    )
-    constraints = folder / "constraints.txt"
-    constraints.write_text("\n".join(pins), encoding="utf-8")
-    venv.create(folder / "venv", with_pip=True)
-    programs = folder / "venv" / "bin"
-    command: list[str | Path] = [
-        programs / "pip",
-        "install",
-        "--quiet",
-        "--no-cache-dir",
-        "--find-links",
-        WHEELS,
-        "-c",
-        constraints,
-    ]
-    subprocess.run([*command, requirement], check=True, cwd=folder)
-    return programs
 
 
 @pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl: set KUBECTL")
@@ -101,8 +76,7 @@ def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
-    programs = install(tmp_path, "airflow-provider-spark-operator[airflow,local]")
+def test_provider_with_its_extras_runs_an_application(tmp_path: Path, programs: Path) -> None:
     document = tmp_path / "pi.json"
     document.write_text(json.dumps(APPLICATION), encoding="utf-8")
 
