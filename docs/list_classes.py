@@ -106,7 +106,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
     ),
 )
 # Users call the methods of these classes. Only Airflow calls those of an operator.
-_WITH_METHODS: Final = frozenset(
+WITH_METHODS: Final = frozenset(
     {
         "ApplicationVerdict",
         "ApplicationReference",
@@ -118,7 +118,7 @@ _WITH_METHODS: Final = frozenset(
     }
 )
 # Each method of these classes has its own section.
-_WITH_METHOD_SECTIONS: Final = frozenset({"SparkApplicationHook"})
+WITH_METHOD_SECTIONS: Final = frozenset({"SparkApplicationHook"})
 # The methods of these classes have the parameters of the methods of another class. tests/docs checks the signatures.
 _WITH_METHODS_OF: Final = {"AsyncSparkApplicationHook": "SparkApplicationHook"}
 # Methods of the hooks that only this package calls.
@@ -133,7 +133,7 @@ _COMPUTED_DEFAULTS: Final = {
     "DeleteSparkClusterOperator.kubernetes_conn_id": "the connection of `cluster`, or `'kubernetes_default'`",
 }
 # The names under which DAG files use a class, if they differ from its own.
-_USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
+USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 
 _INTRODUCTION = """\
 # Airflow classes
@@ -214,16 +214,16 @@ def build_page() -> str:
 def _describe(module: str, name: str) -> Iterator[str]:
     documented = _unwrap(getattr(import_module(module), name))
     docstring = Docstring.parse(documented)
-    yield f"### {_USED_AS.get(name, name)}\n"
+    yield f"### {USED_AS.get(name, name)}\n"
     yield f"`{module}{_format_call(documented, '.' + name) if inspect.isroutine(documented) else ''}`\n"
     yield "\n".join(docstring.paragraphs).strip() + "\n"
     yield from _list_template_fields(documented)
     yield from _list_parameters(documented, docstring.sections.get("Args", {}))
     yield from _build_table("Attribute", docstring.sections.get("Attributes", {}))
     yield from _build_table("Raises", docstring.sections.get("Raises", {}))
-    if name in _WITH_METHODS:
+    if name in WITH_METHODS:
         yield from _list_methods(documented)
-    if name in _WITH_METHOD_SECTIONS:
+    if name in WITH_METHOD_SECTIONS:
         yield from _describe_methods(documented)
     if name in _WITH_METHODS_OF:
         yield from _name_methods(documented, _WITH_METHODS_OF[name])

@@ -127,10 +127,10 @@ class SparkApplicationOperator(BaseOperator):
             must exist in the namespace of the application.
         packages: Maven packages that the driver resolves, for example ["org.postgresql:postgresql:42.7.7"]. They are
             added to those of the manifest.
-        exclude_packages: Dependencies of `packages` to leave out, for example ["org.slf4j:slf4j-api"]. The format is
-            "<group>:<artifact>".
-        repositories: URLs of Maven repositories, in addition to Maven Central, for example
-            ["https://maven.example.com/releases"].
+        exclude_packages: Dependencies of `packages` to leave out, for example ["org.slf4j:slf4j-api"]. Each has the
+            format "<group>:<artifact>".
+        repositories: URLs of Maven repositories, for example ["https://maven.example.com"]. Spark searches them in
+            addition to Maven Central.
         driver_template: Pod template of the driver: an object with `metadata` and `spec`, YAML text, or the path of a
             YAML file, for example {"spec": {"hostNetwork": True}}. It is merged into the template of the manifest.
         executor_template: Pod template of the executors, in the same form as `driver_template`.
