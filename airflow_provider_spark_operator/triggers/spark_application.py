@@ -25,7 +25,7 @@ class SparkApplicationTrigger(BaseTrigger):
     Args:
         namespace: Namespace of the application.
         name: Name of the application.
-        uid: uid of the application. The trigger ignores another application with the same name.
+        uid: uid of the application. If another application now has the name, this application was deleted.
         kubernetes_conn_id: Id of the connection to the cluster of the application. If None, the default cluster is
             used.
         api_version: apiVersion of the application. The default is that of the Apache operator.
