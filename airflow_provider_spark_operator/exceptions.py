@@ -16,13 +16,19 @@ class SparkApplicationError(AirflowException):
 
     A task raises this class itself if an application could not be submitted or followed.
 
+    Args:
+        message: Message of the exception: what failed, the cause, and what to do. The other parameters are the
+            attributes.
+
     Attributes:
-        state: The state in which the application failed, for example `Failed` or `DriverEvicted`. None if no state was
+        state: The state in which the application failed, for example "Failed" or "DriverEvicted". None if no state was
             seen.
-        reason: The reason of the failure, a constant of `core.reasons`. None if the failure has not been classified.
-        retry_worthy: False if a retry would certainly fail in the same way.
-        retry_delay: The delay before a restart by the restartConfig of the application. None if it has none.
-        out_of_memory: Which of `driver` and `executor` was out of memory, as far as it was seen.
+        reason: The reason of the failure, a constant of `core.reasons`, for example "OOMKilled". None if the failure
+            has not been classified.
+        retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
+        retry_delay: The delay before a restart by the restartConfig of the application, as a timedelta. None if the
+            application has no restartConfig.
+        out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was, or if it is unknown.
     """
 
     def __init__(

@@ -39,9 +39,9 @@ class SparkRetryPolicy(RetryPolicy):
     and `memory_growth` has no effect.
 
     Args:
-        application_failures: Also retry failures of the application itself. Failures in which the driver or an executor
-            ran out of memory are retried only with `memory_growth`, up to `memory_limit`.
-        deletions: Retry after a user or another program deleted the application or the SparkCluster.
+        application_failures: Whether to retry failures of the application itself, too. Failures in which the driver or
+            an executor ran out of memory are retried only with `memory_growth`, up to `memory_limit`.
+        deletions: Whether to retry after a user or another program deleted the application or the SparkCluster.
         memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
             1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared
             task starts with the memory that was sufficient. If None, such failures are not retried.

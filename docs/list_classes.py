@@ -5,9 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
+
+from airflow_provider_spark_operator.kube.resources import ResourceType
 
 FOLDER = Path(__file__).parent
 PACKAGE = "airflow_provider_spark_operator"
@@ -78,6 +81,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
             ("triggers.start", ("SparkApplicationStartTrigger",)),
             ("triggers.spark_cluster", ("SparkClusterTrigger",)),
             ("triggers.spark_application_event", ("SparkApplicationEventTrigger",)),
+            ("triggers.event", ("ApplicationEvent", "EventKind")),
         ),
     ),
     (
@@ -102,15 +106,34 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
     ),
 )
 # Users call the methods of these classes. Only Airflow calls those of an operator.
-_WITH_METHODS: Final = frozenset(
-    {"ApplicationVerdict", "ScriptedCluster", "Application", "ScriptedSparkCluster", "TaskInstance"}
+WITH_METHODS: Final = frozenset(
+    {
+        "ApplicationVerdict",
+        "ApplicationReference",
+        "ApplicationEvent",
+        "ScriptedCluster",
+        "Application",
+        "ScriptedSparkCluster",
+        "TaskInstance",
+    }
 )
 # Each method of these classes has its own section.
-_WITH_METHOD_SECTIONS: Final = frozenset({"SparkApplicationHook"})
+WITH_METHOD_SECTIONS: Final = frozenset({"SparkApplicationHook"})
+# The methods of these classes have the parameters of the methods of another class. tests/docs checks the signatures.
+_WITH_METHODS_OF: Final = {"AsyncSparkApplicationHook": "SparkApplicationHook"}
+# Methods of the hooks that only this package calls.
+INTERNAL_METHODS: Final = frozenset({"review_access"})
 
 _FIXTURES: Final = frozenset({"spark_cluster", "run_spark_dag", "dags_folder", "airflow_database"})
+# These defaults depend on the configuration or on another parameter. The page shows the source of the value.
+_COMPUTED_DEFAULTS: Final = {
+    "deferrable": "`[operators] default_deferrable`, by default `False`",
+    "openlineage_inject_parent_job_info": "`[openlineage] spark_inject_parent_job_info`, by default `False`",
+    "openlineage_inject_transport_info": "`[openlineage] spark_inject_transport_info`, by default `False`",
+    "DeleteSparkClusterOperator.kubernetes_conn_id": "the connection of `cluster`, or `'kubernetes_default'`",
+}
 # The names under which DAG files use a class, if they differ from its own.
-_USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
+USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 
 _INTRODUCTION = """\
 # Airflow classes
@@ -119,32 +142,37 @@ After reading this page, you know every class, decorator and fixture of the pack
 exceptions.
 
 `python docs/list_classes.py` writes this page from the docstrings. Everything on it is [public
-API](../versioning.md#public-api).
+API](../versioning.md#public-api). A default in the form `[section] option` is the value of that option in Airflow's
+configuration.
 """
 _CHAPTER_TEXTS: Final = {
     "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those "
     "of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
     "Sensors": "A sensor waits for a resource that another task, or another program, has created.",
     "Hook": "The hook manages applications from your own code, such as a TaskFlow task. `AsyncSparkApplicationHook` "
-    "has the same methods for code in an event loop.",
+    "does the same for code in an event loop. The other classes are results of the methods.",
     "Types of parameters": "A type groups what belongs together. A dictionary with the same keys works, too. "
     "Templates in each text are rendered.",
     "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
-    "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators.",
+    "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators. "
+    "`SparkApplicationEventTrigger` is for an `AssetWatcher`: [Sensors and assets](../guides/sensors-and-assets.md) "
+    "shows its event.",
     "Links": "[XComs and links](xcoms-and-links.md) explains how to configure the links.",
     "Tests of DAGs": "[Test your DAGs](../guides/test-dags.md) has a complete example.",
 }
 _SECTION = re.compile(r"^(Args|Raises|Attributes|Returns|Yields):$")
+_TEXT_SECTIONS: Final = frozenset({"Returns", "Yields"})
 _ENTRY = re.compile(r"^ {4}(\*{0,2}\w+): (.*)$")
 
 
 @dataclass
 class Docstring:
-    """The parts of a docstring: its paragraphs, and the entries of each section."""
+    """The parts of a docstring: its paragraphs, the entries of each section, and what the function returns."""
 
     paragraphs: list[str] = field(default_factory=list)
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
+    result: str = ""
 
     @classmethod
     def parse(cls, documented: object) -> "Docstring":
@@ -154,6 +182,8 @@ class Docstring:
             if heading := _SECTION.match(line):
                 section = heading[1]
                 found.sections[section] = {}
+            elif section in _TEXT_SECTIONS:
+                found.result = f"{found.result} {line.strip()}".strip()
             elif section and (begun := _ENTRY.match(line)):
                 entry = begun[1]
                 found.sections[section][entry] = begun[2]
@@ -184,17 +214,19 @@ def build_page() -> str:
 def _describe(module: str, name: str) -> Iterator[str]:
     documented = _unwrap(getattr(import_module(module), name))
     docstring = Docstring.parse(documented)
-    yield f"### {_USED_AS.get(name, name)}\n"
+    yield f"### {USED_AS.get(name, name)}\n"
     yield f"`{module}{_format_call(documented, '.' + name) if inspect.isroutine(documented) else ''}`\n"
     yield "\n".join(docstring.paragraphs).strip() + "\n"
     yield from _list_template_fields(documented)
     yield from _list_parameters(documented, docstring.sections.get("Args", {}))
     yield from _build_table("Attribute", docstring.sections.get("Attributes", {}))
     yield from _build_table("Raises", docstring.sections.get("Raises", {}))
-    if name in _WITH_METHODS:
+    if name in WITH_METHODS:
         yield from _list_methods(documented)
-    if name in _WITH_METHOD_SECTIONS:
+    if name in WITH_METHOD_SECTIONS:
         yield from _describe_methods(documented)
+    if name in _WITH_METHODS_OF:
+        yield from _name_methods(documented, _WITH_METHODS_OF[name])
 
 
 def _unwrap(documented: Any) -> Any:
@@ -217,6 +249,8 @@ def _list_parameters(documented: Any, meanings: dict[str, str]) -> Iterator[str]
         # The signature of a class does not have the parameters that it passes on.
         parameter = signature.parameters.get(name.lstrip("*"), inspect.Parameter("_", inspect.Parameter.KEYWORD_ONLY))
         default = "" if parameter.default is parameter.empty else f"`{_format_default(parameter.default)}`"
+        owner = getattr(documented, "__name__", "")
+        default = _COMPUTED_DEFAULTS.get(name) or _COMPUTED_DEFAULTS.get(f"{owner}.{name}") or default
         yield f"| `{name}` | {_format_type(parameter.annotation)} | {default} | {_format_cell(meaning)} |"
     yield ""
 
@@ -230,23 +264,40 @@ def _build_table(heading: str, entries: dict[str, str]) -> Iterator[str]:
 
 def _list_methods(documented: Any) -> Iterator[str]:
     yield "| | |\n|---|---|"
-    for name, method in vars(documented).items():
+    for name, found in vars(documented).items():
+        method = found.__func__ if isinstance(found, classmethod) else found
         if name.startswith("_") or not (inspect.isfunction(method) or isinstance(method, property)):
             continue
         call = name if isinstance(method, property) else _format_call(method, name, first=1)
-        yield f"| `{_format_cell(call)}` | {_format_cell(Docstring.parse(method).paragraphs[0])} |"
+        docstring = Docstring.parse(method)
+        meanings = [f"`{one}`: {meaning}" for one, meaning in docstring.sections.get("Args", {}).items()]
+        yield f"| `{_format_cell(call)}` | {_format_cell(' '.join([docstring.paragraphs[0], *meanings]))} |"
     yield ""
 
 
 def _describe_methods(documented: Any) -> Iterator[str]:
-    for name, method in vars(documented).items():
-        if name.startswith("_") or not inspect.isfunction(method):
-            continue
+    for name, method in list_methods(documented).items():
         docstring = Docstring.parse(method)
         yield f"#### `{_format_call(method, name, first=1)}`\n"
         yield "\n".join(docstring.paragraphs).strip() + "\n"
         yield from _build_table("Parameter", docstring.sections.get("Args", {}))
+        if docstring.result:
+            yield f"Returns: {docstring.result[0].lower()}{docstring.result[1:]}\n"
         yield from _build_table("Raises", docstring.sections.get("Raises", {}))
+
+
+def list_methods(documented: Any) -> dict[str, Any]:
+    """Return the public methods of a class by their names, without class methods and properties."""
+    return {
+        name: method
+        for name, method in vars(documented).items()
+        if inspect.isfunction(method) and not name.startswith("_") and name not in INTERNAL_METHODS
+    }
+
+
+def _name_methods(documented: Any, other: str) -> Iterator[str]:
+    names = ", ".join(f"`{name}`" for name in list_methods(documented))
+    yield f"[`{other}`](#{other.lower()}) describes the methods: {names}.\n"
 
 
 def _format_call(function: Any, name: str, first: int = 0) -> str:
@@ -274,6 +325,10 @@ class _Default:
 def _format_default(default: object) -> str:
     if isinstance(default, timedelta):
         return str(default)
+    if isinstance(default, Enum):
+        return repr(default.value)
+    if isinstance(default, ResourceType):
+        return default.kind
     return str(getattr(default, "group", None) or repr(default))
 
 

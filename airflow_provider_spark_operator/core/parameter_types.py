@@ -29,8 +29,10 @@ class Secret:
 
     Args:
         name: Name of the Secret, in the namespace of the application.
-        env: Maps each environment variable to a key of the Secret, for example {"DB_PASSWORD": "password"}.
-        path: Directory in which each key of the Secret is a file, for example "/etc/certificates".
+        env: Environment variables, each with a key of the Secret, for example {"DB_PASSWORD": "password"}. If None, no
+            environment variables are set.
+        path: Directory in which each key of the Secret is a file, for example "/etc/certificates". If None, no files
+            are mounted.
         pods: The pods that get the Secret: "all" (the default), "driver" or "executors".
     """
 
@@ -60,14 +62,16 @@ class Volume:
     """A volume and its mount. Set exactly one of `claim`, `size` and `source`.
 
     Args:
-        name: Name of the volume. Spark uses a volume whose name starts with "spark-local-dir-" as scratch space.
+        name: Name of the volume, for example "data". Spark uses a volume whose name starts with "spark-local-dir-" as
+            scratch space.
         path: Mount path, for example "/data".
-        claim: Name of an existing PersistentVolumeClaim. All pods mount the same claim.
+        claim: Name of an existing PersistentVolumeClaim, for example "datasets". All pods mount the same claim.
         size: Size of a PersistentVolumeClaim that Spark creates for each pod, for example "50Gi".
-        storage_class: Storage class of the claims that Spark creates. Required with `size`.
+        storage_class: Name of the storage class of the claims that Spark creates, for example "fast". Required with
+            `size`.
         source: Any other volume source of Kubernetes, for example {"emptyDir": {"medium": "Memory"}}.
-        read_only: Whether the mount is read-only.
-        sub_path: Path inside the volume to mount. If None, the whole volume is mounted.
+        read_only: Whether the mount is read-only. The default is False.
+        sub_path: Path inside the volume to mount, for example "2026/january". If None, the whole volume is mounted.
         pods: The pods that mount the volume: "all" (the default), "driver" or "executors".
     """
 
@@ -101,13 +105,13 @@ class DynamicAllocation:
 class Timeouts:
     """Limits of the phases of an attempt, in seconds or as a timedelta.
 
-    0 means no limit. If None, the default of the operator in the cluster is used.
+    0 means no limit. If None, the value of the manifest is used, by default 5 minutes.
 
     Args:
-        driver_start: From the request of the driver until its pod runs.
-        driver_ready: From the start of the driver until its pod is ready.
-        executor_start: From the readiness of the driver until the executors run.
-        termination: From the end of the application until the operator forces the deletion of its resources.
+        driver_start: Limit, for example 600, from the request of the driver until its pod runs.
+        driver_ready: Limit from the start of the driver until its pod is ready.
+        executor_start: Limit from the readiness of the driver until the executors run.
+        termination: Limit from the end of the application until the operator forces the deletion of its resources.
     """
 
     driver_start: Duration | None = None
@@ -121,8 +125,7 @@ class RestartPolicy:
     """The restarts of an application by the operator in the cluster.
 
     Args:
-        policy: When the operator restarts the application: "Never", "OnFailure", "OnInfrastructureFailure"
-            or "Always".
+        policy: When the operator restarts the application: "Never", "OnFailure", "OnInfrastructureFailure" or "Always".
         attempts: Maximum number of restarts. If None, the value of the manifest is used, by default 3.
         backoff: Delay before a restart, in seconds or as a timedelta. If None, the value of the manifest is used, by
             default 30 seconds.

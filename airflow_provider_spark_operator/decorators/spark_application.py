@@ -30,9 +30,9 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
     `ObjectStoragePath`. If you pass that path to another such function, the function gets the value.
 
     Args:
-        python_callable: The function.
-        op_args: Positional arguments of the function.
-        op_kwargs: Keyword arguments of the function.
+        python_callable: The function. The decorator sets this parameter.
+        op_args: Positional arguments of the function. The call of the decorated function sets them.
+        op_kwargs: Keyword arguments of the function. The call of the decorated function sets them.
         **kwargs: The parameters of `SparkApplicationOperator`, except `py_file`, `main_class` and `arguments`.
 
     Raises:

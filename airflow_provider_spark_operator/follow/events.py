@@ -19,12 +19,12 @@ class KubernetesEvent:
     """An Event of Kubernetes.
 
     Attributes:
-        time: When the event happened last. None if the Event does not contain a time.
-        type: "Normal" or "Warning".
-        reason: The reason, for example "FailedScheduling".
-        message: The message in one line.
-        subject: The object of the event, for example "Pod pi-0-driver".
-        count: How often the event happened.
+        time: Time at which the event happened last. None if the Event does not contain a time.
+        type: Type of the Event: "Normal" or "Warning".
+        reason: Reason of the Event, for example "FailedScheduling".
+        message: Message of the Event in one line.
+        subject: Object of the Event, for example "Pod pi-0-driver".
+        count: Number of times that the event happened.
     """
 
     time: datetime | None

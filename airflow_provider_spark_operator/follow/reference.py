@@ -9,7 +9,17 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, R
 
 @dataclass(frozen=True)
 class ApplicationReference:
-    """One application or SparkCluster. A later one with the same name has another uid."""
+    """One application or SparkCluster. A later one with the same name has another uid.
+
+    No attribute is None. `SparkApplicationHook.submit` returns a reference.
+
+    Attributes:
+        namespace: Namespace of the resource.
+        name: Name of the resource.
+        uid: uid that Kubernetes assigned to the resource.
+        resource: Kind of the resource: `resource.kind` is "SparkApplication" or "SparkCluster", and
+            `resource.api_version` is its apiVersion. The default is the SparkApplication of the Apache operator.
+    """
 
     namespace: str
     name: str
@@ -18,7 +28,12 @@ class ApplicationReference:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], resource: ResourceType = SPARK_APPLICATIONS) -> Self:
-        """Return the reference of an application as the API returned it."""
+        """Return the reference of an application as the API returned it.
+
+        Args:
+            document: The application, for example a result of `SparkApplicationHook.list_applications`.
+            resource: Kind of the application. The default is the SparkApplication of the Apache operator.
+        """
         metadata = document["metadata"]
         return cls(metadata["namespace"], metadata["name"], metadata["uid"], resource)
 

@@ -69,15 +69,22 @@ class _Session:
 class AsyncSparkApplicationHook:
     """Submit, follow and manage SparkApplications in an event loop, for example in a trigger.
 
-    Each method does the same as the method of `SparkApplicationHook`. Use the hook in `async with`, or call `close` at
-    the end. All hooks and triggers of an event loop share the connections to a cluster.
+    Each method has the parameters, defaults, results and exceptions of the method of `SparkApplicationHook` with the
+    same name. `stream_driver_log` and `stream_executor_log` are asynchronous generators: use `async for`. All other
+    methods are coroutines: use `await`. `test_connection` exists only in `SparkApplicationHook`.
+
+    Use the hook in `async with`, or call `close` at the end. All hooks and triggers of an event loop share the
+    connections to a cluster.
 
     Args:
-        kubernetes_conn_id: The id of the connection. `kubernetes_conn_id`, `namespace` and `api_version` are the same
-            as in `SparkApplicationHook`.
-        namespace: The namespace of the applications.
-        api_version: The apiVersion of applications that are given by their name.
-        access: The access to the cluster, for a caller that has already read the connection.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
+        namespace: Namespace of the applications. If None, the namespace of the connection is used.
+        api_version: apiVersion of applications that are given by their name, and of manifests that do not contain it,
+            for example "sparkoperator.k8s.io/v1beta2" for Kubeflow's operator. The default is that of the Apache
+            operator.
+        access: Access to the cluster, for triggers of this package that have already read the connection. If None, the
+            hook reads the connection.
     """
 
     def __init__(

@@ -43,10 +43,12 @@ class SparkApplicationHook(BaseHook):
     another application with the same name.
 
     Args:
-        kubernetes_conn_id: The id of the connection. If None, the default cluster is used.
-        namespace: The namespace of the applications. If None, the namespace of the connection is used.
-        api_version: The apiVersion of applications that are given by their name, and of documents that have none, for
-            example "sparkoperator.k8s.io/v1beta2" for Kubeflow's operator.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
+        namespace: Namespace of the applications. If None, the namespace of the connection is used.
+        api_version: apiVersion of applications that are given by their name, and of manifests that do not contain it,
+            for example "sparkoperator.k8s.io/v1beta2" for Kubeflow's operator. The default is that of the Apache
+            operator.
     """
 
     conn_name_attr = "kubernetes_conn_id"
@@ -109,24 +111,28 @@ class SparkApplicationHook(BaseHook):
             manifest: The resource: a dict, a Pydantic model, YAML or JSON text, or the path of a file. Templates are
                 not rendered. The other parameters override the resource. Leave it out if they describe the whole
                 application.
-            name: Overrides `metadata.name`. With `task_instance`, the default is a name from the DAG id, the task id
-                and the run id.
-            namespace: Overrides the namespace of the hook and `metadata.namespace`.
-            ttl: How long the application stays after its end, in seconds if it is a number. `ttl`,
-                `keep_failed_driver`, `keep_driver`, `upload_to` and `download_from` are the same as in
-                `SparkApplicationOperator`.
-            keep_failed_driver: How long the cluster keeps the pod of a failed driver.
-            keep_driver: How long the cluster keeps the driver pod after any end.
-            upload_to: URL of a folder in Airflow's object storage for files that the application cannot contain.
-            download_from: URL of the same folder as the driver reads it.
+            name: Name of the application. Overrides `metadata.name`. With `task_instance`, the default is a name from
+                the DAG id, the task id and the run id. Without `task_instance`, `name` or `metadata.name` is required.
+            namespace: Namespace of the application. Overrides the namespace of the hook and `metadata.namespace`. If
+                none of them is set, the namespace of the connection is used.
+            ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
+                If None, the value of the manifest is used. If the manifest has none, the default is 7 days.
+            keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
+                timedelta. It does not override the manifest. If None, the cluster decides. The default is 5 minutes.
+            keep_driver: How long the cluster keeps the driver pod after any end, a success included, in seconds or as a
+                timedelta. It does not override the manifest. If None, `keep_failed_driver` alone decides.
+            upload_to: URL of a folder for local files that are too large for a ConfigMap, or not text, for example
+                "s3://connection@bucket/jobs". If None, nothing is uploaded.
+            download_from: URL of the same folder, as the driver reads it. If None, it is `upload_to` without the
+                connection id, and `s3a` replaces `s3`.
             task_instance: The task instance that owns the application, `context["ti"]`. A task instance can own one
-                application.
+                application. If None, no task owns the application.
             **parameters: Parameters of `SparkApplicationOperator` that set fields of the application, for example
                 `py_file`, `image`, `arguments` and `executor_memory`. Relative paths of local files begin at the
                 working directory.
 
         Returns:
-            The reference of the application, for the other methods.
+            The `ApplicationReference`, for the other methods.
 
         Raises:
             AirflowFailException: The application is not valid, or a file could not be read.
@@ -154,10 +160,10 @@ class SparkApplicationHook(BaseHook):
         """Read an application.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
 
         Returns:
-            The whole resource, with its status.
+            The whole resource, with its status, as a dict.
 
         Raises:
             SparkApplicationNotFound: The application does not exist, or another application now has its name.
@@ -171,9 +177,12 @@ class SparkApplicationHook(BaseHook):
         """List the applications in the namespace of the hook.
 
         Args:
-            labels: The labels of the applications, or a selector of Kubernetes such as "team in (a, b)". If None, all
-                applications are included.
-            most: The maximum number of applications. If there are more, a warning is logged.
+            labels: The labels of the applications, for example {"team": "sales"}, or a selector of Kubernetes, such as
+                "team in (a, b)". If None, all applications are included.
+            most: The maximum number of applications. If there are more, a warning is logged. The default is 1000.
+
+        Returns:
+            The whole resources, with their status, as dicts.
 
         Raises:
             SparkApplicationError: The cluster rejected the request or could not be reached.
@@ -187,12 +196,12 @@ class SparkApplicationHook(BaseHook):
         """Wait until an application ends, and log its states.
 
         Args:
-            application: The application, see the class.
-            timeout: How long to wait, in seconds if it is a number. If None, there is no limit.
-            get_logs: Whether to log the driver log.
+            application: Name or reference of the application.
+            timeout: How long to wait, in seconds or as a timedelta. If None, there is no limit.
+            get_logs: Whether to log the lines of the driver log while the driver runs. The default is True.
 
         Returns:
-            The verdict. Call its `raise_for_failure` to fail the task with the application.
+            The `ApplicationVerdict`. Call its `raise_for_failure` to fail the task with the application.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.
@@ -207,7 +216,10 @@ class SparkApplicationHook(BaseHook):
         """Return whether an application has ended and how, without waiting.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
+
+        Returns:
+            The `ApplicationVerdict`. Its `outcome` is "Waiting" if the application has not ended.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.
@@ -221,10 +233,11 @@ class SparkApplicationHook(BaseHook):
         """Delete an application, and with it its driver and executors.
 
         Args:
-            application: The application, see the class.
-            missing_ok: Whether to return normally if the application does not exist.
-            timeout: How long to wait until the application no longer exists, in seconds if it is a number. None to
-                return as soon as the cluster has accepted the deletion.
+            application: Name or reference of the application.
+            missing_ok: Whether to return normally if the application does not exist. By default, the method raises
+                `SparkApplicationNotFound`.
+            timeout: How long to wait until the application no longer exists, in seconds or as a timedelta. If None, the
+                method returns as soon as the cluster has accepted the deletion.
 
         Raises:
             SparkApplicationNotFound: The application does not exist, or another application now has its name.
@@ -238,7 +251,7 @@ class SparkApplicationHook(BaseHook):
         """Suspend an application: its operator stops the driver, or does not start one.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.
@@ -252,7 +265,7 @@ class SparkApplicationHook(BaseHook):
         """Resume a suspended application: its operator starts another attempt.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.
@@ -268,11 +281,12 @@ class SparkApplicationHook(BaseHook):
         """Yield the lines of the log of the current driver, as they arrive. The log is never held as a whole.
 
         Args:
-            application: The application, see the class.
-            follow: Whether to wait for the driver, and to continue until the driver has ended.
+            application: Name or reference of the application.
+            follow: Whether to wait for the driver, and to continue until the driver has ended. The default is True.
             tail_lines: Number of lines from the end of the log to return. If None, the whole log. Not supported with
                 `follow`.
-            longest: The limit in bytes, 64 MiB by default. If the log is longer, a final line says so.
+            longest: Maximum size of the log in bytes. If the log is longer, a last line reports that. The default is 64
+                MiB.
 
         Raises:
             SparkApplicationNotFound: The application does not exist, or it has no driver pod.
@@ -287,7 +301,7 @@ class SparkApplicationHook(BaseHook):
         """List the names of the executor pods of the current driver. By default, Spark deletes pods that have ended.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.
@@ -307,11 +321,12 @@ class SparkApplicationHook(BaseHook):
         """Yield the lines of the log of one executor, as they arrive.
 
         Args:
-            application: The application, see the class.
+            application: Name or reference of the application.
             executor: The name of the executor pod, see `list_executors`.
-            follow: Whether to continue until the executor has ended.
+            follow: Whether to continue until the executor has ended. The default is False.
             tail_lines: Number of lines from the end of the log to return. If None, the whole log.
-            longest: The limit in bytes, 64 MiB by default. If the log is longer, a final line says so.
+            longest: Maximum size of the log in bytes. If the log is longer, a last line reports that. The default is 64
+                MiB.
 
         Raises:
             SparkApplicationNotFound: The application does not exist, or the current driver has no such executor pod.
@@ -327,8 +342,11 @@ class SparkApplicationHook(BaseHook):
         """List the Kubernetes Events of an application and of its driver pod, oldest first.
 
         Args:
-            application: The application, see the class.
-            most: The maximum number of Events of each of the two objects.
+            application: Name or reference of the application.
+            most: The maximum number of Events of each of the two objects. The default is 500.
+
+        Returns:
+            A `KubernetesEvent` for each Event.
 
         Raises:
             SparkApplicationNotFound: The application does not exist.

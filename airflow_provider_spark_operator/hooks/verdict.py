@@ -21,7 +21,7 @@ class ApplicationVerdict:
     """How an application ended, or that it has not ended.
 
     Attributes:
-        reference: The application.
+        reference: Reference of the application, for the methods of the hook.
         outcome: "Waiting" until the application has ended, then "Succeeded" or "Failed".
         state: The state of the application, in the words of its operator. After the end, it is the state that
             determined the outcome, for example `Failed`.
@@ -29,15 +29,15 @@ class ApplicationVerdict:
             driver log.
         reason: A constant of `core.reasons`, for example "OOMKilled".
         failure_kind: "application", "infrastructure" or "scheduling". None unless the application has failed.
-        retry_worthy: Whether another run of the same application can succeed.
-        application_id: Spark's id of the last attempt. None if unknown.
-        attempts: How often the operator has started the application.
+        retry_worthy: Whether another run of the same application can succeed. False if the application has not failed.
+        application_id: Spark's application id of the last attempt. None if unknown.
+        attempts: Number of times that the operator has started the application.
         seconds_per_state: Seconds that the application spent in each state, in the order of the states.
-        out_of_memory: Which of "driver" and "executor" was out of memory.
-        log_lines: The last informative lines of the driver log.
+        out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
+        log_lines: The last informative lines of the driver log. Empty if the log could not be read.
         driver_message: Termination message of the driver container after a success. None if there is none.
         had_driver: Whether a driver pod existed.
-        resource: The application as it was last seen.
+        resource: The whole resource of the application, with its status, as it was last read.
     """
 
     reference: ApplicationReference

@@ -77,6 +77,9 @@ class SparkApplicationOperator(BaseOperator):
     Paths of files: a path without a scheme is a local file, absolute or relative to the folder of the DAG. The task
     ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
+    If a parameter that describes the application is None, the value of the manifest is used. If the manifest contains
+    no value, the default of Spark or of the operator in the cluster is used.
+
     Args:
         application: The manifest: a dict, a Pydantic model, YAML or JSON text, or the path of a file. A path is
             absolute or relative to the folder of the DAG. Templates are rendered, even in a file. The other parameters
@@ -88,52 +91,67 @@ class SparkApplicationOperator(BaseOperator):
         jars: Paths or URLs of jars. With `main_class`, the first one is the jar of the application and the others are
             its dependencies. With a script, all of them are dependencies.
         files: Paths or URLs of files for the driver and the executors, which find them with `SparkFiles.get`.
-        arguments: Arguments of the program. Each argument is converted to text.
+        arguments: Arguments of the program, for example ["--day", "2026-01-31"]. Each argument is converted to text.
         conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override the manifest.
         image: Container image of the driver and the executors, for example "spark:4.3.0".
         spark_version: Spark version of the image, for example "4.3.0". Required if neither the manifest nor the tag of
             the image contains it.
-        service_account: Service account of the driver pod. It needs the permission to create executor pods.
-        driver_cores: CPU cores of the driver. Overrides spark.driver.cores.
-        driver_memory: Memory of the driver, for example "2g". Overrides spark.driver.memory.
-        executor_cores: CPU cores of each executor. Overrides spark.executor.cores.
-        executor_memory: Memory of each executor, for example "4g". Overrides spark.executor.memory.
-        executor_instances: Number of executors. 0 is valid only with `dynamic_allocation` (or
-            spark.dynamicAllocation.enabled in `conf`).
+        service_account: Name of the service account of the driver pod, for example "spark". It needs the permission to
+            create executor pods. If neither this parameter nor the manifest sets it, the service account `default` of
+            the namespace is used.
+        driver_cores: Number of CPU cores of the driver. Overrides spark.driver.cores. Spark's default is 1.
+        driver_memory: Memory of the driver, for example "2g". Overrides spark.driver.memory. Spark's default is "1g".
+        executor_cores: Number of CPU cores of each executor. Overrides spark.executor.cores. Spark's default is 1.
+        executor_memory: Memory of each executor, for example "4g". Overrides spark.executor.memory. Spark's default is
+            "1g".
+        executor_instances: Number of executors. Overrides spark.executor.instances. Spark's default is 2. 0 is valid
+            only with `dynamic_allocation` (or spark.dynamicAllocation.enabled in `conf`).
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
-        labels: Labels of the application, the driver pod and the executor pods.
-        annotations: Annotations of the application, the driver pod and the executor pods.
-        env_vars: Environment variables of the driver and the executors. Everyone who can read the application can read
-            them: use `secrets` for credentials.
+        labels: Labels of the application, the driver pod and the executor pods, for example {"team": "sales"}. They are
+            added to those of the manifest.
+        annotations: Annotations of the application, the driver pod and the executor pods, for example
+            {"example.com/owner": "ann"}. They are added to those of the manifest.
+        env_vars: Environment variables of the driver and the executors, for example {"STAGE": "test"}. Everyone who can
+            read the application can read them: use `secrets` for credentials.
         secrets: Secrets of the namespace, as environment variables or files of the pods. A list of `Secret`.
         config_maps: ConfigMaps of the namespace, as files of the pods. A list of `ConfigMap`.
         volumes: Volumes of the pods: claims, scratch space, or any other source. A list of `Volume`.
         node_selector: Labels that the nodes of the pods must have, for example {"pool": "spark"}.
-        tolerations: Tolerations of the pods, as Kubernetes defines them.
-        priority_class: Name of the PriorityClass of the pods.
-        image_pull_policy: "Always", "IfNotPresent" or "Never".
-        image_pull_secrets: Names of Secrets with credentials of image registries.
+        tolerations: Tolerations of the pods, as Kubernetes defines them, for example
+            [{"key": "spot", "operator": "Exists"}].
+        priority_class: Name of the PriorityClass of the pods, for example "batch". The PriorityClass must exist.
+        image_pull_policy: When a node pulls the image: "Always", "IfNotPresent" or "Never". Spark's default is
+            "IfNotPresent".
+        image_pull_secrets: Names of Secrets with credentials of image registries, for example ["registry"]. The Secrets
+            must exist in the namespace of the application.
         packages: Maven packages that the driver resolves, for example ["org.postgresql:postgresql:42.7.7"]. They are
             added to those of the manifest.
-        exclude_packages: Dependencies of `packages` to leave out, as "<group>:<artifact>".
-        repositories: URLs of Maven repositories, in addition to Maven Central.
+        exclude_packages: Dependencies of `packages` to leave out, for example ["org.slf4j:slf4j-api"]. Each has the
+            format "<group>:<artifact>".
+        repositories: URLs of Maven repositories, for example ["https://maven.example.com"]. Spark searches them in
+            addition to Maven Central.
         driver_template: Pod template of the driver: an object with `metadata` and `spec`, YAML text, or the path of a
-            YAML file. It is merged into the template of the manifest.
+            YAML file, for example {"spec": {"hostNetwork": True}}. It is merged into the template of the manifest.
         executor_template: Pod template of the executors, in the same form as `driver_template`.
         dynamic_allocation: True or a `DynamicAllocation` with limits to let Spark choose the number of executors. False
-            to disable that.
+            to disable that. Spark's default is False.
         event_log_dir: URL of the folder in which Spark writes event logs for a history server, for example
-            "s3a://logs/spark-events".
+            "s3a://logs/spark-events". By default, Spark writes no event logs.
         timeouts: `Timeouts` of the start and the end of the driver and the executors. Not for Kubeflow's operator.
         restart_policy: When the operator in the cluster restarts the application: "Never", "OnFailure",
-            "OnInfrastructureFailure" or "Always", or a `RestartPolicy` with the number of restarts and the delay.
-        proxy_user: User that Spark impersonates.
+            "OnInfrastructureFailure" or "Always", or a `RestartPolicy` with the number of restarts and the delay. The
+            default of the operator is "Never".
+        proxy_user: Name of the user that Spark impersonates when it reads and writes data, for example "ann". By
+            default, Spark impersonates no user.
         kueue_queue: Name of a LocalQueue of Kueue. The operator in the cluster starts the application when Kueue admits
-            it to the queue. Airflow's own argument `queue` selects the workers of the task.
-        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the application in its queue.
+            it to the queue. Airflow's own argument `queue` selects the workers of the task. By default, the application
+            does not wait for Kueue.
+        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the application in its queue. By
+            default, Kueue derives the priority from the PriorityClass.
         scheduler: Scheduler of the pods: `volcano`, `yunikorn`, or another name. `Scheduler` also sets the queue of
-            Volcano or YuniKorn, for example `Scheduler("yunikorn", queue="root.data")`.
+            Volcano or YuniKorn, for example `Scheduler("yunikorn", queue="root.data")`. By default, the scheduler of
+            Kubernetes is used.
         upload_to: URL of a folder for local files that are too large for a ConfigMap, or not text, for example
             "s3://connection@bucket/jobs". If None, the task uploads nothing.
         download_from: URL of the same folder, as the driver reads it. If None, it is `upload_to` without the connection
@@ -151,7 +169,8 @@ class SparkApplicationOperator(BaseOperator):
             default_deferrable` of Airflow's configuration.
         wait_for_completion: Wait for the end of the application. If False, the task succeeds when the application is
             submitted.
-        delete_on_kill: Delete the application if a user stops the task, or if the task times out.
+        delete_on_kill: Delete the application if a user stops the task, or if the task times out. If False, the
+            application continues.
         ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it. If
             None, the value of the manifest is used. If the manifest has none, the default is 1 day after a success that
             the task has seen, and 7 days otherwise. With Kubeflow's operator, the default is 7 days after every end.
@@ -160,7 +179,8 @@ class SparkApplicationOperator(BaseOperator):
             timedelta. It is written as `resourceRetainPolicy: OnFailure` and `resourceRetainDurationMillis`, unless the
             manifest contains one of these fields. If None, the cluster decides. The default is 5 minutes.
         keep_driver: How long the cluster keeps the driver pod after any end, a success included, in seconds or as a
-            timedelta. Like `keep_failed_driver`, it does not override the fields of the manifest.
+            timedelta. Like `keep_failed_driver`, it does not override the fields of the manifest. If None,
+            `keep_failed_driver` alone decides.
         restarts: Who restarts a failed application. None (the default): the operator in the cluster, but only in the
             first try of the task. In each retry, the application runs without restarts. "cluster": the operator, in
             each try. Restarts and retries then multiply. "airflow": only the retries of the task. Restarts by the
@@ -176,9 +196,9 @@ class SparkApplicationOperator(BaseOperator):
         if_exists: What to do if an application of another run of the same task has the same name. "replace_ended" (the
             default): if that application has ended, the task deletes it and waits until it no longer exists; otherwise,
             the task fails. "fail": the task always fails. Applications of other owners are never deleted.
-        retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
-            the `retries` of the task alone.
-        **kwargs: Arguments that Airflow accepts for all operators.
+        retry_policy: Policy that decides after a failure whether the task is retried, for example `SparkRetryPolicy()`.
+            If None, `retries` alone decides.
+        **kwargs: Arguments that Airflow accepts for all operators, for example `task_id`, `retries` and `pool`.
 
     Raises:
         TypeError: `application` has an unsupported type, or a switch is not a boolean.

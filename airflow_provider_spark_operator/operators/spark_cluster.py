@@ -57,30 +57,33 @@ class SparkClusterOperator(BaseOperator):
     XComs of the task are the name of the cluster (the return value), `namespace`, `uid` and `master_url`.
 
     Args:
-        cluster: The manifest: a dict, a Pydantic model, YAML or JSON text, or the path of a file.
-                A path is absolute or relative to the folder of the DAG. Templates are rendered, even in a file.
+        cluster: The manifest: a dict, a Pydantic model, YAML or JSON text, or the path of a file. A path is absolute
+            or relative to the folder of the DAG. Templates are rendered, even in a file.
         name: Name of the cluster, of at most 45 characters. Overrides `metadata.name`. If neither is set, the name is
             derived from the DAG id, the task id and the run id.
         namespace: Namespace of the cluster. Overrides `metadata.namespace`. If neither is set, the namespace of the
             connection is used.
         kueue_queue: Name of a LocalQueue of Kueue. The operator in the cluster creates the pods when Kueue admits the
-            SparkCluster to the queue. The time in the queue does not count against `ready_timeout`.
-        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the SparkCluster in its queue.
+            SparkCluster to the queue. The time in the queue does not count against `ready_timeout`. If None, the label
+            of the manifest is used. By default, the SparkCluster does not wait for Kueue.
+        kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the SparkCluster in its queue. By
+            default, Kueue derives the priority from the PriorityClass.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
-            used. The default is `kubernetes_default`.
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
         wait_until_ready: Wait until the master and the workers are ready. If False, the task succeeds when the cluster
             is created.
-        ready_timeout: How long to wait for the master and the workers, without the time in a queue. The default is 10
-            minutes.
-        delete_on_kill: Delete the cluster if a user stops the task, or if the task fails.
+        ready_timeout: How long to wait for the master and the workers, as a timedelta, without the time in a queue. The
+            default is 10 minutes.
+        delete_on_kill: Delete the cluster if a user stops the task, or if the task fails. If False, the cluster
+            continues to run.
         if_exists: What to do if a cluster of another run of the same task has the same name. "replace_ended" (the
             default): if that cluster has failed, the task deletes it and waits until it no longer exists; otherwise,
             the task fails. "fail": the task always fails. Clusters of other owners are never deleted.
-        retry_policy: Decides after a failure whether the task is retried, for example `SparkRetryPolicy()`. None for
-            the `retries` of the task alone.
-        **kwargs: Arguments that Airflow accepts for all operators.
+        retry_policy: Policy that decides after a failure whether the task is retried, for example `SparkRetryPolicy()`.
+            If None, `retries` alone decides.
+        **kwargs: Arguments that Airflow accepts for all operators, for example `task_id`, `retries` and `pool`.
 
     Raises:
         TypeError: `cluster` has an unsupported type, or a switch is not a boolean.
@@ -207,8 +210,8 @@ class DeleteSparkClusterOperator(BaseOperator):
     Args:
         cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs provide `name` and `namespace`,
             and its connection is used, unless you set them here.
-        name: Name of the cluster, in place of `cluster`. The output of the task that creates the cluster
-            (`name=create.output`) has the same effect as `cluster=create`.
+        name: Name of the cluster, for example "analytics". Set either `name` or `cluster`. The output of the task that
+            creates the cluster (`name=create.output`) has the same effect as `cluster=create`.
         namespace: Namespace of the cluster. If None, the namespace of `cluster` is used. Without `cluster`, the
             namespace of the connection is used.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
@@ -219,8 +222,8 @@ class DeleteSparkClusterOperator(BaseOperator):
             run in another namespace.
         wait_until_gone: Wait until the cluster no longer exists. If False, the task succeeds when the deletion
             has started.
-        gone_timeout: How long to wait for the end of the deletion. The default is 5 minutes.
-        **kwargs: Arguments that Airflow accepts for all operators.
+        gone_timeout: How long to wait for the end of the deletion, as a timedelta. The default is 5 minutes.
+        **kwargs: Arguments that Airflow accepts for all operators, for example `task_id` and `retries`.
 
     Raises:
         TypeError: `cluster` is not a `SparkClusterOperator`, or a switch is not a boolean.

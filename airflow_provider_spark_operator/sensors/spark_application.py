@@ -35,8 +35,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         expects: One or more states, for example ["RunningHealthy", "Succeeded"]. The sensor succeeds when the
             application has one of them. The default is the state of success, "Succeeded" (for Kubeflow's operator
             "COMPLETED").
-        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default cluster is used. The
-            default is `kubernetes_default`.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         api_version: apiVersion of the application, for Kubeflow's operator "sparkoperator.k8s.io/v1beta2". If the
             cluster does not serve the version, the sensor uses another version that the cluster serves.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
@@ -44,10 +44,10 @@ class SparkApplicationSensor(BaseSensorOperator):
         delete_on_kill: If a user stops the sensor, or its `timeout` expires, delete the application, but only if a task
             of the same DAG run submitted it. By default, the sensor deletes nothing, and only the task that
             submitted the application deletes it.
-        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait, deferred or not. Unlike
-            `SparkApplicationOperator`, a deferred sensor ignores `execution_timeout`. `poke_interval` is the time
-            between two reads while the application does not exist; an existing application is watched.
-            `mode="reschedule"` is supported only if the sensor is deferrable.
+        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait in seconds, deferred or not.
+            Unlike `SparkApplicationOperator`, a deferred sensor ignores `execution_timeout`. `poke_interval` is the
+            number of seconds between two reads while the application does not exist. An existing application is
+            watched. `mode="reschedule"` is supported only if the sensor is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.

@@ -31,12 +31,12 @@ class SparkClusterSensor(BaseSensorOperator):
         name: Name of the cluster, which need not exist yet.
         namespace: Namespace of the cluster. If None, the namespace of the connection is used.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
-            used. The default is `kubernetes_default`.
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
             default_deferrable` of Airflow's configuration.
-        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait. `poke_interval` is the time
-            between two reads while the cluster does not exist; an existing cluster is watched. `mode="reschedule"` is
-            supported only if the sensor is deferrable.
+        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait in seconds. `poke_interval`
+            is the number of seconds between two reads while the cluster does not exist; an existing cluster is watched.
+            `mode="reschedule"` is supported only if the sensor is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.

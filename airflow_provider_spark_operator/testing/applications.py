@@ -59,10 +59,10 @@ class Application:
 
         Args:
             *states: The states, for example "SchedulingFailure".
-            message: Message of each state, for the user.
-            driver: Status of the driver pod.
-            reason: Reason of each state.
-            suspend_reason: Why the application is suspended, if the state is "Suspended".
+            message: Message of each state, for the user. If None, the states have no message.
+            driver: Status of the driver pod, as `end_driver` returns it. If None, the status contains no driver.
+            reason: Reason of each state. If None, the states have no reason.
+            suspend_reason: Reason of the suspension, if the state is "Suspended".
         """
         for state in states:
             self._write(StateChange(state, message, reason, driver, suspend_reason, self.attempt))
@@ -73,7 +73,7 @@ class Application:
         Args:
             reason: Reason of the Event, for example "KueueAdmissionPending".
             message: Message of the Event.
-            warning: Whether the Event is a warning.
+            warning: Whether the Event is a warning. The default is False.
         """
         self._cluster.record_event(self.document, reason, message, warning=warning)
 
@@ -81,8 +81,9 @@ class Application:
         """Suspend: stop the driver and delete its pod. Call `start` first.
 
         Args:
-            reason: "SpecSuspend", or "KueueEviction" if Kueue has evicted the application from its queue.
-            message: Message of the state.
+            reason: Reason of the suspension: "SpecSuspend" (the default), or "KueueEviction" if Kueue has evicted the
+                application from its queue.
+            message: Message of the state. If None, the state has no message.
         """
         first, *others = self._life.suspended
         self.enter(first, message=message, suspend_reason=reason)
@@ -94,7 +95,7 @@ class Application:
         """Resume a suspended application with another attempt, which `start` then runs.
 
         Args:
-            message: Message of the state.
+            message: Message of the state. If None, the state has no message.
         """
         self.attempt += 1
         self.driver = self._name_driver()
@@ -105,7 +106,7 @@ class Application:
         """Run: create a running driver and executors, and enter the states up to the running state.
 
         Args:
-            executors: Number of executors, all ready.
+            executors: Number of executors, all ready. The default is 0.
         """
         # The operator has already written the first state of another attempt.
         self.enter(*(self._life.waiting[-1:] if self.attempt else self._life.waiting))
@@ -122,23 +123,27 @@ class Application:
         """Fail. Call `start` first.
 
         Args:
-            exit_code: Exit code of the driver, not 0.
-            reason: Reason of the driver container, for example "OOMKilled".
-            message: Message of the application.
+            exit_code: Exit code of the driver, not 0. The default is 1.
+            reason: Reason of the driver container, for example "OOMKilled". The default is "Error".
+            message: Message of the application, for the user.
         """
         first, *others = self._life.failing
         self.enter(first, message=message, driver=self.end_driver(exit_code, reason=reason))
         self.enter(*others)
 
     def set_driver_status(self, status: JsonObject) -> None:
-        """Write the status of the driver pod."""
+        """Write the status of the driver pod.
+
+        Args:
+            status: Status of a pod, as Kubernetes defines it, for example {"phase": "Pending"}.
+        """
         self._cluster.set_pod_status(self.namespace, self.driver, status)
 
     def start_driver(self, executors: int = 0) -> None:
         """Create a running driver pod and ready executors, without a change of the state.
 
         Args:
-            executors: Number of executors.
+            executors: Number of executors. The default is 0.
         """
         api_version = self.document["apiVersion"]
         owner = {"apiVersion": api_version, "kind": "SparkApplication", "name": self.name, "uid": self.uid}
@@ -153,7 +158,7 @@ class Application:
 
         Args:
             exit_code: Exit code of the container.
-            message: Termination message of the container.
+            message: Termination message of the container. If None, there is no message.
             reason: Reason of the container. The default is "Completed" for exit code 0 and otherwise "Error".
         """
         word = reason if reason and exit_code else ("Error" if exit_code else "Completed")

@@ -32,8 +32,9 @@ class ScriptedCluster:
     """An API server in the process of the test, whose applications follow a script.
 
     Args:
-        definitions: The CustomResourceDefinitions that the API server serves. The default is those of the dialect.
-        dialect: The dialect of the SparkApplications: `APACHE` (the default) or `KUBEFLOW` of
+        definitions: CustomResourceDefinitions that the API server serves, as dicts. If None, those of the dialect are
+            served.
+        dialect: Dialect of the SparkApplications: `APACHE` (the default) or `KUBEFLOW` of
             `airflow_provider_spark_operator.core.dialects.dialect`.
 
     Attributes:
@@ -91,7 +92,14 @@ class ScriptedCluster:
         return list(self.do(self._applications))
 
     def application(self, name: str | None = None) -> JsonObject:
-        """Return the application with a name, or the only application if `name` is None."""
+        """Return an application.
+
+        Args:
+            name: Name of the application. If None, the only application is returned.
+
+        Raises:
+            ValueError: Not exactly one application matches.
+        """
         (found,) = [one for one in self.applications() if name in (None, one["metadata"]["name"])]
         return found
 
@@ -115,7 +123,11 @@ class ScriptedCluster:
         return dict(self.do(lambda: self.store.create(self.kind, NAMESPACE, document)))
 
     def delete(self, name: str) -> None:
-        """Delete an application outside of Airflow."""
+        """Delete an application outside of Airflow.
+
+        Args:
+            name: Name of the application.
+        """
         self.do(lambda: self.store.delete(self.kind, NAMESPACE, name))
 
     def annotate(self, name: str, **annotations: str) -> None:
@@ -137,8 +149,8 @@ class ScriptedCluster:
         """Run a script for an existing application, and wait for the end of the script.
 
         Args:
-            script: The script.
-            name: Name of the application. If None, the only application is meant.
+            script: Script to run, for example `succeed`.
+            name: Name of the application. If None, the only application is used.
         """
         document = self.application(name)
         self._loop.run(self._play(script, document), timeout=DEADLINE)
@@ -147,7 +159,7 @@ class ScriptedCluster:
         """Wait until a condition is true. The condition is checked after each change of an application.
 
         Args:
-            holds: Returns whether the condition is true. It runs on the cluster's thread.
+            holds: Function that returns whether the condition is true. It runs on the cluster's thread.
 
         Raises:
             TimeoutError: The condition is still false after a minute.
@@ -164,16 +176,31 @@ class ScriptedCluster:
         self._loop.run(wait(), timeout=DEADLINE)
 
     def wait_for_state(self, state: str) -> None:
-        """Wait until an application is in `state`, for example "RunningHealthy"."""
+        """Wait until an application is in a state.
+
+        Args:
+            state: The state, for example "RunningHealthy".
+
+        Raises:
+            TimeoutError: No application is in the state after a minute.
+        """
         self.wait_until(lambda: any(self._life.read_state(item) == state for item in self._applications()))
 
     def wait_for_end(self) -> None:
-        """Wait until all applications have ended."""
+        """Wait until all applications have ended.
+
+        Raises:
+            TimeoutError: An application has not ended after a minute.
+        """
         ended = Phase.ENDED
         self.wait_until(lambda: all(self.dialect.read_progress(item).phase is ended for item in self._applications()))
 
     def do(self, function: Callable[[], Any]) -> Any:
-        """Run a function on the cluster's thread, and return its result."""
+        """Run a function on the cluster's thread, and return its result.
+
+        Args:
+            function: Function without parameters.
+        """
 
         async def run() -> Any:
             return function()

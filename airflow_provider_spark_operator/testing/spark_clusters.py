@@ -33,7 +33,7 @@ class ScriptedSparkCluster:
 
         Args:
             *states: The states, for example "RunningHealthy".
-            message: Message of each state, for the user.
+            message: Message of each state, for the user. By default, the states have no message.
         """
         for state in states:
             entry = {"currentStateSummary": state, "lastTransitionTime": datetime.now(UTC).isoformat()}
@@ -48,7 +48,7 @@ class ScriptedSparkCluster:
         Args:
             reason: Reason of the Event, for example "KueueAdmissionPending".
             message: Message of the Event.
-            warning: Whether the Event is a warning.
+            warning: Whether the Event is a warning. The default is False.
         """
         self._cluster.record_event(self.document, reason, message, warning=warning)
 
@@ -60,7 +60,7 @@ class ScriptedSparkCluster:
         """Create worker pods, ready.
 
         Args:
-            number: Number of workers.
+            number: Number of workers to create.
         """
         for index in range(number):
             self._create_pod(f"{self.name}-worker-{index}", ROLE_WORKER)

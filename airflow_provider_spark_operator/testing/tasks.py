@@ -16,9 +16,9 @@ class TaskInstance:
     """One try of one task, of the DAG `dag` and the run `manual__2026-01-01T00:00:00+00:00`.
 
     Args:
-        task_id: Id of the task.
-        try_number: Number of the try, from 1.
-        ti_id: Id of the task instance. The default is a new id.
+        task_id: Id of the task. The default is "run".
+        try_number: Number of the try, from 1. The default is 1.
+        ti_id: Id of the task instance, a UUID. If None, a new id is created.
 
     Attributes:
         xcoms: The XComs that the task pushed, by key, without the return value.
@@ -35,7 +35,12 @@ class TaskInstance:
         self.xcoms: dict[str, Any] = {}
 
     def xcom_push(self, key: str, value: Any) -> None:
-        """Store the XCom."""
+        """Store an XCom in `xcoms`.
+
+        Args:
+            key: Key of the XCom.
+            value: Value of the XCom.
+        """
         self.xcoms[key] = value
 
     def next_try(self) -> "TaskInstance":
@@ -50,8 +55,8 @@ def run(operator: BaseOperator, task_instance: TaskInstance) -> Any:
     triggerer does, and resumes the task.
 
     Args:
-        operator: The operator.
-        task_instance: The try.
+        operator: Operator of the task, whose templates are already rendered.
+        task_instance: Try of the task, for example `TaskInstance()`.
 
     Raises:
         Exception: The exception that the task raises.
@@ -68,8 +73,8 @@ def defer(operator: BaseOperator, task_instance: TaskInstance) -> TaskDeferred:
     """Execute a task until it defers, and return the deferral.
 
     Args:
-        operator: The operator.
-        task_instance: The try.
+        operator: Operator of the task, whose templates are already rendered.
+        task_instance: Try of the task, for example `TaskInstance()`.
 
     Raises:
         AssertionError: The task does not defer.
@@ -86,7 +91,7 @@ def reload(trigger: BaseTrigger) -> Any:
     """Return a copy of a trigger, as the triggerer loads it from the database.
 
     Args:
-        trigger: The trigger of a deferral.
+        trigger: Trigger of a deferral, for example `defer(operator, task_instance).trigger`.
     """
     path, arguments = trigger.serialize()
     loaded: Any = deserialize(serialize(arguments))
@@ -97,7 +102,7 @@ def fire(trigger: BaseTrigger) -> Any:
     """Run a trigger until it fires, and return the payload of its event.
 
     Args:
-        trigger: The trigger.
+        trigger: Trigger to run, for example a result of `reload`.
 
     Raises:
         AssertionError: The trigger ends without an event.

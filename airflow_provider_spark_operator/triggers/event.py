@@ -12,52 +12,57 @@ _TUPLES = ("log_lines", "out_of_memory")
 
 
 class EventKind(StrEnum):
-    """Why the wait of a trigger ended."""
+    """Why the wait of a trigger ended.
+
+    Attributes:
+        ENDED: `"ended"`. The application has ended, and `outcome` is the result. Or the SparkCluster has failed.
+        REACHED: `"reached"`. The application has one of the expected states. Or the SparkCluster is ready.
+        DELETED: `"deleted"`. The resource was deleted.
+        REPLACED: `"replaced"`. Another run of the task replaced the application. Its outcome is unknown.
+        TIMED_OUT: `"timed-out"`. The deadline has passed. The resource still exists.
+        REFUSED: `"refused"`. The application or the connection is not valid. A retry cannot succeed.
+        UNSUBMITTED: `"unsubmitted"`. The application could not be submitted.
+        LOST: `"lost"`. The resource can no longer be watched (no permission, no connection). Its outcome is unknown.
+    """
 
     ENDED = "ended"
-    """The application has ended; `outcome` is the result."""
     REACHED = "reached"
-    """The application has one of the expected states."""
     DELETED = "deleted"
-    """The application was deleted."""
     REPLACED = "replaced"
-    """Another run of the task replaced the application, whose outcome is unknown."""
     TIMED_OUT = "timed-out"
-    """The deadline has passed; the application still runs."""
     REFUSED = "refused"
-    """The application or the connection is not valid. A retry cannot help."""
     UNSUBMITTED = "unsubmitted"
-    """The application could not be submitted."""
     LOST = "lost"
-    """The application can no longer be watched (no permission, no connection). Its outcome is unknown."""
 
 
 @dataclass(frozen=True)
 class ApplicationEvent:
     """The end of the wait for one application or SparkCluster.
 
+    The payload of a trigger's event is a dict with these attributes. `ApplicationEvent.from_payload` reads it.
+
     Attributes:
-        kind: Why the wait ended.
+        kind: Why the wait ended, as an `EventKind`.
         namespace: Namespace of the resource. A resumed task knows the resource only from the event.
         name: Name of the resource.
-        uid: uid of the resource; empty if it is unknown.
-        state: The last state that was seen.
-        outcome: `Succeeded` or `Failed` if `kind` is ENDED.
-        failure_kind: A value of `core.verdict.FailureKind` if the outcome is `Failed`.
-        reason: A constant of `core.reasons`.
-        sentence: What happened, for the user.
-        application_id: Spark's id of the last attempt.
-        attempts: How often the operator has started the application.
-        log_lines: The last lines of the driver log, limited in number.
+        uid: uid of the resource. Empty if it is unknown.
+        state: The last state that was seen, for example "RunningHealthy". None if no state was seen.
+        outcome: "Succeeded" or "Failed" if `kind` is ENDED, otherwise None.
+        failure_kind: "application", "infrastructure" or "scheduling" if the outcome is "Failed", otherwise None.
+        reason: A constant of `core.reasons`, for example "OOMKilled". None if the end has not been classified.
+        sentence: What happened, for the user. Empty if there is nothing to explain.
+        application_id: Spark's application id of the last attempt. None if unknown.
+        attempts: Number of times that the operator has started the application.
+        log_lines: The last lines of the driver log, limited in number. Empty if the log could not be read.
         api_version: apiVersion of the resource.
         seconds_per_state: Seconds that the application spent in each state, in the order of the states.
-        retry_worthy: False if a retry would certainly fail in the same way.
-        had_driver: False if no driver pod ever existed.
-        driver_message: Termination message of the driver container after a success.
-        out_of_memory: Which of `driver` and `executor` was out of memory.
-        created: When the resource was created, in RFC 3339; None if it is unknown.
-        driver_pod: Name of the driver pod of the last attempt; empty if it is unknown.
-        own_ui: URL of the Spark UI by the application's own ingress or HTTP route; empty if it has none.
+        retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
+        had_driver: Whether a driver pod existed.
+        driver_message: Termination message of the driver container after a success. None if there is none.
+        out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
+        created: Time at which the resource was created, in RFC 3339. None if it is unknown.
+        driver_pod: Name of the driver pod of the last attempt. Empty if it is unknown.
+        own_ui: URL of the Spark UI at the application's own ingress or HTTP route. Empty if it has none.
     """
 
     kind: EventKind
@@ -92,6 +97,9 @@ class ApplicationEvent:
         """Parse an event that this or another release has stored.
 
         Unknown fields are ignored. Missing fields get their defaults.
+
+        Args:
+            payload: Payload of the event, `event` of the method with which Airflow resumes a task.
 
         Raises:
             ValueError: There is no payload, or the kind or the name of the resource is missing.

@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 class SparkApplicationTrigger(BaseTrigger):
     """Fires once: when the application has ended or was deleted, or when the deadline has passed.
 
-    Airflow stores the arguments in its database in plain text. They contain no secrets.
+    Airflow stores the arguments in its database in plain text. They contain no secrets. The event is an
+    `ApplicationEvent`.
 
     Args:
         namespace: Namespace of the application.
         name: Name of the application.
-        uid: uid of the application.
+        uid: uid of the application. If another application now has the name, this application was deleted.
         kubernetes_conn_id: Id of the connection to the cluster of the application. If None, the default cluster is
             used.
-        api_version: apiVersion of the application.
-        stamp: Identifies the try that owns the application. If None, the application is not deleted when a user stops
-            the task.
-        deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
-        delete_on_kill: Delete the application if a user stops the task.
-        driver_log: Add the log of the driver to the task log.
+        api_version: apiVersion of the application. The default is that of the Apache operator.
+        stamp: Fields that identify the try that owns the application, as the operators of this package write them. If
+            None, the application is not deleted when a user stops the task.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset, for example "2026-01-31T12:00:00+00:00".
+            If None, there is no limit.
+        delete_on_kill: Whether to delete the application if a user stops the task.
+        driver_log: Whether to add the log of the driver to the task log.
         connection_required: Whether the connection existed at the submission. If the connection was deleted since then,
             the trigger reports an error instead of looking for the application in the default cluster.
-        version: Version of the format of these arguments.
+        version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
 
@@ -118,19 +120,21 @@ class SparkApplicationTrigger(BaseTrigger):
 class SparkApplicationStateTrigger(BaseTrigger):
     """Fires once: when the application has one of the expected states, has ended, or was deleted.
 
+    The event is an `ApplicationEvent`: REACHED if the application has one of the expected states.
+
     Args:
         name: Name of the application, which need not exist yet.
         expects: The expected states, for example ["RunningHealthy", "Succeeded"].
         namespace: Namespace of the application. If None, the namespace of the connection is used.
         kubernetes_conn_id: Id of the connection to the cluster of the application. If None, the default cluster is
             used.
-        api_version: apiVersion of the application.
+        api_version: apiVersion of the application. The default is that of the Apache operator.
         poke_interval: Seconds between two reads while the application does not exist. The default is 60.
-        stamp: Identifies the try of the task that waits. If None, the application is not deleted when a user stops the
-            task.
-        delete_on_kill: If a user stops the task, delete the application, but only if a task of the same DAG run
-            submitted it.
-        version: Version of the format of these arguments.
+        stamp: Fields that identify the try of the task that waits, as the sensor of this package writes them. If None,
+            the application is not deleted when a user stops the task.
+        delete_on_kill: Whether to delete the application if a user stops the task, but only if a task of the same DAG
+            run submitted the application.
+        version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
 

@@ -30,14 +30,14 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
     also if the triggerer is killed. With an older Airflow, applications that end while no triggerer runs do not fire.
 
     Args:
-        namespace: Namespace of the applications. The default is the namespace of the connection.
+        namespace: Namespace of the applications. If None, the namespace of the connection is used.
         label_selector: Selects applications by their labels, in the syntax of `kubectl -l`, for example
             `"team=sales,stage in (test,live)"`. The default selects every application.
         name_pattern: Selects applications by their name, with the wildcards `*`, `?` and `[…]`, for example
             `"report-*"`. The default selects every application.
-        outcomes: The ends that fire: `succeeded` and `failed`, or kinds of failures: `application`, `infrastructure`
-            and `scheduling`. The default is every end.
-        kubernetes_conn_id: Connection to a Kubernetes cluster. None, the default, uses the default cluster.
+        outcomes: The ends that fire: "succeeded" and "failed", or kinds of failures: "application", "infrastructure"
+            and "scheduling". The default is every end.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is used.
         api_version: apiVersion of the applications. The default is the apiVersion of the Apache operator.
 
     Raises:

@@ -27,19 +27,20 @@ class SparkClusterTrigger(BaseTrigger):
         namespace: Namespace of the SparkCluster. If None, the namespace of the connection is used.
         uid: uid of the SparkCluster. If None, any SparkCluster of the name is meant, which need not exist yet.
         kubernetes_conn_id: Id of the connection to the Kubernetes cluster. If None, the default cluster is used.
-        api_version: apiVersion of the SparkCluster.
-        stamp: Identifies the try that owns the SparkCluster. If None, the SparkCluster is not deleted when a user stops
-            the task.
-        deadline: Time after which the wait ends, in ISO 8601 with the offset. If None, there is no limit.
+        api_version: apiVersion of the SparkCluster. The default is that of the Apache operator.
+        stamp: Fields that identify the try that owns the SparkCluster, as the operator of this package writes them. If
+            None, the SparkCluster is not deleted when a user stops the task.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset, for example "2026-01-31T12:00:00+00:00".
+            If None, there is no limit.
         ready_seconds: Seconds after which the wait ends, without the time in which Kueue or `spec.suspend` holds the
             SparkCluster. If None, there is no such limit. If another triggerer continues the wait, the time starts
             again at 0.
-        delete_on_kill: Delete the SparkCluster if a user stops the task.
+        delete_on_kill: Whether to delete the SparkCluster if a user stops the task.
         connection_required: Whether the connection existed when the SparkCluster was created. If the connection was
             deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default
             cluster.
         poke_interval: Seconds between two reads while the SparkCluster does not exist. The default is 60.
-        version: Version of the format of these arguments.
+        version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
 

@@ -20,18 +20,21 @@ class SparkApplicationStartTrigger(BaseTrigger):
     """Fires once: submits the application, and waits until it has ended or was deleted.
 
     If an earlier try, or an earlier run of this trigger, left an application running, the trigger adopts that
-    application. Airflow stores the arguments in its database in plain text.
+    application. Airflow stores the arguments in its database in plain text. The event is an `ApplicationEvent`.
 
     Args:
-        application: The manifest of the application. Templates in it, and in the next three arguments, are rendered.
-        name: Name of the application. Overrides `metadata.name`.
-        namespace: Namespace of the application. Overrides `metadata.namespace`.
+        application: The manifest of the application, as a dict. Templates in it, and in the next three arguments, are
+            rendered.
+        name: Name of the application. Overrides `metadata.name`. If neither is set, the name is derived from the DAG
+            id, the task id and the run id.
+        namespace: Namespace of the application. Overrides `metadata.namespace`. If neither is set, the namespace of the
+            connection is used.
         kubernetes_conn_id: Id of the connection to the cluster. If None, the default cluster is used.
-        delete_on_kill: Delete the application if a user stops the task.
-        driver_log: Add the log of the driver to the task log.
-        if_exists: What to do if an application of another run of the task has the same name: "replace_ended" or "fail".
-            See `SparkApplicationOperator`.
-        version: Version of the format of these arguments.
+        delete_on_kill: Whether to delete the application if a user stops the task.
+        driver_log: Whether to add the log of the driver to the task log.
+        if_exists: What to do if an application of another run of the task has the same name: "replace_ended" (the
+            default) or "fail". See `SparkApplicationOperator`.
+        version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
 

@@ -1,9 +1,12 @@
 """The code blocks of the pages are valid. test_documentation and test_tutorial run the blocks in Python."""
 
+import argparse
 import configparser
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -11,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from airflow_provider_spark_operator.cli.catalogue import VERBS
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
@@ -27,6 +31,7 @@ PAGES = [
     *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((REPOSITORY / "docs").rglob("*.md")),
     *sorted((REPOSITORY / "charts").rglob("*.md")),
+    REPOSITORY / "packages" / "local-kubernetes" / "README.md",
 ]
 BLOCKS = [
     (f"{page.relative_to(REPOSITORY)}-{number}", language, dedent(text))
@@ -49,8 +54,12 @@ def test_language_of_each_block_is_known() -> None:
     assert [(name, language) for name, language, _ in BLOCKS if language not in known] == []
 
 
-def test_each_block_is_closed() -> None:
-    assert [page.name for page in PAGES if len(re.findall(r"^ *```", page.read_text(), re.MULTILINE)) % 2] == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_each_fence_belongs_to_a_block(page: Path) -> None:
+    fences = re.findall(r"^[\s>*+-]*(?:```|~~~)", page.read_text(), re.MULTILINE)
+    prefix = f"{page.relative_to(REPOSITORY)}-"
+    blocks = [name for name, _, _ in BLOCKS if name.startswith(prefix)]
+    assert len(fences) == 2 * len(blocks), "a fence is not closed, or has attributes after its language"
 
 
 @parametrize_blocks("yaml")
@@ -96,9 +105,15 @@ def list_commands(text: str) -> Iterator[list[str]]:
 
 
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+DISTRIBUTIONS = {
+    project["name"]: set(project.get("optional-dependencies", ()))
+    for folder in (REPOSITORY, REPOSITORY / "packages" / "local-kubernetes")
+    for project in [tomllib.loads((folder / "pyproject.toml").read_text())["project"]]
+}
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
 
+@pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
 @parametrize_blocks("console")
 def test_command_exists(text: str) -> None:
     tried = 0
@@ -112,9 +127,40 @@ def test_command_exists(text: str) -> None:
             assert {argument for argument in arguments if "=" not in argument} <= TARGETS
         elif program == "helm":
             _check_chart(arguments)
+        elif program == "airflow":
+            _build_airflow_parser().parse_args(arguments)
+        elif program == "kubectl":
+            _check_files(arguments)
+        elif program == "pip":
+            _check_distributions(arguments)
+        elif program == "docker":
+            assert "build" not in arguments or (REPOSITORY / arguments[-1] / "Dockerfile").is_file()
         else:
-            assert program in ("airflow", "docker", "kubectl", "pip", "export")
+            assert program == "export"
+            assert all(re.fullmatch(r"[A-Z_]+=\S+", argument) for argument in arguments)
     assert tried
+
+
+@cache
+def _build_airflow_parser() -> argparse.ArgumentParser:
+    from airflow.cli.cli_parser import get_parser
+
+    parser: argparse.ArgumentParser = get_parser()
+    return parser
+
+
+def _check_files(arguments: list[str]) -> None:
+    """Check that the files of a kubectl command exist. A file without a folder is an example of the page."""
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("-f", "--filename", action="append", default=[])
+    for name in options.parse_known_args(arguments)[0].filename:
+        assert name == "-" or "/" not in name or (REPOSITORY / name).is_file(), name
+
+
+def _check_distributions(arguments: list[str]) -> None:
+    assert arguments[0] == "install"
+    for requirement in map(Requirement, arguments[1:]):
+        assert requirement.extras <= DISTRIBUTIONS.get(requirement.name, set())
 
 
 def _check_chart(arguments: list[str]) -> None:
@@ -142,6 +188,20 @@ def test_verb_on_a_page_exists() -> None:
     }
     assert named
     assert named <= {verb.name.partition(" ")[0] for verb in VERBS}
+
+
+@pytest.mark.airflow
+@pytest.mark.needs_airflow("3.3")
+@pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
+def test_request_on_a_page_is_a_route_of_airflow() -> None:
+    from airflow.api_fastapi.core_api.routes.public.task_state_store import task_state_store_router
+
+    requests = [text.split() for _, language, text in BLOCKS if language == "text" and " /api/v2/" in text]
+    assert requests == [["DELETE", "/api/v2/dags/DAG_ID/dagRuns/RUN_ID/taskInstances/TASK_ID/state-store"]]
+    routes: list[Any] = [*task_state_store_router.routes]
+    served = {(method, re.sub(r"{\w+}", "*", route.path)) for route in routes for method in route.methods}
+    for method, path in requests:
+        assert (method, re.sub(r"[A-Z_]+_ID", "*", path.removeprefix("/api/v2"))) in served
 
 
 TESTING = [
