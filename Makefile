@@ -7,7 +7,7 @@ new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(new_enough)' 2>/dev/null && echo $$p && break; done)
 PYTEST_WORKERS ?= 2
 # What `make prose` reads.
-prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags
+prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags tests demo bench
 # What `make airflow-versions` runs: the provider and the command line, then a real scheduler and triggerer. Continuous
 # integration runs the part that differs most between the versions (AIRFLOW_TESTS=part). The environments of the older
 # versions have no Spark, which the tests of `local` need.

@@ -2,9 +2,9 @@
 
 The credentials are rotated twice during the test. The API server rejects the old ones before new ones exist.
 
-The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite), a real
-API server with a simulated node (`SIM_KUBECONFIG`; its drivers succeed after moments), and the controller, which starts
-when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
+The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite).
+Applications run on a real API server with a simulated node (`SIM_KUBECONFIG`), whose drivers succeed after moments. The
+controller starts when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
 """
 
 import asyncio
@@ -56,8 +56,8 @@ pytestmark = [
     pytest.mark.skipif(not KUBECONFIG, reason="SIM_KUBECONFIG names no real API server with a simulated node"),
 ]
 
-# How soon Airflow finds out who is dead; its own minutes would make the test last longer, and show nothing else. On a
-# busy machine a scheduler that heard less of itself would take its own tasks for orphans.
+# The times after which Airflow regards a process as dead. The defaults are minutes, which only make the test longer.
+# Shorter times are not safe: on a busy machine, a scheduler with late heartbeats regards its own tasks as orphans.
 IMPATIENCE = {
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
     "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
@@ -76,12 +76,12 @@ from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 PROGRAM = {{"py_file": "local:///opt/job.py", "image": "spark:4.3.0", "service_account": "spark"}}
 COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False, "retry_policy": SparkRetryPolicy()}}
 
-# A killed worker or scheduler costs its tasks a try.
+# A task loses a try when its worker or the scheduler is killed.
 COMMON |= {{"retries": 20, "retry_delay": timedelta(seconds=1)}}
 
 with DAG("fleet", schedule=None, max_active_tasks={tasks}):
     for number in range({tasks}):
-        # Every tenth asks for what cannot be built.
+        # The driver of every tenth task cannot be built.
         bad = number % 10 == 9
         SparkApplicationOperator(
             task_id=f"{{'bad' if bad else 'good'}}_{{number}}",
@@ -174,8 +174,8 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     assert wrong == {}
     found = (await client.list(SPARK_APPLICATIONS, namespace)).items
     assert len({_get_owner(item) for item in found}) == TASKS
-    # If a worker is killed after it has recorded the end and before it reports to Airflow, its task runs a second
-    # application: the two facts are in two databases.
+    # A worker may be killed after it records the end of the application and before it reports to Airflow. Its task then
+    # runs a second application, because no transaction includes both databases.
     again = [
         earlier for earlier, later in pairwise(sorted(found, key=_age)) if _get_owner(earlier) == _get_owner(later)
     ]

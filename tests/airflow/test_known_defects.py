@@ -286,7 +286,7 @@ async def test_same_trigger_in_two_triggerers_keeps_the_application(
 
 
 def test_application_file_is_found_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
-    """apache/airflow#38537 and #37261: the path was not found, and a template was submitted unrendered."""
+    """apache/airflow#38537 and #37261: the path was not found, and a template was submitted as it is."""
     (tmp_path / "app.yaml").write_text(
         "apiVersion: spark.apache.org/v1\nkind: SparkApplication\n"
         "spec: {pyFiles: 'local:///{{ ds }}.py', runtimeVersions: {sparkVersion: 4.3.0}}\n"

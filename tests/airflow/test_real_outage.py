@@ -81,7 +81,7 @@ class Scene:
         self._gate.touch()
 
     def logged(self, name: str) -> str:
-        """What the triggerer and the worker have written into the log of a task."""
+        """Return the messages of the triggerer and the worker in the log of a task."""
         folder = find_log(self.folder / "airflow", "deferred", name).parent
         lines = [line for path in folder.glob("attempt=*.log*") for line in path.read_text().splitlines()]
         return "\n".join(str(json.loads(line).get("event")) for line in lines if line.startswith("{"))
@@ -97,7 +97,7 @@ class Scene:
             self._cluster.play(_succeed, name)
 
     async def run(self, plot: Callable[[], Any]) -> dict[str, str | None]:
-        """Run the DAG and the plot beside it; the final states."""
+        """Run the DAG and, at the same time, the plot. Return the final states."""
         acting = asyncio.create_task(plot())
         try:
             run = asyncio.create_task(

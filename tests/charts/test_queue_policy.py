@@ -33,7 +33,7 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):
             async with asyncio.timeout(DEADLINE):
-                while not await client.is_served(kind):  # noqa: ASYNC110 - nobody tells of it
+                while not await client.is_served(kind):  # noqa: ASYNC110 - no event reports it
                     await asyncio.sleep(0.05)
         yield client
 

@@ -26,7 +26,7 @@ from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
 from tests.core.test_cluster_machine import MOST_PASSES, SETS, ClusterMachine
 
 STUCK = timedelta(minutes=5)
-# What has happened before the first random event.
+# The possible states of the resource before the first random event.
 BEGINNINGS = ("created", "running", "preempted", "evicted", "deactivated")
 
 

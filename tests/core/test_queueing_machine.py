@@ -14,7 +14,7 @@ from tests.core.scene_queue import SceneQueue
 from tests.core.test_application_machine import ApplicationMachine, tolerations
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-# What has happened before the first random event.
+# The possible states of the resource before the first random event.
 BEGINNINGS = ("submitted", "running", "preempted", "ended", "evicted", "deactivated")
 
 
