@@ -1,6 +1,6 @@
 """The lower bounds of the dependencies, compared with the constraint files that Airflow publishes.
 
-Who installs Airflow with its constraint file must be able to add this package without changing another one.
+Users who install Airflow with its constraint file can add this package without changing another one.
 """
 
 import tomllib

@@ -46,7 +46,8 @@ TASKS = int(os.environ.get("SIM_TASKS", "200"))
 ROTATIONS = 2
 # A restarted triggerer on a busy machine reports an outage within this time.
 _REPORT_SECONDS = 180
-# A worker process takes seconds of a busy machine to begin and to resume each task, and killed ones are tried again.
+# On a busy machine, a worker process takes seconds to start and to resume each task. The task of a killed worker runs
+# again.
 DEADLINE_SECONDS = 600 + 15 * TASKS
 
 pytestmark = [
@@ -271,7 +272,7 @@ async def _kill_at_random(
     await fleet.kill("scheduler")
     await most.wait()
     await controller()
-    while not fleet.kill_a_worker():  # noqa: ASYNC110 - nothing tells when a task resumes
+    while not fleet.kill_a_worker():  # noqa: ASYNC110 - no event reports a resumed task
         await asyncio.sleep(0.1)
     await credentials.rotate(replace_triggerer)
     for _ in range(3):

@@ -269,7 +269,7 @@ def test_drained_worker_leaves_application_to_next_try(cluster: Cluster, fate: C
 async def test_same_trigger_in_two_triggerers_keeps_the_application(
     cluster: Cluster, fate: Callable[[Fate], None]
 ) -> None:
-    """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
+    """apache/airflow#37180: one trigger ran in two triggerers at the same time. Airflow cancels the first."""
     cluster.script = run_on
     fate(Fate.MOVED)
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())

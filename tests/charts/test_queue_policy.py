@@ -64,7 +64,7 @@ async def create(client: KubeClient, name: str, namespace: str, state: str | Non
 
 
 async def can_move(client: KubeClient, name: str, namespace: str, queue: str | None) -> bool:
-    """Whether the queue of an application can be changed."""
+    """Return whether the queue of an application can be changed."""
     try:
         await client.patch(SPARK_APPLICATIONS, name, namespace, {"metadata": {"labels": {QUEUE: queue}}})
     except Forbidden as error:

@@ -329,7 +329,7 @@ def build_previous_chart(folder: Path) -> Path:
 
 
 def has_reasons(definition: Json) -> bool:
-    """Whether a CRD has the reason of a state. The earlier CRD does not."""
+    """Return whether a CRD has the reason of a state. The earlier CRD does not have it."""
     return "'reason':" in str(definition["spec"])
 
 

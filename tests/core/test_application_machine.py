@@ -170,7 +170,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def is_free_to_resume(self, application: SparkApplication) -> bool:
         """Return whether a suspended application may continue when its pods have ended.
 
-        It waits as long as the cache shows its executors without its driver. A real cache does not stay so: it gets the
+        It waits as long as the cache shows its executors without its driver. A real cache changes: it gets the
         driver from each live read.
         """
         shows_driver = self.scene.cached or not self.scene.executors

@@ -1,4 +1,4 @@
-"""Events of Kueue in any order: no driver without admission, and no quota released while a pod lives."""
+"""Events of Kueue in any order: no driver without admission, and no quota released while a pod exists."""
 
 from datetime import timedelta
 from typing import Any
