@@ -1,4 +1,4 @@
-"""SparkRetryPolicy: which failures are retried, after which delay, and with how much memory."""
+"""SparkRetryPolicy: the failures that it retries, the delays, and the memory of the next try."""
 
 from datetime import timedelta
 from typing import Any, cast

@@ -115,7 +115,7 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
 
 
 class Fleet:
-    """Airflow's processes, of which any may be killed and comes back."""
+    """The processes of Airflow. A test can kill each process, which then starts again."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -124,20 +124,20 @@ class Fleet:
         self.killed_workers = 0
 
     async def start(self, name: str) -> None:
-        """Start a process of Airflow, or start it again."""
+        """Start a process of Airflow, for the first time or again."""
         self._starts[name] += 1
         command = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS[name])
         self._present[name] = await self._components.start(f"{name} {self._starts[name]}", command)
 
     async def kill(self, name: str) -> None:
-        """Kill the process as a lost machine does, with all that it has started, and start it again."""
+        """Kill the process and all its child processes, as the loss of a machine does. Then start it again."""
         for process in self._descendants(name):
             kill_tree(process)
         await self._present[name].process.wait()
         await self.start(name)
 
     def kill_a_worker(self) -> bool:
-        """Kill one of the processes that run a task, and the task's own; whether there was one."""
+        """Kill a worker process and the process of its task. Return whether there was a worker with a task."""
         candidates = self._descendants("scheduler")
         random.shuffle(candidates)
         was_killed = any(map(kill_if_running_task, candidates))

@@ -1,4 +1,4 @@
-"""A worker process of a real Airflow that is drained, as a node that is emptied drains it."""
+"""A worker process of a real Airflow that is stopped gracefully, as by the drain of its node."""
 
 import asyncio
 import signal

@@ -51,7 +51,7 @@ async def wait_until_logged(home: Path, task: str, message: str) -> None:
 
 
 async def kill(component: Component) -> None:
-    """Kill a process as a lost machine does, with all that it has started."""
+    """Kill a process and all its child processes, as the loss of a machine does."""
     for process in psutil.Process(component.process.pid).children(recursive=True):
         process.kill()
     await component.process.wait()
