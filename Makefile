@@ -6,8 +6,9 @@ SHELL := /bin/bash
 new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(new_enough)' 2>/dev/null && echo $$p && break; done)
 PYTEST_WORKERS ?= 2
-# What `make prose` reads.
-prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags
+# The files that `make prose` reads. Vale does not find all texts in them: docs/extract_prose.py copies the others.
+prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags tests demo bench
+run_vale = rm -rf .prose && $(bin)/python docs/extract_prose.py .prose $(prose) && $(bin)/vale $(prose) .prose
 # What `make airflow-versions` runs: the provider and the command line, then a real scheduler and triggerer. Continuous
 # integration runs the part that differs most between the versions (AIRFLOW_TESTS=part). The environments of the older
 # versions have no Spark, which the tests of `local` need.
@@ -152,23 +153,23 @@ bench: $(stamp) ## Measure the driver build, deferred tasks, DAG parsing, the co
 	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
 	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
 
-check: $(stamp) ## Run the linter, the type checker and the checks of import directions
+check: $(stamp) ## Run the linter, the type checker, the checks of import directions, and Vale with the project's style
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
-	@echo "==> vale"; if command -v go >/dev/null && $(MAKE) --no-print-directory $(bin)/vale; then $(bin)/vale $(prose); \
-	else echo "make check: the prose was not checked, because Vale could not be built: see make prose"; fi
+	@echo "==> vale"; if command -v go >/dev/null && $(MAKE) --no-print-directory $(bin)/vale; then $(run_vale); \
+	else echo "make check: could not check the prose, because Vale could not be built: see make prose"; [ "$${CI:-}" != true ]; fi
 
 $(bin)/vale: requirements/vale/go.mod requirements/vale/go.sum | $(stamp)
 	@echo "==> vale: building it with go (about a minute)"
 	@go build -C requirements/vale -o $(CURDIR)/$@ github.com/vale-cli/vale/v3/cmd/vale
 
-prose: ## Check the prose of the documentation, docstrings and comments with Vale (needs Go)
-	@if command -v go >/dev/null; then $(MAKE) --no-print-directory $(bin)/vale && exec $(bin)/vale $(prose); \
+prose: ## Check the documentation, docstrings and comments with Vale and the project's style (needs Go)
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory $(bin)/vale && $(run_vale); \
 	else echo "make prose: install Go 1.25 or newer, with which Vale is built"; [ "$${CI:-}" != true ]; fi
 
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .venv-airflow .demo dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-airflow .demo .prose dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

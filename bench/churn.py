@@ -1,8 +1,9 @@
 """The growth of the controller while applications are created and deleted: `python -m bench.churn [-h]`.
 
-A real API server with a simulated node (`SIM_KUBECONFIG`; its drivers run for some seconds, then succeed) gets as many
-applications as in a day, one after the other. Each is deleted a second after its end by its time to live. The
-controller process reports its resources every few seconds. The first fifth of the run is the warm-up.
+A real API server with a simulated node (`SIM_KUBECONFIG`) receives the applications of a day, one after the other. The
+drivers on the node run for some seconds, then succeed. The time to live of an application is one second: it is deleted
+that long after its end. The controller process reports its resources every few seconds. The first fifth of the run is
+the warm-up.
 """
 
 import argparse

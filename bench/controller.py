@@ -1,8 +1,8 @@
 """The cost of the controller, compared with a loop that only sends its requests: `python -m bench.controller [-h]`.
 
-Both run as separate processes on a real API server with a simulated node (`SIM_KUBECONFIG`; its drivers run for some
-seconds, then succeed), one after the other, with the same applications. The kernel measures the CPU time of the
-process. The status of an application shows when its driver was requested and when the application completed.
+Both run as separate processes, one after the other, with the same applications. They use a real API server with a
+simulated node (`SIM_KUBECONFIG`), whose drivers run for some seconds, then succeed. The kernel measures the CPU time of
+the process. The status of an application shows when its driver was requested and when the application completed.
 """
 
 import argparse

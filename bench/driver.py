@@ -2,7 +2,7 @@
 
 Both build the resources of the same submission, one after the other on this machine. spark-submit sends them to an
 endpoint on the loopback interface that accepts everything. Its whole process is measured, as a user starts one for each
-application. Our builds run in one process on one core.
+application. The project's builds run in one process on one core.
 """
 
 import os
@@ -87,7 +87,7 @@ def run_spark_submit() -> tuple[float, float]:
     with tempfile.TemporaryFile() as log, record_requests() as recorder:
         command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *build_arguments(recorder.url)]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - our own words
+        ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - the arguments are built here
         elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         if ended.returncode:
             log.seek(0)

@@ -1,6 +1,6 @@
 """The speed of the local API server, compared with a real kube-apiserver: `python -m bench.local_api`.
 
-Both serve the same requests on this machine: 20 concurrent clients create, read, change and list 1,000 pods, and 200
+Both serve the same requests on this machine: 20 concurrent clients create, read, change and list 1,000 pods. Then 200
 watches receive each of 50 changes. The local server runs in its own process, as in normal use. The real server needs
 `KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
 """

@@ -37,7 +37,7 @@ class ControllerProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is running."""
+        """Return whether the process is running."""
         return self._process is not None and self._process.returncode is None
 
     async def start(self) -> dict[str, str]:

@@ -32,14 +32,14 @@ class Explanation:
     ours: Any
 
     def explains(self, scenario: str, path: str, theirs: Any, ours: Any) -> bool:
-        """Whether a difference is the expected one."""
+        """Return whether a difference is the expected one."""
         texts = ((self.scenario, scenario), (self.path, path))
         values = ((self.theirs, theirs), (self.ours, ours))
         return all(_matches(*pair) for pair in texts) and all(known in ("*", value) for known, value in values)
 
     @property
     def is_exact(self) -> bool:
-        """Whether the explanation covers one path in one scenario."""
+        """Return whether the explanation covers one path in one scenario."""
         return "*" not in self.scenario + self.path
 
 
@@ -51,7 +51,7 @@ def read_differences() -> tuple[dict[str, Any], ...]:
 
 @cache
 def list_explanations() -> tuple[Explanation, ...]:
-    """Return what the entries say about recorded scenarios."""
+    """Return the expected differences in recorded scenarios."""
     return tuple(
         Explanation(entry["id"], trace["scenario"], trace["path"], trace["theirs"], trace["ours"])
         for entry in read_differences()

@@ -1,6 +1,6 @@
 """The lower bounds of the dependencies, compared with the constraint files that Airflow publishes.
 
-Who installs Airflow with its constraint file must be able to add this package without changing another one.
+Users who install Airflow with its constraint file can add this package without changing another one.
 """
 
 import tomllib
@@ -12,8 +12,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 # From constraints-3.11.txt in Airflow's repository: the branch for 3.0 on 2025-05-29, and the main branch on
-# 2025-12-26, between 3.1 and 3.2. Not compared with 3.0: adlfs before 2025.8, which does not work, and the Azure
-# provider before 12.8, which issues no tokens.
+# 2025-12-26 (after 3.1, before 3.2). Two packages of 3.0 are not compared. `adlfs` before 2025.8 does not work, and the
+# Azure provider before 12.8 issues no tokens.
 OFFICIAL = {
     "3.0": {
         "aiohttp": "3.12.4",

@@ -59,7 +59,7 @@ def test_airflow_accepts_the_metadata() -> None:
     assert providers["airflow-provider-spark-operator"].data["name"] == "Spark Kubernetes Operator"
 
 
-# Airflow itself loads some of these modules, so the test checks which of our modules import them.
+# Airflow itself loads some of these modules, so the test checks which modules of the provider import them.
 HEAVY = ("aiohttp", "kubernetes", "kubernetes_asyncio", "pydantic", "yaml")
 RUNTIME = tuple(
     f"airflow_provider_spark_operator.{name}" for name in ("core.models", "follow", "kube", "reconcile", "triggers")

@@ -1,4 +1,4 @@
-"""SparkRetryPolicy: which failures are retried, after which delay, and with how much memory."""
+"""SparkRetryPolicy: the failures that it retries, the delays, and the memory of the next try."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -22,7 +22,7 @@ BACKOFF = timedelta(seconds=7)
 
 
 class Store(dict[str, dict[str, Any]]):
-    """The task state store: what it keeps outlives a try."""
+    """The task state store, which keeps its values between tries."""
 
     def set(self, key: str, value: dict[str, Any]) -> None:
         self[key] = value

@@ -81,4 +81,4 @@ CallObserver: TypeAlias = Callable[[Call, int | None, float], None]
 """Called after each request with the request, the status code of the answer (or None), and the seconds it took."""
 
 RequestGate: TypeAlias = Callable[[Call], Awaitable[None]]
-"""Awaited just before a request is sent: it may delay the request, or reject it with a `KubeError`."""
+"""Awaited immediately before a request is sent. It can delay the request, or reject it with a `KubeError`."""

@@ -29,8 +29,8 @@ SHORTEST_DEFERRAL_SECONDS = 10.0
 """The time from the start of a trigger until it may fire.
 
 When a task defers, its worker process ends. If the trigger fires at once, the scheduler can queue the task again
-before it processes this end. In the same round of its loop, it then takes the end of the old worker process for the end
-of the new one, and fails the task. Rounds of a busy scheduler take seconds.
+before it processes this end. In the same round of its loop, it then assigns the end of the old process to the new one,
+and fails the task. Rounds of a busy scheduler take seconds.
 """
 
 # A task without a reference may be garbage-collected while it runs.

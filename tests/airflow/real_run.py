@@ -68,9 +68,9 @@ class RealRun:
         return self.states
 
     def has_noted_end(self, task_id: str, try_number: int = 1) -> bool:
-        """Whether the scheduler knows that the worker process of this try has ended, as it does when the task defers.
+        """Return whether the scheduler has recorded the end of the worker process of this try.
 
-        Airflow fails a task whose trigger fires before that.
+        The worker process ends when the task defers. Airflow fails a task whose trigger fires before this record.
         """
         key = f"TaskInstanceKey(dag_id='{DAG_ID}', task_id='{task_id}', run_id='{RUN_ID}', try_number={try_number},"
         log = self._folder / "logs" / "scheduler.log"

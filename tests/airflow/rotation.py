@@ -38,10 +38,10 @@ class RotatingCredentials:
         self.rejected_seconds: list[float] = []
 
     async def rotate(self, meanwhile: Callable[[], Awaitable[None]]) -> None:
-        """Delete the service account, and write another one's token after the API server has rejected the old one.
+        """Delete the service account. When the API server rejects its token, write the token of another account.
 
         Args:
-            meanwhile: What happens between the two.
+            meanwhile: Called after the rejection of the old token, before the new token exists.
         """
         old = f"account-{self._number}"
         await self._client.delete(SERVICE_ACCOUNTS, old, self._namespace)

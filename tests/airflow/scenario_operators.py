@@ -1,4 +1,4 @@
-"""The operators that can manage the applications of a scripted cluster: a recorded Apache operator, or our controller.
+"""The operators that can manage the applications of a scripted cluster: a recorded Apache operator, or the controller.
 
 Both play the same scenarios. The tests play the scheduler, the kubelet and Spark on the pods of the cluster. The
 actions of the operator are either the recorded writes of the Apache operator, or those of the controller.

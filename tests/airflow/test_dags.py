@@ -18,7 +18,7 @@ from tests.cluster import Cluster, fail, succeed
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.usefixtures("airflow_database"),
-    # Airflow and its dependencies emit warnings. Our own modules must not.
+    # Airflow and its dependencies emit warnings. The project's modules must not.
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 

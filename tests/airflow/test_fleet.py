@@ -2,9 +2,9 @@
 
 The credentials are rotated twice during the test. The API server rejects the old ones before new ones exist.
 
-The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite), a real
-API server with a simulated node (`SIM_KUBECONFIG`; its drivers succeed after moments), and the controller, which starts
-when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
+The test runs the scheduler, the triggerer, workers and the execution API of Airflow with PostgreSQL (or SQLite).
+Applications run on a real API server with a simulated node (`SIM_KUBECONFIG`), whose drivers succeed after moments. The
+controller starts when all tasks are deferred. `make airflow` runs the test. `SIM_TASKS` is the number of tasks.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ TASKS = int(os.environ.get("SIM_TASKS", "200"))
 ROTATIONS = 2
 # A restarted triggerer on a busy machine reports an outage within this time.
 _REPORT_SECONDS = 180
-# A worker process takes seconds of a busy machine to begin and to resume each task, and killed ones are tried again.
+# On a busy machine, a worker process takes seconds to start and to resume each task. The task of a killed worker runs
+# again.
 DEADLINE_SECONDS = 600 + 15 * TASKS
 
 pytestmark = [
@@ -56,8 +57,8 @@ pytestmark = [
     pytest.mark.skipif(not KUBECONFIG, reason="SIM_KUBECONFIG names no real API server with a simulated node"),
 ]
 
-# How soon Airflow finds out who is dead; its own minutes would make the test last longer, and show nothing else. On a
-# busy machine a scheduler that heard less of itself would take its own tasks for orphans.
+# The times after which Airflow regards a process as dead. The defaults are minutes, which only make the test longer.
+# Shorter times are not safe: on a busy machine, a scheduler with late heartbeats regards its own tasks as orphans.
 IMPATIENCE = {
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
     "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
@@ -76,12 +77,12 @@ from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 PROGRAM = {{"py_file": "local:///opt/job.py", "image": "spark:4.3.0", "service_account": "spark"}}
 COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False, "retry_policy": SparkRetryPolicy()}}
 
-# A killed worker or scheduler costs its tasks a try.
+# A task loses a try when its worker or the scheduler is killed.
 COMMON |= {{"retries": 20, "retry_delay": timedelta(seconds=1)}}
 
 with DAG("fleet", schedule=None, max_active_tasks={tasks}):
     for number in range({tasks}):
-        # Every tenth asks for what cannot be built.
+        # The driver of every tenth task cannot be built.
         bad = number % 10 == 9
         SparkApplicationOperator(
             task_id=f"{{'bad' if bad else 'good'}}_{{number}}",
@@ -114,7 +115,7 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
 
 
 class Fleet:
-    """Airflow's processes, of which any may be killed and comes back."""
+    """The processes of Airflow. A test can kill each process, which then starts again."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -123,20 +124,20 @@ class Fleet:
         self.killed_workers = 0
 
     async def start(self, name: str) -> None:
-        """Start a process of Airflow, or start it again."""
+        """Start a process of Airflow, for the first time or again."""
         self._starts[name] += 1
         command = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS[name])
         self._present[name] = await self._components.start(f"{name} {self._starts[name]}", command)
 
     async def kill(self, name: str) -> None:
-        """Kill the process as a lost machine does, with all that it has started, and start it again."""
+        """Kill the process and all its child processes, as the loss of a machine does. Then start it again."""
         for process in self._descendants(name):
             kill_tree(process)
         await self._present[name].process.wait()
         await self.start(name)
 
     def kill_a_worker(self) -> bool:
-        """Kill one of the processes that run a task, and the task's own; whether there was one."""
+        """Kill a worker process and the process of its task. Return whether there was a worker with a task."""
         candidates = self._descendants("scheduler")
         random.shuffle(candidates)
         was_killed = any(map(kill_if_running_task, candidates))
@@ -174,8 +175,8 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     assert wrong == {}
     found = (await client.list(SPARK_APPLICATIONS, namespace)).items
     assert len({_get_owner(item) for item in found}) == TASKS
-    # If a worker is killed after it has recorded the end and before it reports to Airflow, its task runs a second
-    # application: the two facts are in two databases.
+    # A worker may be killed after it records the end of the application and before it reports to Airflow. Its task then
+    # runs a second application, because no transaction includes both databases.
     again = [
         earlier for earlier, later in pairwise(sorted(found, key=_age)) if _get_owner(earlier) == _get_owner(later)
     ]
@@ -271,7 +272,7 @@ async def _kill_at_random(
     await fleet.kill("scheduler")
     await most.wait()
     await controller()
-    while not fleet.kill_a_worker():  # noqa: ASYNC110 - nothing tells when a task resumes
+    while not fleet.kill_a_worker():  # noqa: ASYNC110 - no event reports a resumed task
         await asyncio.sleep(0.1)
     await credentials.rotate(replace_triggerer)
     for _ in range(3):

@@ -269,7 +269,7 @@ def test_drained_worker_leaves_application_to_next_try(cluster: Cluster, fate: C
 async def test_same_trigger_in_two_triggerers_keeps_the_application(
     cluster: Cluster, fate: Callable[[Fate], None]
 ) -> None:
-    """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
+    """apache/airflow#37180: one trigger ran in two triggerers at the same time. Airflow cancels the first."""
     cluster.script = run_on
     fate(Fate.MOVED)
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
@@ -286,7 +286,7 @@ async def test_same_trigger_in_two_triggerers_keeps_the_application(
 
 
 def test_application_file_is_found_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
-    """apache/airflow#38537 and #37261: the path was not found, and a template was submitted unrendered."""
+    """apache/airflow#38537 and #37261: the path was not found, and a template was submitted as it is."""
     (tmp_path / "app.yaml").write_text(
         "apiVersion: spark.apache.org/v1\nkind: SparkApplication\n"
         "spec: {pyFiles: 'local:///{{ ds }}.py', runtimeVersions: {sparkVersion: 4.3.0}}\n"

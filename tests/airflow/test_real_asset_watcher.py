@@ -31,7 +31,7 @@ DEADLINE_SECONDS = 120 + 60 * KILLS
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 60)]
 
-# Only one triggerer runs at a time, and its successor needs longer to start.
+# Short times are safe, because only one triggerer runs at a time, and the next one takes longer to start.
 IMPATIENCE = {
     "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
     "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "4",

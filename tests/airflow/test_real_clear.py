@@ -51,7 +51,7 @@ class Applications:
             self.cluster.do(application.succeed)
 
     def run(self, script: str, try_number: int) -> bool:
-        """Whether every task has one application, of that try, at work, and with that script.
+        """Return whether every task has one application, which belongs to the try and runs the script.
 
         The scheduler may still defer "started" with the old script: it reads a changed DAG after some seconds.
         """

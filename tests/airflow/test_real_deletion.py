@@ -80,6 +80,6 @@ async def test_deleted_application_is_submitted_again_only_with_the_policy(clust
         logs = [read_failure(run.log(task)) for task in ("plain", "policy", "started")]
 
     assert states == {"plain": "failed", "policy": "failed", "started": "failed", "asked": "success"}
-    # After a quick success Airflow may lose the try that waits for it; the next one finds the success.
+    # After a quick success, Airflow may lose the try that waits for it. The next try finds the success.
     assert applications.submitted == {"plain": 1, "policy": 1, "started": 1, "asked": 2}
     assert all("was deleted before it ended" in log for log in logs)

@@ -1,4 +1,4 @@
-"""A worker process of a real Airflow that is drained, as a node that is emptied drains it."""
+"""A worker process of a real Airflow that is stopped gracefully, as by the drain of its node."""
 
 import asyncio
 import signal
@@ -16,7 +16,7 @@ from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
-# How soon Airflow finds out that the worker is dead.
+# The time after which Airflow regards the worker as dead, and the interval of this check, in seconds.
 IMPATIENCE = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",

@@ -13,7 +13,7 @@ from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
-# How soon Airflow gives the triggers of a lost triggerer to another one.
+# The seconds after which Airflow assigns the triggers of a lost triggerer to another triggerer.
 IMPATIENCE = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
 TASKS = ("cleared", "deleted", "failed", "kept", "succeeded")
 DAG_FILE = f"""

@@ -20,7 +20,7 @@ from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
-# How soon Airflow gives the triggers of a dead triggerer to another one.
+# The seconds after which Airflow assigns the triggers of a killed triggerer to another triggerer.
 IMPATIENCE = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
 LINES = [f"line {number}" for number in range(45)]
 BEFORE = 20
@@ -40,7 +40,7 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 
 
 def list_messages(home: Path, task: str) -> list[str]:
-    """What triggerers have logged for the task, one after another."""
+    """Return the messages that triggerers logged for the task, one triggerer after another."""
     logs = sorted(find_log(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
@@ -51,7 +51,7 @@ async def wait_until_logged(home: Path, task: str, message: str) -> None:
 
 
 async def kill(component: Component) -> None:
-    """Kill a process as a lost machine does, with all that it has started."""
+    """Kill a process and all its child processes, as the loss of a machine does."""
     for process in psutil.Process(component.process.pid).children(recursive=True):
         process.kill()
     await component.process.wait()

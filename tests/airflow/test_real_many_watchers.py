@@ -96,7 +96,7 @@ async def test_thousand_watchers_share_one_watch(cluster: Cluster, tmp_path: Pat
         counts = await events.read()
         while counts.keys() != uids:
             counts = await events.read()
-        # One for the watch, and one that a list may have left open for the next request.
+        # One connection is for the watch. A list may keep a second connection open for the next request.
         assert count_connections(triggerer, port) <= 2
     assert counts == dict.fromkeys(uids, 1)
 

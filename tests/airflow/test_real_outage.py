@@ -55,7 +55,7 @@ with create_session() as session:
 
 
 class Scene:
-    """The DAG's files, what its tasks log, and what a person does to them."""
+    """The files of the DAG, the logs of its tasks, and the actions of a user."""
 
     def __init__(self, folder: Path, cluster: Any) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class Scene:
         self._gate = folder / "gate"
 
     def prepare(self, before: list[str], after: list[str]) -> None:
-        """Write the DAG, with tasks that begin at once and tasks behind the gate."""
+        """Write the DAG, with tasks that start immediately and tasks that wait for the gate."""
         (self.folder / "dags").mkdir()
         text = DAG_FILE.format(before=before, after=after, gate=str(self._gate))
         (self.folder / "dags" / "deferred.py").write_text(text)
@@ -81,13 +81,13 @@ class Scene:
         self._gate.touch()
 
     def logged(self, name: str) -> str:
-        """What the triggerer and the worker have written into the log of a task."""
+        """Return the messages of the triggerer and the worker in the log of a task."""
         folder = find_log(self.folder / "airflow", "deferred", name).parent
         lines = [line for path in folder.glob("attempt=*.log*") for line in path.read_text().splitlines()]
         return "\n".join(str(json.loads(line).get("event")) for line in lines if line.startswith("{"))
 
     async def mark_failed(self, name: str) -> None:
-        """Mark a task as failed; to the triggerer this looks as if the user interface did it."""
+        """Mark a task as failed, with the same effect on the triggerer as in the user interface."""
         environment = os.environ | {"AIRFLOW_HOME": str(self.folder / "airflow")}
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", MARK_FAILED, name, env=environment)
         assert await process.wait() == 0
@@ -97,7 +97,7 @@ class Scene:
             self._cluster.play(_succeed, name)
 
     async def run(self, plot: Callable[[], Any]) -> dict[str, str | None]:
-        """Run the DAG and the plot beside it; the final states."""
+        """Run the DAG and, at the same time, the plot. Return the final states."""
         acting = asyncio.create_task(plot())
         try:
             run = asyncio.create_task(
@@ -140,7 +140,7 @@ async def test_tasks_end_after_address_authority_and_token_change(cluster: Clust
     async def plot() -> None:
         await _wait_until(all_logged("RunningHealthy", *early))
         await asyncio.to_thread(shut_down, cluster)
-        # Every waiting task says so, not the first one alone.
+        # Each waiting task logs the outage, not only the first task.
         await _wait_until(all_logged("the Kubernetes API is not available", *early))
         await scene.mark_failed("killed-then")
         await _wait_until(lambda: scene.states.get("killed-then") == "failed")

@@ -1,4 +1,4 @@
-"""Tasks that a real scheduler starts in a real triggerer, without a worker; the applications act by a script."""
+"""Tasks that a real scheduler starts in a real triggerer, without a worker. A script changes the application states."""
 
 from pathlib import Path
 

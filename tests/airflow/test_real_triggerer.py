@@ -1,4 +1,4 @@
-"""A DAG in Airflow's own scheduler and triggerer processes; the cluster's applications act by a script."""
+"""A DAG in Airflow's own scheduler and triggerer processes. A script changes the states of the applications."""
 
 import asyncio
 import sys

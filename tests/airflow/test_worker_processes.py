@@ -1,4 +1,4 @@
-"""Which worker processes of LocalExecutor a test may kill."""
+"""The worker processes of LocalExecutor that a test can kill."""
 
 import subprocess
 import sys

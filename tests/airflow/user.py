@@ -1,4 +1,4 @@
-"""What a user does to the run of a test, in a process of its Airflow: clear or mark tasks, delete the run."""
+"""Do as a user does: clear or mark tasks, or delete the run, in a process of the test's Airflow."""
 
 import sys
 from collections.abc import Callable

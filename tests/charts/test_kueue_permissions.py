@@ -42,7 +42,7 @@ async def kueue(cluster: Cluster, client: KubeClient, definitions: None) -> Asyn
         with suppress(AlreadyExists):
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, build_definition(kind, scope), None)
         async with asyncio.timeout(DEADLINE):
-            while not await client.is_served(kind):  # noqa: ASYNC110 - nobody tells of it
+            while not await client.is_served(kind):  # noqa: ASYNC110 - no event reports it
                 await asyncio.sleep(0.05)
     await create_flavor(client)
     for kind in (WORKLOAD_PRIORITY_CLASSES, PRIORITY_CLASSES):

@@ -33,7 +33,7 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):
             async with asyncio.timeout(DEADLINE):
-                while not await client.is_served(kind):  # noqa: ASYNC110 - nobody tells of it
+                while not await client.is_served(kind):  # noqa: ASYNC110 - no event reports it
                     await asyncio.sleep(0.05)
         yield client
 
@@ -64,7 +64,7 @@ async def create(client: KubeClient, name: str, namespace: str, state: str | Non
 
 
 async def can_move(client: KubeClient, name: str, namespace: str, queue: str | None) -> bool:
-    """Whether the queue of an application can be changed."""
+    """Return whether the queue of an application can be changed."""
     try:
         await client.patch(SPARK_APPLICATIONS, name, namespace, {"metadata": {"labels": {QUEUE: queue}}})
     except Forbidden as error:

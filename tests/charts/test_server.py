@@ -104,7 +104,7 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
 
 async def wait_until_served(client: KubeClient, *, gone: bool = False) -> None:
     async with asyncio.timeout(DEADLINE):
-        while await client.is_served(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110  nobody tells of it
+        while await client.is_served(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0.05)
 
 
@@ -167,7 +167,7 @@ async def run_chart_controller(cluster: Cluster, used: set[tuple[str, str, str]]
     def note(call: Call, status: int | None, _: float) -> None:
         if call.address is None:
             resource = call.resource.plural + (f"/{call.subresource}" if call.subresource else "")
-            used.add((call.resource.group, resource, call.verb if status != 403 else f"{call.verb} in vain"))
+            used.add((call.resource.group, resource, call.verb if status != 403 else f"forbidden {call.verb}"))
             if call.content_type == PatchType.APPLY:
                 used.add((call.resource.group, resource, "create"))
 
@@ -329,7 +329,7 @@ def build_previous_chart(folder: Path) -> Path:
 
 
 def has_reasons(definition: Json) -> bool:
-    """Whether a CRD has the reason of a state. The earlier CRD does not."""
+    """Return whether a CRD has the reason of a state. The earlier CRD does not have it."""
     return "'reason':" in str(definition["spec"])
 
 

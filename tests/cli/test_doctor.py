@@ -164,8 +164,8 @@ class Api:
     """An API server that permits only what docs/manifests/airflow.yaml contains, and has working DNS if permitted.
 
     Attributes:
-        denied: The permission, as `verb kind`, that the client lacks of docs/manifests/airflow.yaml.
-        ready: Whether each endpoint of the DNS is ready. None if its Service may not be read.
+        denied: The permission of docs/manifests/airflow.yaml, as `verb kind`, that the client does not have.
+        ready: Whether each endpoint of the DNS is ready. None if its Service cannot be read.
     """
 
     def __init__(self) -> None:

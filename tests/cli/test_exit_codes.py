@@ -160,7 +160,7 @@ def wait_later(cluster: Cluster) -> None:
     cluster.script, cluster.cluster_script = stay_submitted, stay_without_workers
 
 
-# By exit code and verb: what is in the cluster, and the words.
+# By exit code and verb: a function that prepares the cluster, and the arguments.
 RESULTS: dict[tuple[ExitCode, str], tuple[Callable[[Cluster], None], str]] = {
     (ExitCode.APPLICATION_FAILED, "diff"): (create_failed, "diff pi.yaml"),
     (ExitCode.APPLICATION_FAILED, "restart"): (create_failed, "restart pi --wait"),

@@ -1,4 +1,4 @@
-"""What the verbs show about a resource that is suspended or waits for Kueue."""
+"""The output of the commands for a resource that is suspended or waits for Kueue."""
 
 from pathlib import Path
 from typing import Any

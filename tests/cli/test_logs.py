@@ -58,7 +58,7 @@ def build_next_attempt(cluster: Cluster) -> Script:
         identifier = APACHE.read_application_id(application.document, 1)
         application.driver = APACHE.read_driver_pod_name(application.document, identifier) or ""
         application.log = cluster.logs["jobs", application.driver] = Log(application.uid)
-        # The time of its creation, in whole seconds, tells which driver is the latest.
+        # The latest driver is found by the creation time, which has whole seconds.
         await asyncio.sleep(1.1)
         application.start_driver()
         application.enter("DriverStarted", "RunningHealthy")

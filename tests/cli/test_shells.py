@@ -15,7 +15,7 @@ from tests.cluster import Cluster, stay_submitted
 
 pytestmark = needs_tmux
 
-# How a user starts the shell, and the file with the completion script.
+# The command that starts each shell, the file with the completion script, and the text of this file.
 SHELLS = {
     "bash": ("bash --rcfile ~/.bashrc", ".bashrc", "PS1='READY> '\n{script}"),
     "zsh": ("zsh", ".functions/_spark-operator", "{script}"),

@@ -64,10 +64,10 @@ class Cloud:
         user: The identity of Airflow in the cluster.
         extras: The extras of the connection that select the cluster.
         identify: Returns the owner of a token.
-        deny: Takes the permission to find the cluster.
-        permission: What the message about the missing permission says.
-        renewal: What the message about the rejected identity says.
-        shorten: Sets for how many seconds the next tokens are valid.
+        deny: Revokes the permission to find the cluster.
+        permission: A part of the message about the missing permission.
+        renewal: A part of the message about the rejected identity.
+        shorten: Sets the lifetime of the next tokens, in seconds.
     """
 
     user: str
@@ -116,7 +116,7 @@ class Scene:
         return await asyncio.to_thread(run, task, TaskInstance())
 
     async def test_connection(self) -> tuple[bool, str]:
-        """Do what Airflow's Test button does."""
+        """Test the connection as Airflow's Test button does."""
         return await asyncio.to_thread(SparkApplicationHook("analytics").test_connection)
 
     async def start_task(self) -> "asyncio.Task[Any]":

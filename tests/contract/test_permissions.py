@@ -41,8 +41,8 @@ CLUSTER = {
         "sparkConf": {"spark.kubernetes.container.image": "spark:4.3.0"},
     },
 }
-# The words of each verb, and its exit code with all permissions. `run` is an application that runs, `old` one that has
-# ended, `held` one that is suspended, `analytics` a cluster with workers.
+# The arguments of each verb, and its exit code with all permissions. The application `run` runs, `old` has ended, and
+# `held` is suspended. `analytics` is a cluster with workers.
 COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "list": (["list"], ExitCode.SUCCESS),
     "status": (["status", "run"], ExitCode.SUCCESS),
@@ -113,7 +113,7 @@ async def create(conversation: Conversation, document: dict[str, Any], name: str
 
 
 async def create_pod(conversation: Conversation, owner: str, name: str, container: str) -> None:
-    """Create a pod of an application, and let it run, as far as its status tells. There is no node."""
+    """Create a pod of an application with the status of a running pod. There is no node."""
     found = await conversation.ask("GET", f"{conversation.path('sparkapplications', GROUP)}/{owner}")
     reference = {"apiVersion": GROUP, "kind": "SparkApplication", "name": owner, "controller": True}
     owners = [{**reference, "uid": found.body["metadata"]["uid"]}] if found.status == 200 else []

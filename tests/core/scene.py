@@ -80,7 +80,7 @@ class Scene:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the last decision only waits for a change of the spec."""
+        """Return whether the last decision only waits for a change of the spec."""
         decision = self.last_decision
         is_waiting = decision is not None and decision.status is None and not decision.actions
         return is_waiting and self.reasons[-1] in (reasons.SUSPENDED, reasons.SUSPEND_HELD)

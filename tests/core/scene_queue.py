@@ -52,7 +52,7 @@ class SceneQueue:
             self._write(build_condition("QuotaReserved"), build_condition("Admitted"))
 
     def evict(self, requeue_at: datetime | None = None) -> None:
-        """Evict the Workload, if it is admitted. Its quota stays taken."""
+        """Evict the Workload, if it is admitted. The Workload keeps its quota."""
         if self.workload is None or not state.is_true(self.workload, state.ADMITTED):
             return
         evicted = build_condition("Evicted", reason="Preempted", message="for another Workload")
@@ -78,7 +78,7 @@ class SceneQueue:
 
     @property
     def holds_quota(self) -> bool:
-        """Whether quota is taken."""
+        """Return whether the Workload uses quota."""
         finished = self.workload is not None and state.is_true(self.workload, state.FINISHED)
         return self.workload is not None and state.holds_quota(self.workload) and not finished
 
@@ -145,9 +145,9 @@ class SceneQueue:
                 return Waiting(message, after=RETRY_INTERVAL)
 
     def _check_release(self, application: SparkApplication, now: datetime, members: Sequence[dict[str, Any]]) -> None:
-        """Fail if pods that live keep the quota that is returned, unless they do not terminate in time.
+        """Fail if quota is released while pods use it, unless they exceeded the time to terminate.
 
-        The time counts from the state, or from the deletion of the pod: the clock may have been set back in between.
+        The time counts from the state, or from the deletion of the pod. The clock can be set back between these events.
         """
         if not self.holds_quota or not application.status:
             return

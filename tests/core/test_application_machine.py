@@ -170,7 +170,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def is_free_to_resume(self, application: SparkApplication) -> bool:
         """Return whether a suspended application may continue when its pods have ended.
 
-        It waits as long as the cache shows its executors without its driver. A real cache does not stay so: it gets the
+        It waits as long as the cache shows its executors without its driver. A real cache changes: it gets the
         driver from each live read.
         """
         shows_driver = self.scene.cached or not self.scene.executors
@@ -251,8 +251,8 @@ class ApplicationMachine(RuleBasedStateMachine):
     def advance_time(self, seconds: int) -> None:
         """Check that no state exceeds its limit, unless the clock was set back or the application is suspended.
 
-        A limit that was shortened below the age of the state applies from the time of the change, for example by the
-        deletion of the application. The deletion of the driver then has its own time limit.
+        A limit can be shortened below the age of the state, for example by the deletion of the application. It then
+        applies from the time of the change. The deletion of the driver then has its own time limit.
         """
         self.scene.run().advance(seconds)
         if self.scene.document is None or self.clock_went_back:

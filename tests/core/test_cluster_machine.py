@@ -51,7 +51,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.exists = True
         self.last_decision = ClusterDecision(reasons.NOTHING_DUE)
 
-    # --- what others do ---
+    # --- actions of other controllers, the kubelet and users ---
 
     @rule(suspend=st.booleans())
     def edit(self, suspend: bool) -> None:
@@ -107,7 +107,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.cluster = self.cluster.model_copy(update={"metadata": metadata})
         self.exists = bool(self.cluster.finalizers) and self.exists
 
-    # --- what the controller does ---
+    # --- actions of the controller ---
 
     @precondition(lambda self: self.exists)
     @rule(writes=st.integers(0, MOST_PASSES))
@@ -128,7 +128,7 @@ class ClusterMachine(RuleBasedStateMachine):
         raise AssertionError("one reconcile did not finish")
 
     def observe(self) -> ClusterObserved:
-        """Return what is known at the start of a reconcile."""
+        """Return the facts at the start of a reconcile."""
         return ClusterObserved()
 
     def _apply(self, action: ClusterAction, observed: ClusterObserved) -> ClusterObserved:
@@ -172,7 +172,7 @@ class ClusterMachine(RuleBasedStateMachine):
         metadata = {**self.cluster.metadata, "finalizers": finalizers}
         self.cluster = self.cluster.model_copy(update={"metadata": metadata})
 
-    # --- what always holds ---
+    # --- invariants ---
 
     @property
     def state(self) -> ClusterState:

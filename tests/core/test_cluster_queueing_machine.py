@@ -1,4 +1,4 @@
-"""Events of Kueue in any order: no cluster without admission, and no quota released while a pod lives."""
+"""Events of Kueue in any order: no cluster without admission, and no quota released while a pod exists."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,7 +26,7 @@ from tests.core.kueue.workloads import EVICTED, QUEUE, build_condition
 from tests.core.test_cluster_machine import MOST_PASSES, SETS, ClusterMachine
 
 STUCK = timedelta(minutes=5)
-# What has happened before the first random event.
+# The possible states of the resource before the first random event.
 BEGINNINGS = ("created", "running", "preempted", "evicted", "deactivated")
 
 
@@ -46,7 +46,7 @@ class QueuedClusterMachine(ClusterMachine):
         elif beginning != "created":
             self.revoke_admission(deactivated=beginning == "deactivated")
 
-    # --- what Kueue and its users do ---
+    # --- actions of Kueue and its users ---
 
     @rule()
     def admit(self) -> None:
@@ -83,7 +83,7 @@ class QueuedClusterMachine(ClusterMachine):
     @precondition(lambda self: self.exists)
     @rule()
     def preempt(self) -> None:
-        """Run the cluster, and let the controller suspend it for Kueue. Its pods still live."""
+        """Run the cluster, and let the controller suspend it for Kueue. Its pods still exist."""
         self.run_cluster()
         self.evict_workload()
         self._reconcile_often()
@@ -114,7 +114,7 @@ class QueuedClusterMachine(ClusterMachine):
         if not self.objects & SETS:  # without its quota, a running cluster continues
             self.workload = None
 
-    # --- what the controller does ---
+    # --- actions of the controller ---
 
     def observe(self) -> ClusterObserved:
         return ClusterObserved(queue=QueueObservation(QUEUE, self.workload))

@@ -1,4 +1,4 @@
-"""What holds an application or a SparkCluster that has no pods."""
+"""The reasons why an application or a SparkCluster has no pods."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -78,7 +78,7 @@ def test_quota_is_released_when_the_application_has_ended(story: str) -> None:
 
 
 def end_driver_with_stuck_executor() -> tuple[Scene, SceneQueue]:
-    """Return a scene whose driver has failed and is gone, while its executor does not terminate."""
+    """Return a scene whose driver failed and was deleted, while its executor does not terminate."""
     scene, queue = start_application()
     scene.executors = build_executors(1)
     scene.set_driver("failed")

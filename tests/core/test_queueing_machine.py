@@ -1,4 +1,4 @@
-"""Events of Kueue in any order: no driver without admission, and no quota released while a pod lives."""
+"""Events of Kueue in any order: no driver without admission, and no quota released while a pod exists."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from tests.core.scene_queue import SceneQueue
 from tests.core.test_application_machine import ApplicationMachine, tolerations
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-# What has happened before the first random event.
+# The possible states of the resource before the first random event.
 BEGINNINGS = ("submitted", "running", "preempted", "ended", "evicted", "deactivated")
 
 

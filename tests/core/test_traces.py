@@ -110,7 +110,7 @@ def _build_object_facts(created: list[str], left: list[str]) -> dict[str, str]:
 
 
 def _is_of_another_run(script: dict[str, Any], path: str, ours: dict[str, Any]) -> bool:
-    """Return whether another recorded run of the Apache operator has the same states as ours."""
+    """Return whether another recorded run of the Apache operator has the same states as this run."""
     kind, _, name = path.partition(":SparkApplication/")
     others = script["recorded"]["applications"].get(name, {}).get("states_of_other_runs", [])
     return kind == "states" and ours[path] in others

@@ -1,4 +1,4 @@
-"""Our CRDs accept every document that the CRDs of the Apache operator accept."""
+"""The project's CRDs accept every document that the CRDs of the Apache operator accept."""
 
 import json
 from collections.abc import Iterator

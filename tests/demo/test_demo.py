@@ -58,7 +58,7 @@ class Demo:
         return code
 
     def describe(self) -> str:
-        """Return the output, and the end of each log, which tells why a task did not end as expected."""
+        """Return the output, and the end of each log, which shows why a task did not end as expected."""
         logs = (path for path in sorted(self.home.rglob("*.log*")) if path.is_file() and "cluster" not in path.parts)
         ends = (f"==> {path}\n{path.read_text(errors='replace')[-LOG_CHARACTERS:]}" for path in logs)
         return "\n".join(["".join(self.lines), *ends])

@@ -1,4 +1,4 @@
-"""The checks behind Airflow's Test button."""
+"""The checks of Airflow's Test button."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a narrator shows while the application runs."""
+"""The output of a narrator while the application runs."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""How long the result of an application can be read."""
+"""The time for which the result of an application can be read."""
 
 import pytest
 

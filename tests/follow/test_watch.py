@@ -101,7 +101,7 @@ async def follow_until_deleted(hub: WatchHub, reference: ApplicationReference) -
 async def collect(hub: WatchHub, reference: ApplicationReference, seen: list[str]) -> None:
     async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
         async for resource in contents:
-            seen.append(get_state(resource))  # noqa: PERF401 - what was seen before an error counts
+            seen.append(get_state(resource))  # noqa: PERF401 - events before an error count
 
 
 async def test_follower_receives_current_content_and_each_change(

@@ -56,7 +56,7 @@ def ship(
 
 
 def list_mounts(spec: dict[str, Any], role: str) -> dict[str, str]:
-    """Return what the containers of a role mount from the config map, by container name."""
+    """Return the mounts of the config map in the pods of a role, by container name."""
     pod = spec[f"{role}Spec"]["podTemplateSpec"]["spec"]
     (volume,) = [one for one in pod["volumes"] if "configMap" in one]
     assert volume["configMap"]["name"] == spec["configMapSpecs"][-1]["name"]

@@ -40,7 +40,7 @@ class Local:
 def accept(
     act: Callable[[web.WebSocketResponse], Awaitable[None]],
 ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    """Open a websocket, announce the port on both channels, and play a pod."""
+    """Open a WebSocket, announce the port on both channels, and play a pod."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         socket = web.WebSocketResponse(protocols=(PROTOCOL,))

@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.local.java import Java, JavaMissing, find_j
 
 
 def fake_java(home: Path, version: str, *, code: int = 0) -> Path:
-    """Write a program that prints what a Java of this version prints."""
+    """Write a program that prints the same as a Java of this version."""
     (home / "bin").mkdir(parents=True)
     program = home / "bin" / "java"
     program.write_text(f"#!/bin/sh\necho '    java.home = {home}'\necho 'java.base@{version}'\nexit {code}\n")

@@ -22,7 +22,7 @@ async def open_api(home: Path) -> client.ApiClient:
 
 
 async def write_until_cut_off(home: Path, start: int) -> list[str]:
-    """Create config maps while the cluster answers. Return the names of those that it confirmed."""
+    """Create config maps while the cluster answers. Return the names that it confirmed."""
     said: list[str] = []
 
     async def write(core: client.CoreV1Api, worker: int) -> None:

@@ -1,4 +1,4 @@
-"""What a worker does with its application when the worker is stopped."""
+"""A worker that is stopped deletes its application, or leaves it to the next try."""
 
 import logging
 import threading

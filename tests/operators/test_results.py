@@ -14,7 +14,7 @@ REPORT = Asset("s3://reports/daily")
 
 
 class OutletEvents:
-    """The accessor that Airflow puts into a task's context."""
+    """The `outlet_events` that Airflow puts into a task's context."""
 
     def __init__(self) -> None:
         self._accessors: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""How long the cluster keeps the driver pod of a failed application."""
+"""The time for which the cluster keeps the driver pod of a failed application."""
 
 from datetime import timedelta
 from typing import Any

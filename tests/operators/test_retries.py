@@ -1,4 +1,4 @@
-"""What follows a failure. Airflow before 3.3 does not ask the policy, so the operator does."""
+"""Retries after a failure. Airflow before 3.3 does not call the retry policy, so the operator calls it."""
 
 from datetime import timedelta
 from typing import Any

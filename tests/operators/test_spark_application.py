@@ -45,7 +45,7 @@ def deferrable(request: pytest.FixtureRequest) -> bool:
 
 
 def format_traceback(error: BaseException) -> str:
-    """Return what the task log shows of a failure."""
+    """Return the description of a failure in the task log."""
     return "".join(traceback.format_exception(error))
 
 

@@ -298,7 +298,7 @@ def test_missing_cluster_succeeds_with_ignore_missing(cluster: Cluster, caplog: 
 
 
 class Store(dict[str, Any]):
-    """The task state store: what it keeps outlives a try."""
+    """The task state store, which keeps its values between tries."""
 
     def set(self, key: str, value: Any) -> None:
         self[key] = value

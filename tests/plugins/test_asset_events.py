@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.triggers.spark_application_event import Spa
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.usefixtures("airflow_database", "listener"),
-    # Airflow and its dependencies emit warnings. Our own modules must not.
+    # Airflow and its dependencies emit warnings. The project's modules must not.
     pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
 ]
 TRIGGER = SparkApplicationEventTrigger("jobs")

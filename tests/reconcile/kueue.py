@@ -1,4 +1,4 @@
-"""The definitions of Kueue, and a small Kueue that admits Workloads by hand."""
+"""The definitions of Kueue, and a small Kueue that admits a Workload when a test calls it."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ async def admit(client: KubeClient, workload: JsonObject) -> None:
 
 
 async def evict(client: KubeClient, workload: JsonObject, **status: Any) -> None:
-    """Evict a Workload as Kueue does: its quota stays taken."""
+    """Evict a Workload as Kueue does: the Workload keeps its quota."""
     evicted = build_condition("Evicted", reason="Preempted", message="Preempted by another workload")
     conditions = (build_condition("QuotaReserved"), build_condition("Admitted"), evicted)
     await write_status(client, workload, *conditions, **status)

@@ -151,7 +151,7 @@ async def test_new_application_runs_although_another_is_left_alone(kubeconfig: J
 
 
 async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObject, stage: Stage) -> None:
-    # Our controller takes over while the drivers are running. Later, the other controller continues.
+    # The controller takes over while the drivers are running. Later, the other controller continues.
     async with play_drivers(stage, "run"):
         async with run_rival(kubeconfig, stage, None, manager=APACHE):
             await stage.submit(build_application("first"))

@@ -129,7 +129,7 @@ async def test_cluster_is_not_resumed_while_its_pods_exist(stage: Stage) -> None
             return await stage.list_names(STATEFUL_SETS) == []
 
         await stage.wait_until_true(is_stopped)
-        # The autoscaler stays until the pods are gone, which shows that the controller waits.
+        # The autoscaler exists until the pods are deleted, which shows that the controller waits.
         assert await stage.list_names(HORIZONTAL_POD_AUTOSCALERS) == ["cl-worker-hpa"]
         assert state_of(await get(stage)) == State.SUSPENDED
         await delete_pod(stage, "cl-worker-0")

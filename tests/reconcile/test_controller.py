@@ -353,7 +353,7 @@ async def test_application_in_a_deselected_namespace_is_left_alone(stage: Stage)
         await other.wait_for_state(State.DRIVER_REQUESTED)
         left = await stage.wait_until(lambda seen: seen is not None)
     assert left is not None
-    # The controller may or may not have seen the last change of the pod, and no later change.
+    # It is unknown whether the controller saw the last change of the pod. It saw no later change.
     assert state_of(left) in {"DriverRequested", "DriverReady", "RunningHealthy"}
 
 

@@ -23,7 +23,7 @@ EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
 
 
 class BlindClient:
-    """A client whose watch of pods shows no pods, like a watch that lags behind. All other requests are answered."""
+    """A client whose watch of pods shows no pods, like a delayed watch. All other requests are answered."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client

@@ -28,7 +28,7 @@ def build_key(number: int) -> ObjectKey:
 
 async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE):
-        while not condition():  # noqa: ASYNC110 - what is waited for is no Event
+        while not condition():  # noqa: ASYNC110 - the condition is no Event
             await asyncio.sleep(0)
 
 

@@ -35,21 +35,21 @@ class ReceivedRequest:
 
     @property
     def is_write(self) -> bool:
-        """Whether the request changes an object."""
+        """Return whether the request changes an object."""
         return self.method in _WRITING
 
     @property
     def is_watch(self) -> bool:
-        """Whether the request starts a watch."""
+        """Return whether the request starts a watch."""
         return "watch=true" in self.address
 
     @property
     def is_event(self) -> bool:
-        """Whether the request writes a Kubernetes Event."""
+        """Return whether the request writes a Kubernetes Event."""
         return "/events" in self.address
 
     def is_about(self, name: str) -> bool:
-        """Whether the request names an application or one of its objects, whose names contain its name."""
+        """Return whether the request names an application or one of its objects, whose names contain its name."""
         return name in self.address or name.encode() in self.body
 
 

@@ -1,4 +1,4 @@
-"""Every resource that the API server accepts gets a status, comes to rest, and can be deleted."""
+"""Every resource that the API server accepts gets a status, causes no endless requests, and can be deleted."""
 
 import asyncio
 import json
@@ -78,7 +78,7 @@ async def delete(client: KubeClient, document: JsonObject, name: str, namespace:
 async def wait_until_no_match(
     scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
 ) -> None:
-    """Wait until no resource matches. Remove the finalizer of another controller once it is the only one."""
+    """Wait until no resource matches. Remove the finalizer of another controller when it is the last finalizer."""
     left: list[JsonObject] = []
     try:
         async with asyncio.timeout(_DEADLINE):

@@ -108,5 +108,5 @@ def record(state: ApplicationState) -> JsonObject:
 
 
 def is_claimed(document: JsonObject | None) -> bool:
-    """Whether a controller has recorded its claim on the application."""
+    """Return whether a controller has recorded its claim on the application."""
     return document is not None and ANNOTATION_CLAIM in (document["metadata"].get("annotations") or {})

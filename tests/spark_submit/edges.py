@@ -1,4 +1,4 @@
-"""Configurations with similar keys, and with values at the limits of what is allowed."""
+"""Configurations with similar keys, and with values at the limits of the allowed range."""
 
 from tests.spark_submit.values import K
 

@@ -23,7 +23,7 @@ DEFAULT_PROFILE = "fast"
 _PARALLEL = os.environ.get("TRACES_PARALLEL", "12")
 
 Difference: TypeAlias = tuple[str, Any, Any]
-"""The path of a difference, their value and our value."""
+"""The path of a difference, the value of the Apache operator and the value of this controller."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the task log and the timeout message report about an application that does not run."""
+"""The task log and the timeout message of an application that does not run."""
 
 import asyncio
 import logging

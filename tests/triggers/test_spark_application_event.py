@@ -91,7 +91,7 @@ async def run(trigger: SparkApplicationEventTrigger, caplog: pytest.LogCaptureFi
 
 async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(TEST_SECONDS):
-        while not condition():  # noqa: ASYNC110 - nothing tells when a fake changes
+        while not condition():  # noqa: ASYNC110 - no event reports the change of a fake
             await asyncio.sleep(0.01)
 
 

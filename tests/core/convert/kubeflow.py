@@ -1,4 +1,4 @@
-"""What Kubeflow's operator does with a SparkApplication: the arguments of spark-submit, and the webhook for pods.
+"""A model of Kubeflow's operator: it passes arguments to spark-submit, and its webhook changes the pods.
 
 The order follows github.com/kubeflow/spark-operator at 38082f33: `internal/controller/sparkapplication/submission.go`
 and `internal/webhook/sparkpod_defaulter.go`.

@@ -64,7 +64,7 @@ def build_converted(document: JsonObject) -> Submission:
 
 
 def read_pod(pod: JsonObject, role: str) -> JsonObject:
-    """Return what matters in a pod: lists by name, variables with their last value, no names of one submission."""
+    """Return the parts of a pod to compare: lists by name, variables with the last value, no submission names."""
     pod = json.loads(re.sub(r"spark-[0-9a-f]{8}-[0-9a-f-]{27}", "spark-id", json.dumps(pod)))
     metadata, spec = pod.get("metadata", {}), pod["spec"]
     containers = {container["name"]: container for container in spec["containers"]}

@@ -18,7 +18,7 @@ DEFINITIONS = yaml.safe_load(
     (Path(__file__).parents[2] / "golden" / "definitions" / "kubeflow_fields.yaml").read_text()
 )
 KINDS = [("SparkApplication", APPLICATION_FIELDS), ("ScheduledSparkApplication", SCHEDULE_FIELDS)]
-# These fields say what the converted application is without them.
+# The conversion does not use these fields and reports no loss: the converted application implies their values.
 IMPLIED = {"spec.mode", "spec.type"}
 
 
