@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.core.observation import (
     Refused,
     Unconfirmed,
 )
-from airflow_provider_spark_operator.core.queueing import (
+from airflow_provider_spark_operator.core.queue_rules import (
     await_admission,
     leave_queue,
     list_finishing_actions,

@@ -11,7 +11,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_decision import ApplyCluster, ClusterDecision, ClusterObserved
-from airflow_provider_spark_operator.core.cluster_queueing import (
+from airflow_provider_spark_operator.core.cluster_queue_rules import (
     await_cluster_admission,
     leave_cluster_queue,
     release_cluster_quota,

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.cluster_decision import (
     KubernetesObject,
     StopCluster,
 )
-from airflow_provider_spark_operator.core.cluster_queueing import release_cluster_quota
+from airflow_provider_spark_operator.core.cluster_queue_rules import release_cluster_quota
 from airflow_provider_spark_operator.core.cluster_situation import ClusterSituation
 from airflow_provider_spark_operator.core.cluster_transitions import describe_cluster_failure, is_resumed
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_B
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.follow.adoption import AdoptionState, read_adoption_state
 from airflow_provider_spark_operator.follow.errors import NameTaken
-from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS
+from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import read_present, wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of, owner_of
@@ -138,8 +138,8 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     """
     if _is_acknowledged(present):
         return
-    limit = f"{PATIENCE_SECONDS / 60:.0f} min"
-    if _seconds_since_end(present) >= PATIENCE_SECONDS:
+    limit = f"{OUTAGE_TOLERANCE_SECONDS / 60:.0f} min"
+    if _seconds_since_end(present) >= OUTAGE_TOLERANCE_SECONDS:
         logger.warning(
             "%s of an earlier run ended, but that run did not record the result within %s; replacing the application",
             reference,

@@ -58,7 +58,7 @@ pytestmark = [
 
 # How soon Airflow finds out who is dead; its own minutes would make the test last longer, and show nothing else. On a
 # busy machine a scheduler that heard less of itself would take its own tasks for orphans.
-IMPATIENCE = {
+SHORT_TIMEOUTS = {
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
     "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",
@@ -157,7 +157,7 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS, template=str(template)))
     began = time.monotonic()
     environment = build_airflow_environment(tmp_path / "airflow", dags, kubeconfig)
-    environment |= IMPATIENCE
+    environment |= SHORT_TIMEOUTS
     async with (
         database() as store,
         rotate_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow import patience, shared_watch
+from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
@@ -305,7 +305,7 @@ async def api() -> AsyncIterator[ScriptedApi]:
 @pytest.fixture
 async def faulty_hub(api: ScriptedApi) -> AsyncIterator[WatchHub]:
     async with await open_client_of(api) as client:
-        hub = WatchHub(client, patience=0.0)
+        hub = WatchHub(client, outage_tolerance=0.0)
         yield hub
         await hub.close()
 
@@ -378,11 +378,11 @@ async def test_permitted_list_does_not_hide_missing_watch_permission(api: Script
         await hub.close()
 
 
-async def test_successful_list_does_not_renew_patience_for_watch(
+async def test_successful_list_does_not_renew_tolerance_for_watch(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
-    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(outage_tolerance, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
     api.script(answer(build_stored()), verb="get")
     api.script(*[answer_page(build_stored())] * 50, verb="list")
@@ -394,7 +394,7 @@ async def test_successful_list_does_not_renew_patience_for_watch(
         await hub.close()
 
 
-async def test_outage_longer_than_the_patience_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_outage_longer_than_the_tolerance_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(build_stored()), verb="get")
     api.script(answer_page(build_stored()), verb="list")
     api.script(stream(cut=True), verb="watch")
@@ -406,7 +406,7 @@ async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
-    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(outage_tolerance, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
     quiet = stream({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}, cut=True)
     api.script(answer(build_stored()), verb="get")

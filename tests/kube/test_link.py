@@ -26,7 +26,16 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unau
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, answer_page, build_kubeconfig, refuse, serve_api, stream
+from tests.kube.scripted import (
+    SHORT_PAUSES,
+    ScriptedApi,
+    answer,
+    answer_page,
+    build_kubeconfig,
+    refuse,
+    serve_api,
+    stream,
+)
 
 POD = {"metadata": {"name": "a"}}
 
@@ -199,7 +208,7 @@ async def test_watch_does_not_use_the_old_version_at_another_server(
     api.script(answer_page({"metadata": {"name": "a"}}, version="10"))
     other.script(answer_page({"metadata": {"name": "b"}}, version="3"), verb="list")
     other.script(stream(hold=True), verb="watch")
-    async with await open_client(write(file, build_kubeconfig(api.url)), retry=IMPATIENT) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url)), retry=SHORT_PAUSES) as client:
         changes = list_and_watch(client, PODS, "jobs", wait=lambda seconds: asyncio.sleep(0))
         async with aclosing(changes) as stream_of_changes, asyncio.timeout(30):
             assert await anext(stream_of_changes) == Listed([_build_pod("a")])
