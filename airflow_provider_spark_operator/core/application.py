@@ -115,7 +115,7 @@ def _reject_unsupported(situation: Situation) -> Decision | None:
 
 def _await_backoff(situation: Situation) -> Decision | None:
     backoff = policy.get_backoff(situation.tolerations.restart_config, situation.status)
-    left = situation.remaining(backoff)
+    left = situation.measure_remaining(backoff)
     # If the clock was set back by more than the backoff, the time that has passed is unknown. Waiting until the clock
     # has caught up may take hours.
     if left <= AT_ONCE or situation.since - situation.now > backoff:
@@ -141,7 +141,7 @@ def _confirm_missing_driver(situation: Situation) -> Decision | None:
         return None
     if isinstance(situation.observed.driver, Unconfirmed):
         # Only a driver that was never seen can be missing because the cache lags behind its creation.
-        left = situation.remaining(situation.settings.missing_driver_grace_period)
+        left = situation.measure_remaining(situation.settings.missing_driver_grace_period)
         if situation.state is not _State.DRIVER_REQUESTED or left <= AT_ONCE:
             return confirm_absence(situation)
         message = "The driver pod has been requested but not seen yet."
@@ -266,7 +266,7 @@ def _end_retention(situation: Situation) -> Decision:
     limit = policy.get_retention(situation.tolerations)
     if limit is None:
         return situation.wait(reasons.NOTHING_DUE, "", None)
-    left = situation.remaining_beyond(limit)
+    left = situation.measure_remaining_beyond(limit)
     if left > AT_ONCE:
         return situation.wait(reasons.NOTHING_DUE, "", left)
     message = "The retention period of the driver has expired; all resources are released."
@@ -280,7 +280,7 @@ def _delete_expired(situation: Situation) -> Decision:
     if limit is None:
         return situation.wait(reasons.NOTHING_DUE, "", None)
     stop = policy.find_last_stop(situation.status) or situation.status.current_state
-    left = situation.remaining_beyond(limit, stop.last_transition_time)
+    left = situation.measure_remaining_beyond(limit, stop.last_transition_time)
     if left > AT_ONCE:
         return situation.wait(reasons.NOTHING_DUE, "", left)
     message = "The time to live of the application has expired (spec.applicationTolerations.ttlAfterStopMillis)."

@@ -82,7 +82,7 @@ def _await_executors(situation: Situation) -> Decision | None:
         return read_pods(situation)
     left = [pod for pod in (*known.drivers, *known.executors) if not pods.has_ended(pod)]
     grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
-    remaining = situation.remaining(grace, _find_stop(situation))
+    remaining = situation.measure_remaining(grace, _find_stop(situation))
     if not left or remaining <= timedelta(0):
         return None
     message = f"The quota is returned when the pods have ended (pods left: {len(left)})."

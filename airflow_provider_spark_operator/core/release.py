@@ -41,7 +41,7 @@ def release(situation: Situation) -> Decision | None:
     if began is None:
         return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
     grace = to_duration(config.force_termination_grace_period_millis)
-    left = situation.remaining(grace, began)
+    left = situation.measure_remaining(grace, began)
     if left > timedelta(0):
         # The end of the driver is an event: no request is needed, and thousands of drivers may terminate at once.
         return situation.wait(reasons.RELEASING, "The driver is terminating.", left)

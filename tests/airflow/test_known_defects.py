@@ -367,7 +367,7 @@ async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    monkeypatch.setattr(spark_application_runtime, "wait_for_end", unpermitted)
+    monkeypatch.setattr(spark_application_runtime, "wait_for_end", refuse_permission)
     events = trigger.run()
     assert (await anext(events)).payload["kind"] == "lost"  # the next try adopts the application
     await trigger.on_kill()
@@ -375,7 +375,7 @@ async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     await events.aclose()
 
 
-async def unpermitted(*arguments: Any, **options: Any) -> None:
+async def refuse_permission(*arguments: Any, **options: Any) -> None:
     raise Forbidden(403, "Forbidden", "no right")
 
 

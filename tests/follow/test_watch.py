@@ -66,11 +66,11 @@ async def watches(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> Watche
     watches = Watches()
     original = client.watch
 
-    def counted(resource: Any, namespace: str, **options: Any) -> Any:
+    def count_watch(resource: Any, namespace: str, **options: Any) -> Any:
         watches.begin(namespace)
         return original(resource, namespace, **options)
 
-    monkeypatch.setattr(client, "watch", counted)
+    monkeypatch.setattr(client, "watch", count_watch)
     return watches
 
 

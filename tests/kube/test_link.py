@@ -180,7 +180,7 @@ async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, m
 async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, file: Path) -> None:
     release = asyncio.Event()
 
-    async def held(request: web.BaseRequest) -> web.StreamResponse:
+    async def hold(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"first\n")
@@ -189,7 +189,7 @@ async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, fil
         await response.write_eof()
         return response
 
-    api.script(held, verb="log")
+    api.script(hold, verb="log")
     access = write(file, build_kubeconfig(api.url, {"token": "old"}))
     async with await open_client(access) as client, aclosing(client.logs("jobs", "a", follow=True)) as lines:
         assert await anext(lines) == "first"
