@@ -28,9 +28,9 @@ def time_out(situation: Situation) -> Decision | None:
     limit = policy.get_timeout(situation.tolerations.application_timeout_config, situation.state)
     if limit is None:
         return None
-    left = situation.measure_remaining_beyond(limit)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    remaining = situation.measure_remaining_beyond(limit)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(remaining, situation.settings.reconcile_interval))
     to = policy.TIMED_OUT[situation.state]
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
     if to is _State.EXECUTORS_START_TIMED_OUT and (cause := describe_executor_obstacle(situation.observed.executors)):
@@ -49,9 +49,9 @@ def time_out_blocked_executors(situation: Situation) -> Decision | None:
     blocked = find_blocked_executors(situation.observed.executors)
     if limit is None or not blocked or len(blocked) < len(situation.observed.executors):
         return None
-    left = situation.measure_remaining_beyond(limit, blocked[0].created)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    remaining = situation.measure_remaining_beyond(limit, blocked[0].created)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(remaining, situation.settings.reconcile_interval))
     message = (
         f"No executor has started within {limit.total_seconds():g} s "
         "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "

@@ -109,8 +109,8 @@ async def free_name(
     same_task = stamp is not None and stamp.is_another_run_of(present)
     leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, read_progress(present)
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
-    over = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
-    ended = leaving or over or (is_cluster and seen.state in FAILURE)
+    is_acknowledged_or_ended = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
+    ended = leaving or is_acknowledged_or_ended or (is_cluster and seen.state in FAILURE)
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))

@@ -353,11 +353,11 @@ class _Stream:
         for observer in tuple(self.observers):
             self._fail(observer, error)
 
-    def _notify(self, tell: Callable[[Observer], None]) -> None:
+    def _notify(self, call: Callable[[Observer], None]) -> None:
         """Call each observer. An observer that raises leaves: its error must not end the watch of the others."""
         for observer in tuple(self.observers):
             try:
-                tell(observer)
+                call(observer)
             except Exception as error:
                 self.observers.discard(observer)
                 self._fail(observer, error)

@@ -107,10 +107,10 @@ async def test_shutdown_of_the_leader_releases_the_lease(stage: Stage) -> None:
 
 
 async def test_expired_lease_is_taken(stage: Stage) -> None:
-    gone = build_elector(stage, "gone")
-    task = asyncio.create_task(gone.run())
+    first = build_elector(stage, "gone")
+    task = asyncio.create_task(first.run())
     async with asyncio.timeout(DEADLINE):
-        await gone.leadership.wait_until_gained()
+        await first.leadership.wait_until_gained()
     task.cancel()
     await asyncio.wait([task])
     async with lead(build_elector(stage, "next")):

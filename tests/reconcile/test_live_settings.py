@@ -61,9 +61,9 @@ async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -
         await elsewhere.set_pod("pi-0-driver", "succeeded")
         await stage.submit(build_application("later"))
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="later")
-        left = await elsewhere.wait_until(lambda seen: seen is not None)
-    assert left is not None
-    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+        unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
+    assert unwatched is not None
+    assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
 async def test_changed_settings_of_events_apply_to_later_events(stage: Stage) -> None:
@@ -119,9 +119,9 @@ async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(sta
         held.may_go.set()
         await stage.submit(build_application(timeouts={"driverStartTimeoutMillis": 500}))
         await stage.wait_for_state(State.RESOURCE_RELEASED)
-        left = await elsewhere.wait_until(lambda seen: seen is not None)
-    assert left is not None
-    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+        unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
+    assert unwatched is not None
+    assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
 async def test_changed_grace_period_applies_to_the_next_reconcile(stage: Stage) -> None:

@@ -113,14 +113,14 @@ def test_deletion_fails_the_sensor(
 ) -> None:
     async def come_and_go(one: ScriptedSparkCluster) -> None:
         await stay_without_workers(one)
-        await asyncio.wait_for(gone.wait(), 60)
+        await asyncio.wait_for(may_be_deleted.wait(), 60)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
 
-    gone = asyncio.Event()
+    may_be_deleted = asyncio.Event()
     cluster.cluster_script = come_and_go
     create()
     with (
-        call_when_logged("workers 0/2", lambda: cluster.do(gone.set), spark_cluster_runtime.logger),
+        call_when_logged("workers 0/2", lambda: cluster.do(may_be_deleted.set), spark_cluster_runtime.logger),
         pytest.raises(SparkClusterDeleted, match="was deleted before it was ready"),
     ):
         run(sensor(), TaskInstance())
