@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Forbidden, NotFound, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import SUCCEEDED, build_stored
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     Answer,
     ScriptedApi,
     answer,

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from tests.definitions import build_definitions
 from tests.follow.applications import SUCCEEDED, build_document, build_stamp, set_states
-from tests.kube.scripted import answer, hang_up, open_client_of, refuse, serve_api
+from tests.kube.scripted_api import answer, hang_up, open_client_of, refuse, serve_api
 
 DISCOVERY_FORBIDDEN = 'forbidden: User "airflow" cannot get path "/apis/spark.apache.org/v1"'
 

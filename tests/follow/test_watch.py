@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, Se
 from airflow_provider_spark_operator.kube.listwatch import Change
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import RUNNING, SUCCEEDED, build_document, build_stamp, build_stored, set_states
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     ScriptedApi,
     answer,
     answer_page,

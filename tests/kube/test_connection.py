@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import ScriptedApi, answer, build_kubeconfig, open_client_of, refuse, serve_api
+from tests.kube.scripted_api import ScriptedApi, answer, build_kubeconfig, open_client_of, refuse, serve_api
 
 POD = {"metadata": {"name": "a"}}
 

@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unau
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     SHORT_PAUSES,
     ScriptedApi,
     answer,

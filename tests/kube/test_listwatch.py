@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     Answer,
     ScriptedApi,
     answer_page,

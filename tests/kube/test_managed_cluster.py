@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized
 from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation, ManagedCluster
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import ScriptedApi, answer, refuse
+from tests.kube.scripted_api import ScriptedApi, answer, refuse
 
 POD = {"metadata": {"name": "a"}}
 

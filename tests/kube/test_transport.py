@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     SHORT_PAUSES,
     ScriptedApi,
     answer,
