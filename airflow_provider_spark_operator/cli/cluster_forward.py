@@ -5,10 +5,10 @@ from typing import Any
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.cluster_columns import read_state
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.forwarding import Interface, forward
 from airflow_provider_spark_operator.cli.local_home import find_running_home
 from airflow_provider_spark_operator.cli.local_port import LocalPort, PodPort, Unavailable, get_port
 from airflow_provider_spark_operator.cli.options import ClusterName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.port_forward import Interface, forward
 from airflow_provider_spark_operator.cli.web_interfaces import read_started_url
 from airflow_provider_spark_operator.core.names import MASTER_WEB_PORT, build_master_pod_name
 from airflow_provider_spark_operator.core.spark_ui import MASTER_UI

@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.core.report.recorded_cause import find_reco
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict
-from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
+from airflow_provider_spark_operator.follow.end import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
 from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot

@@ -6,10 +6,10 @@ from typing import Any
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.forwarding import Interface, forward
 from airflow_provider_spark_operator.cli.local_home import find_running_home
 from airflow_provider_spark_operator.cli.local_port import LocalPort, PodPort, Unavailable, get_port
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.port_forward import Interface, forward
 from airflow_provider_spark_operator.cli.web_interfaces import read_ui_url
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase

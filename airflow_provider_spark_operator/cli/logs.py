@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.application_end import print_continuation
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.completers import complete_executors
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_printer import LogPrinter
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace, require_text
-from airflow_provider_spark_operator.cli.waiting import print_continuation
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.report.attempts import list_attempts
 from airflow_provider_spark_operator.core.report.executors import get_executor_number

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.application_end import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -25,7 +26,6 @@ from airflow_provider_spark_operator.cli.output import print_documents
 from airflow_provider_spark_operator.cli.program_name import get_program_name
 from airflow_provider_spark_operator.cli.submission_options import check_assignments
 from airflow_provider_spark_operator.cli.submission_source import assign_values
-from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -97,13 +97,13 @@ def run(
     show_warnings()
     limit = parse_duration(timeout) if timeout is not None else None
     waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
-    patience = parse_duration(deletion_timeout)
+    deletion_limit = parse_duration(deletion_timeout)
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
-    return run_with_client(access, lambda client: _restart(client, name, assignments or (), patience, waiting))
+    return run_with_client(access, lambda client: _restart(client, name, assignments or (), deletion_limit, waiting))
 
 
 async def _restart(
-    client: KubeClient, name: str, assignments: Sequence[str], patience: timedelta, waiting: Wait | None
+    client: KubeClient, name: str, assignments: Sequence[str], deletion_limit: timedelta, waiting: Wait | None
 ) -> ExitCode:
     resource, kind = await find_application(client, name)
     reference = ApplicationReference.of(resource, kind)
@@ -112,7 +112,7 @@ async def _restart(
     await _check_submission(client, reference, body)
     await client.delete(kind, reference.name, reference.namespace, uid=reference.uid)
     try:
-        await _wait_for_deletion(client, reference, patience)
+        await _wait_for_deletion(client, reference, deletion_limit)
         created = (await submit(client, body)).reference
     except DeletionStuck as error:
         _print_lost(reference, body)
@@ -186,14 +186,14 @@ def _check_owner(reference: ApplicationReference, resource: Mapping[str, Any]) -
         )
 
 
-async def _wait_for_deletion(client: KubeClient, reference: ApplicationReference, patience: timedelta) -> None:
+async def _wait_for_deletion(client: KubeClient, reference: ApplicationReference, deletion_limit: timedelta) -> None:
     """Wait until the application and its driver pod no longer exist: the name of the pod may be needed again.
 
     Raises:
         DeletionStuck: One of them still exists after this time.
         KubeError: The API rejected a request or could not be reached.
     """
-    seconds, backoff = patience.total_seconds(), Backoff(first=0.2, longest=5.0)
+    seconds, backoff = deletion_limit.total_seconds(), Backoff(first=0.2, longest=5.0)
     deadline = asyncio.get_running_loop().time() + seconds
     await wait_until_deleted(client, reference, seconds)
     while (pod := await read_driver_pod(client, reference)) is not None:

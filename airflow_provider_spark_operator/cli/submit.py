@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from airflow_provider_spark_operator.cli.ages import parse_duration
+from airflow_provider_spark_operator.cli.application_end import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.existing_application import describe_taken_name
@@ -35,7 +36,6 @@ from airflow_provider_spark_operator.cli.submission_options import (
     build_settings,
 )
 from airflow_provider_spark_operator.cli.submission_source import Request, compose_request
-from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.submit import submit

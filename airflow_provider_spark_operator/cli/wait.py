@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from airflow_provider_spark_operator.cli.ages import parse_duration
+from airflow_provider_spark_operator.cli.application_end import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
-from airflow_provider_spark_operator.cli.waiting import Timeout, Wait, wait_and_report
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.reference import ApplicationReference

@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.core.observation import (
     Refused,
     Unconfirmed,
 )
-from airflow_provider_spark_operator.core.queueing import (
+from airflow_provider_spark_operator.core.queue_rules import (
     await_admission,
     leave_queue,
     list_finishing_actions,
@@ -115,12 +115,12 @@ def _reject_unsupported(situation: Situation) -> Decision | None:
 
 def _await_backoff(situation: Situation) -> Decision | None:
     backoff = policy.get_backoff(situation.tolerations.restart_config, situation.status)
-    left = situation.remaining(backoff)
+    remaining = situation.measure_remaining(backoff)
     # If the clock was set back by more than the backoff, the time that has passed is unknown. Waiting until the clock
     # has caught up may take hours.
-    if left <= AT_ONCE or situation.since - situation.now > backoff:
+    if remaining <= AT_ONCE or situation.since - situation.now > backoff:
         return None
-    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt starts after its backoff.", left)
+    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt starts after its backoff.", remaining)
 
 
 def _create(situation: Situation) -> Decision:
@@ -141,11 +141,11 @@ def _confirm_missing_driver(situation: Situation) -> Decision | None:
         return None
     if isinstance(situation.observed.driver, Unconfirmed):
         # Only a driver that was never seen can be missing because the cache lags behind its creation.
-        left = situation.remaining(situation.settings.missing_driver_grace_period)
-        if situation.state is not _State.DRIVER_REQUESTED or left <= AT_ONCE:
+        remaining = situation.measure_remaining(situation.settings.missing_driver_grace_period)
+        if situation.state is not _State.DRIVER_REQUESTED or remaining <= AT_ONCE:
             return confirm_absence(situation)
         message = "The driver pod has been requested but not seen yet."
-        after = min(left, situation.settings.missing_driver_requeue_interval)
+        after = min(remaining, situation.settings.missing_driver_requeue_interval)
         return situation.wait(reasons.DRIVER_UNCONFIRMED, message, after)
     message = "The driver pod no longer exists, and its result is unknown: the pod or its node was deleted."
     return situation.move(_State.FAILED, reasons.DRIVER_LOST, message)
@@ -266,9 +266,9 @@ def _end_retention(situation: Situation) -> Decision:
     limit = policy.get_retention(situation.tolerations)
     if limit is None:
         return situation.wait(reasons.NOTHING_DUE, "", None)
-    left = situation.remaining_beyond(limit)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", left)
+    remaining = situation.measure_remaining_beyond(limit)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", remaining)
     message = "The retention period of the driver has expired; all resources are released."
     return _release_all(situation) or situation.move(
         _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation)
@@ -280,9 +280,9 @@ def _delete_expired(situation: Situation) -> Decision:
     if limit is None:
         return situation.wait(reasons.NOTHING_DUE, "", None)
     stop = policy.find_last_stop(situation.status) or situation.status.current_state
-    left = situation.remaining_beyond(limit, stop.last_transition_time)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", left)
+    remaining = situation.measure_remaining_beyond(limit, stop.last_transition_time)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", remaining)
     message = "The time to live of the application has expired (spec.applicationTolerations.ttlAfterStopMillis)."
     return situation.wait(reasons.TIME_TO_LIVE_OVER, message, None, DeleteApplication())
 

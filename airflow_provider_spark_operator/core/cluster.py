@@ -11,7 +11,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_decision import ApplyCluster, ClusterDecision, ClusterObserved
-from airflow_provider_spark_operator.core.cluster_queueing import (
+from airflow_provider_spark_operator.core.cluster_queue_rules import (
     await_cluster_admission,
     leave_cluster_queue,
     release_cluster_quota,
@@ -72,10 +72,12 @@ def _remove_finalizer(situation: ClusterSituation) -> ClusterDecision:
 
 
 def _await_backoff(situation: ClusterSituation) -> ClusterDecision | None:
-    left = _PAUSE_BETWEEN_ATTEMPTS - measure_elapsed(situation.status.current_state.last_transition_time, situation.now)
-    if situation.status.previous_attempt_summary is None or left <= AT_ONCE:
+    remaining = _PAUSE_BETWEEN_ATTEMPTS - measure_elapsed(
+        situation.status.current_state.last_transition_time, situation.now
+    )
+    if situation.status.previous_attempt_summary is None or remaining <= AT_ONCE:
         return None
-    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt starts after its backoff.", left)
+    return situation.wait(reasons.RESTART_BACKOFF, "The next attempt starts after its backoff.", remaining)
 
 
 def _create(situation: ClusterSituation) -> ClusterDecision:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.cluster_decision import (
     KubernetesObject,
     StopCluster,
 )
-from airflow_provider_spark_operator.core.cluster_queueing import release_cluster_quota
+from airflow_provider_spark_operator.core.cluster_queue_rules import release_cluster_quota
 from airflow_provider_spark_operator.core.cluster_situation import ClusterSituation
 from airflow_provider_spark_operator.core.cluster_transitions import describe_cluster_failure, is_resumed
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
@@ -85,13 +85,13 @@ def release_pods(situation: ClusterSituation) -> ClusterDecision | None:
     interval = min(max(elapsed, _SHORTEST_INTERVAL), _LONGEST_INTERVAL)
     if situation.observed.pods is None:
         return situation.wait(reasons.RELEASING, "The StatefulSets are being deleted.", interval, StopCluster())
-    left = [_measure_hold(pod, situation.now) for pod in situation.observed.pods]
-    longest = max(left, default=_ZERO)
+    holds = [_measure_hold(pod, situation.now) for pod in situation.observed.pods]
+    longest = max(holds, default=_ZERO)
     if longest <= _ZERO:
         return None
     if elapsed >= _TERMINATION_LIMIT and (names := _list_names(filter(_is_kept, situation.observed.pods))):
         return situation.wait(_RELEASE_PROBLEMS[situation.state], _describe_kept_pods(names), interval)
-    message = f"{len(left)} pods of the cluster are terminating."
+    message = f"{len(holds)} pods of the cluster are terminating."
     return situation.wait(reasons.RELEASING, message, min(longest, interval))
 
 

@@ -66,8 +66,8 @@ def measure_remaining(limit: timedelta, since: datetime, now: datetime) -> timed
     If the clock was set back, the result is the whole limit and at least a second. So a caller that waits for the
     rest does not loop until the clock has caught up.
     """
-    left = limit - measure_elapsed(since, now)
-    return max(left, _SHORTEST_WAIT) if now < since and left > _ZERO else left
+    remaining = limit - measure_elapsed(since, now)
+    return max(remaining, _SHORTEST_WAIT) if now < since and remaining > _ZERO else remaining
 
 
 def get_timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timedelta | None:

@@ -41,10 +41,10 @@ def release(situation: Situation) -> Decision | None:
     if began is None:
         return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
     grace = to_duration(config.force_termination_grace_period_millis)
-    left = situation.remaining(grace, began)
-    if left > timedelta(0):
+    remaining = situation.measure_remaining(grace, began)
+    if remaining > timedelta(0):
         # The end of the driver is an event: no request is needed, and thousands of drivers may terminate at once.
-        return situation.wait(reasons.RELEASING, "The driver is terminating.", left)
+        return situation.wait(reasons.RELEASING, "The driver is terminating.", remaining)
     message = (
         f"The driver did not finish terminating within {format_seconds(grace)}; it is deleted without a grace period."
     )
@@ -60,22 +60,22 @@ def release_all_pods(situation: Situation) -> Decision | None:
     grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
     known = situation.observed.pods
     deletions: list[DeletePod] = []
-    left: list[timedelta] = []
+    waits: list[timedelta] = []
     for pod in known.drivers:
         remaining = _measure_grace(situation, pod, grace)
         if remaining is None or remaining <= _ZERO:
             metadata = pods.get_object(pod.get("metadata"))
             name, uid = pods.get_text(metadata.get("name")), pods.get_text(metadata.get("uid"))
             deletions.append(DeletePod(name, uid, force=remaining is not None))
-        left.append(_choose_wait(situation, remaining))
+        waits.append(_choose_wait(situation, remaining))
     for pod in known.executors:
         remaining = _measure_grace(situation, pod, grace)
         if remaining is None or remaining > _ZERO:
-            left.append(_choose_wait(situation, remaining))
-    if left:
+            waits.append(_choose_wait(situation, remaining))
+    if waits:
         reason = reasons.RELEASE_FORCED if any(each.force for each in deletions) else reasons.RELEASING
-        message = f"The pods of the application are being deleted (pods left: {len(left)})."
-        return situation.wait(reason, message, min(left), *deletions)
+        message = f"The pods of the application are being deleted (pods left: {len(waits)})."
+        return situation.wait(reason, message, min(waits), *deletions)
     return None if known.is_live else read_pods(situation)
 
 

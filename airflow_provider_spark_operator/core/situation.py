@@ -64,13 +64,13 @@ class Situation:
         """The name of the container that runs Spark, if the configuration sets it."""
         return get_main_container(self.spec.spark_conf)
 
-    def remaining(self, limit: timedelta, since: datetime | None = None) -> timedelta:
+    def measure_remaining(self, limit: timedelta, since: datetime | None = None) -> timedelta:
         """Return the rest of `limit`, which started at `since` or with the state; 0 or less if it has expired."""
         return policy.measure_remaining(limit, since or self.since, self.now)
 
-    def remaining_beyond(self, limit: timedelta, since: datetime | None = None) -> timedelta:
+    def measure_remaining_beyond(self, limit: timedelta, since: datetime | None = None) -> timedelta:
         """Return the rest of a limit that may be reached but not exceeded."""
-        return self.remaining(limit + timedelta.resolution, since)
+        return self.measure_remaining(limit + timedelta.resolution, since)
 
     def move(
         self,

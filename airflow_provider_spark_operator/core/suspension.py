@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.decision import Decision
 from airflow_provider_spark_operator.core.driver_end import find_driver_end
 from airflow_provider_spark_operator.core.kueue.steps import find_eviction
 from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
-from airflow_provider_spark_operator.core.queueing import release_quota
+from airflow_provider_spark_operator.core.queue_rules import release_quota
 from airflow_provider_spark_operator.core.release import confirm_absence, read_pods
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason

@@ -28,9 +28,9 @@ def time_out(situation: Situation) -> Decision | None:
     limit = policy.get_timeout(situation.tolerations.application_timeout_config, situation.state)
     if limit is None:
         return None
-    left = situation.remaining_beyond(limit)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    remaining = situation.measure_remaining_beyond(limit)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(remaining, situation.settings.reconcile_interval))
     to = policy.TIMED_OUT[situation.state]
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
     if to is _State.EXECUTORS_START_TIMED_OUT and (cause := describe_executor_obstacle(situation.observed.executors)):
@@ -49,9 +49,9 @@ def time_out_blocked_executors(situation: Situation) -> Decision | None:
     blocked = find_blocked_executors(situation.observed.executors)
     if limit is None or not blocked or len(blocked) < len(situation.observed.executors):
         return None
-    left = situation.remaining_beyond(limit, blocked[0].created)
-    if left > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    remaining = situation.measure_remaining_beyond(limit, blocked[0].created)
+    if remaining > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(remaining, situation.settings.reconcile_interval))
     message = (
         f"No executor has started within {limit.total_seconds():g} s "
         "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "
@@ -88,13 +88,13 @@ def _describe_deletion(situation: Situation, pod: Mapping[str, object], grace: t
         return None
     # The pod's specification, or the client that deletes it, may grant more time.
     given = max(grace, ends - began)
-    if situation.remaining(given, began) > AT_ONCE:
+    if situation.measure_remaining(given, began) > AT_ONCE:
         return None
     return f"The driver pod was deleted while it ran, and did not terminate within {format_seconds(given)}"
 
 
 def _describe_lost_node(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
     since = pods.find_node_loss(pods.get_status(pod))
-    if since is None or situation.remaining(grace, since) > AT_ONCE:
+    if since is None or situation.measure_remaining(grace, since) > AT_ONCE:
         return None
     return f"The node of the driver pod was lost, and did not return within {format_seconds(grace)}"

@@ -159,16 +159,16 @@ class _HoldWatch:
         Raises:
             ClusterNotReady: The time has passed.
         """
-        loop, left = asyncio.get_running_loop(), inf if ready_seconds is None else ready_seconds
+        loop, remaining = asyncio.get_running_loop(), inf if ready_seconds is None else ready_seconds
         backoff = Backoff(first=_FIRST_HOLD_PAUSE_SECONDS, longest=_LONGEST_HOLD_PAUSE_SECONDS)
-        while left > 0:
+        while remaining > 0:
             self._changed.clear()
             is_held = await self._check()
             before = loop.time()
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(backoff.next(), left)):
+                async with asyncio.timeout(min(backoff.next(), remaining)):
                     await self._changed.wait()
-            left -= 0 if is_held else loop.time() - before
+            remaining -= 0 if is_held else loop.time() - before
         raise ClusterNotReady
 
     async def _check(self) -> bool:

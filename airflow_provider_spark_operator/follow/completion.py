@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.progress import find_last_stop
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
-from airflow_provider_spark_operator.follow.ending import is_deleted, judge
+from airflow_provider_spark_operator.follow.end import is_deleted, judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.resources import ResourceType
 

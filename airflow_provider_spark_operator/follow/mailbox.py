@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from airflow_provider_spark_operator.follow.patience import OutageLog, Patience
+from airflow_provider_spark_operator.follow.outage_tolerance import OutageLog, OutageTolerance
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.listwatch import Changed, Removed
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -32,14 +32,14 @@ class Mailbox:
 
     Attributes:
         uid: The uid of the application.
-        patience: How long the follower tolerates an outage. If the follower joins during an outage, the time starts
+        tolerance: How long the follower tolerates an outage. If the follower joins during an outage, the time starts
             then.
         content: What the follower has not read yet.
         wake: Set if there is something to read.
     """
 
     uid: str
-    patience: Patience
+    tolerance: OutageTolerance
     # A new follower reads its application live, because the watch may lag behind or may have started long ago.
     content: Content = field(default_factory=lambda: Content(needs_recheck=True))
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -91,10 +91,10 @@ class Mailbox:
         self.wake.set()
 
     def interrupt(self, error: KubeError) -> None:
-        """Report a failure of the watch. When the patience is exhausted, the failure ends the follower."""
+        """Report a failure of the watch. When the tolerance is exhausted, the failure ends the follower."""
         self._interruption, self._resumed = error, False
         try:
-            self.patience.record_failure(error)
+            self.tolerance.record_failure(error)
         except KubeError:
             self.content.error = error
         self.wake.set()
@@ -102,7 +102,7 @@ class Mailbox:
     def resume(self) -> None:
         """Report that the watch works again."""
         self._resumed = True
-        self.patience.record_success()
+        self.tolerance.record_success()
         self.wake.set()
 
     def fail(self, error: BaseException) -> None:

@@ -156,9 +156,9 @@ class ObstacleWatch:
         loop, backoff = asyncio.get_running_loop(), Backoff(first=first, longest=longest)
         overdue = loop.time() + _UNRECONCILED_SECONDS
         while True:
-            left = overdue - loop.time()
+            remaining = overdue - loop.time()
             pause = backoff.next()
-            await asyncio.sleep(min(pause, left) if left > 0 else pause)
+            await asyncio.sleep(min(pause, remaining) if remaining > 0 else pause)
             async with _pace.setdefault(self._client, asyncio.Lock()):
                 await asyncio.sleep(_PACE_SECONDS)
             await self.check()

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_B
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.follow.adoption import AdoptionState, read_adoption_state
 from airflow_provider_spark_operator.follow.errors import NameTaken
-from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS
+from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import read_present, wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of, owner_of
@@ -109,8 +109,8 @@ async def free_name(
     same_task = stamp is not None and stamp.is_another_run_of(present)
     leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, read_progress(present)
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
-    over = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
-    ended = leaving or over or (is_cluster and seen.state in FAILURE)
+    is_acknowledged_or_ended = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
+    ended = leaving or is_acknowledged_or_ended or (is_cluster and seen.state in FAILURE)
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))
@@ -138,8 +138,8 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     """
     if _is_acknowledged(present):
         return
-    limit = f"{PATIENCE_SECONDS / 60:.0f} min"
-    if _seconds_since_end(present) >= PATIENCE_SECONDS:
+    limit = f"{OUTAGE_TOLERANCE_SECONDS / 60:.0f} min"
+    if _seconds_since_end(present) >= OUTAGE_TOLERANCE_SECONDS:
         logger.warning(
             "%s of an earlier run ended, but that run did not record the result within %s; replacing the application",
             reference,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.connection import (
     ClusterAccess,
@@ -70,7 +70,7 @@ async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) ->
     if waiting_for is None:
         shared, hub = await _join(hubs, access)
     else:
-        shared, hub = await _join_patiently(hubs, access, waiting_for)
+        shared, hub = await _join_with_retries(hubs, access, waiting_for)
     try:
         yield hub
     finally:
@@ -96,7 +96,7 @@ async def _join(hubs: list[_SharedHub], access: ClusterAccess) -> tuple[_SharedH
     return shared, hub
 
 
-async def _join_patiently(
+async def _join_with_retries(
     hubs: list[_SharedHub], access: ClusterAccess, waiting_for: str
 ) -> tuple[_SharedHub, WatchHub]:
     async def attempt() -> tuple[_SharedHub, WatchHub]:

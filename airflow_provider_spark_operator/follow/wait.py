@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.follow.ending import (
+from airflow_provider_spark_operator.follow.end import (
     Ending,
     is_deleted,
     judge,
@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, read_executor_ends
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
-from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.versions import log_substitution
 from airflow_provider_spark_operator.follow.watch import WatchHub
@@ -116,7 +116,7 @@ async def wait_for_appearance(
 
     Raises:
         KindNotServed: The cluster serves no suitable version.
-        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
     is_first = True
     while True:
@@ -142,7 +142,7 @@ async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
-        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
     async with Narrator(hub.client, reference, narration) as narrator:
         try:
@@ -208,7 +208,7 @@ async def wait_for_state(
 
     Raises:
         ApplicationDeleted: The application was deleted before.
-        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
     async with (
         Narrator(hub.client, reference, narration) as narrator,
@@ -237,7 +237,7 @@ async def _follow(
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
-        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
     async with aclosing(hub.follow(reference, narrator.show_remark)) as contents:
         async for resource in contents:
@@ -256,7 +256,7 @@ async def _find_ending(
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
-        KubeError: The API rejected the request, or could not be reached for longer than the hub's patience.
+        KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
     """
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)

@@ -9,7 +9,12 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.mailbox import Mailbox
-from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS, OutageLog, Patience, Report
+from airflow_provider_spark_operator.follow.outage_tolerance import (
+    OUTAGE_TOLERANCE_SECONDS,
+    OutageLog,
+    OutageTolerance,
+    Report,
+)
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.versions import ServedVersions
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -58,16 +63,16 @@ class WatchHub:
 
     Args:
         client: The client of the cluster. It stays open while there are followers.
-        patience: For how many seconds outages of the API are tolerated.
+        outage_tolerance: For how many seconds outages of the API are tolerated.
 
     Attributes:
         client: The client of the cluster.
         is_failing: Whether the latest request or watch failed.
     """
 
-    def __init__(self, client: KubeClient, *, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, client: KubeClient, *, outage_tolerance: float = OUTAGE_TOLERANCE_SECONDS) -> None:
         self.client = client
-        self._patience = patience
+        self._outage_tolerance = outage_tolerance
         self._streams: dict[_Scope, _Stream] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._reading = asyncio.Semaphore(CONCURRENT_READS)
@@ -96,7 +101,7 @@ class WatchHub:
         Raises:
             ApplicationDeleted: The application was deleted, even if another application now has its name.
                 Its last known content is yielded before.
-            KubeError: The API rejected the request, or could not be reached for longer than the patience.
+            KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
         """
         last: JsonObject | None = None
         async with aclosing(self._read_changes(reference, report)) as news:
@@ -110,7 +115,7 @@ class WatchHub:
         """Yield the contents of the application, possibly repeated or out of order, until it is deleted."""
         # Reported here and not by the watch, because Airflow shows a log line to the task in whose context it is
         # written.
-        outage = OutageLog(str(reference), report, self._patience)
+        outage = OutageLog(str(reference), report, self._outage_tolerance)
         place = self.fingerprint.place
         with self._open_mailbox(reference) as mailbox:
             while True:
@@ -138,19 +143,19 @@ class WatchHub:
         """Read the object with the given name. Return None if it does not exist. Outages are tolerated as in `follow`.
 
         Raises:
-            KubeError: The API rejected the request, or could not be reached for longer than the patience.
+            KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
         """
         outage = self._build_outage_log(f"{resource.kind} {namespace}/{name}")
-        return await self._ask_patiently(lambda: self._get(resource, name, namespace), outage)
+        return await self._retry_request(lambda: self._get(resource, name, namespace), outage)
 
     async def choose_version(self, wanted: ResourceType) -> ResourceType:
         """Choose a version of the kind that the cluster serves. Outages are tolerated as in `follow`.
 
         Raises:
             KindNotServed: The cluster serves no suitable version.
-            KubeError: The API could not be reached for longer than the patience.
+            KubeError: The API could not be reached for longer than the hub tolerates.
         """
-        return await self._ask_patiently(lambda: self._versions.choose(wanted), self._build_outage_log(wanted.kind))
+        return await self._retry_request(lambda: self._versions.choose(wanted), self._build_outage_log(wanted.kind))
 
     def retry_now(self) -> None:
         """Wake everything that pauses before it sends another request to the API server."""
@@ -170,7 +175,7 @@ class WatchHub:
             self.retry_now()
 
     def _build_outage_log(self, subject: str) -> OutageLog:
-        return OutageLog(subject, logger.log, self._patience)
+        return OutageLog(subject, logger.log, self._outage_tolerance)
 
     async def _get(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
         async with self._reading:
@@ -179,14 +184,14 @@ class WatchHub:
             except NotFound:
                 return None
 
-    async def _ask_patiently(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
-        patience, backoff = Patience(self._patience), Backoff()
+    async def _retry_request(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
+        tolerance, backoff = OutageTolerance(self._outage_tolerance), Backoff()
         while True:
             try:
                 answer = await ask()
             except _PASSING as error:
                 self.is_failing = True
-                patience.record_failure(error)
+                tolerance.record_failure(error)
                 outage.record_failure(error)
                 await self.pause(backoff.next())
             else:
@@ -201,13 +206,13 @@ class WatchHub:
             mailbox.report_outage(outage, self.client.server)
             return found
 
-        found = await self._ask_patiently(get, outage)
+        found = await self._retry_request(get, outage)
         return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager
     def _open_mailbox(self, reference: ApplicationReference) -> Iterator[Mailbox]:
         stream = self._open_stream(reference.resource, reference.namespace)
-        mailbox = Mailbox(reference.uid, Patience(self._patience))
+        mailbox = Mailbox(reference.uid, OutageTolerance(self._outage_tolerance))
         stream.followers[reference.name].add(mailbox)
         try:
             yield mailbox
@@ -348,11 +353,11 @@ class _Stream:
         for observer in tuple(self.observers):
             self._fail(observer, error)
 
-    def _notify(self, tell: Callable[[Observer], None]) -> None:
+    def _notify(self, call: Callable[[Observer], None]) -> None:
         """Call each observer. An observer that raises leaves: its error must not end the watch of the others."""
         for observer in tuple(self.observers):
             try:
-                tell(observer)
+                call(observer)
             except Exception as error:
                 self.observers.discard(observer)
                 self._fail(observer, error)

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.adoption import list_applications
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try, describe_outcome
-from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version

@@ -4,7 +4,7 @@ import logging
 
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success

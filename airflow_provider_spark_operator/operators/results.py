@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.exceptions import (
     build_deletion,
     build_failure,
 )
-from airflow_provider_spark_operator.follow.ending import judge
+from airflow_provider_spark_operator.follow.end import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType

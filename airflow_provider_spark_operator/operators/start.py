@@ -83,9 +83,7 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
         f"{', '.join(whole)}: the whole value cannot be a template, which only a worker can render" if whole else None,
         f"{', '.join(inner)}: only a worker can render templates in these parameters" if inner else None,
-        f"{', '.join(texts)}: only a worker can read a file or YAML text. Use an object (dict)"
-        if texts
-        else None,
+        f"{', '.join(texts)}: only a worker can read a file or YAML text. Use an object (dict)" if texts else None,
         "memory_growth: only a worker can read the memory of earlier tries. Remove it, or remove start_from_trigger"
         if grows
         else None,

@@ -58,7 +58,7 @@ from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecord
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_role_selector
-from airflow_provider_spark_operator.reconcile.queueing import NOTICES, Queueing, get_changes
+from airflow_provider_spark_operator.reconcile.queue_actions import NOTICES, QueueActions, get_changes
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
 
@@ -77,7 +77,7 @@ class ApplicationAdapter:
         settings: See above.
         recorder: Writes Events.
         metrics: Count transitions.
-        queueing: Kueue.
+        queue_actions: Carries out the actions that concern Kueue.
         now: The clock, in UTC.
     """
 
@@ -91,7 +91,7 @@ class ApplicationAdapter:
         settings: Settings,
         recorder: EventRecorder,
         metrics: Metrics,
-        queueing: Queueing,
+        queue_actions: QueueActions,
         now: Callable[[], datetime],
     ) -> None:
         self.settings = settings
@@ -100,7 +100,7 @@ class ApplicationAdapter:
         self._pods = pods
         self._recorder = recorder
         self._metrics = metrics
-        self._queueing = queueing
+        self._queue_actions = queue_actions
         self._now = now
         self._parser = ApplicationParser()
 
@@ -112,7 +112,7 @@ class ApplicationAdapter:
         """Return the pods and the Workload as the caches show them."""
         key = _key_of(model)
         observed = observe(model, self._pods.list_owned(key), self._pods.list_deleted(key))
-        return replace(observed, queue=self._queueing.observe(model))
+        return replace(observed, queue=self._queue_actions.observe(model))
 
     def decide(self, model: SparkApplication, observed: Observed, now: datetime) -> Decision:
         """Return what to do next."""
@@ -168,7 +168,7 @@ class ApplicationAdapter:
     async def release_quota(self, resource: JsonObject) -> None:
         """Return the quota of an application that cannot be parsed and has no pods; errors as `apply`."""
         key = key_of(resource)
-        await self._queueing.release_refused(resource, lambda: self._have_pods(key))
+        await self._queue_actions.release_refused(resource, lambda: self._have_pods(key))
 
     async def _apply_to_queue(
         self, action: QueueAction, revision: Revision[SparkApplication], observed: Observed
@@ -178,7 +178,7 @@ class ApplicationAdapter:
         request = AdmissionRequest(application, build, lambda: self._have_pods(_key_of(application)))
         driver = [observed.driver.pod] if isinstance(observed.driver, Present) else []
         members = {ROLE_DRIVER: driver, ROLE_EXECUTOR: observed.executors}
-        queue = await self._queueing.apply(action, revision.document, request, members)
+        queue = await self._queue_actions.apply(action, revision.document, request, members)
         return observed if queue is None else replace(observed, queue=queue)
 
     async def _have_pods(self, key: ObjectKey) -> bool:
@@ -226,7 +226,7 @@ class ApplicationAdapter:
         creation = await create_attempt(self._client, application, attempt_id, self.settings.operator_name, drivers)
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
-        self._queueing.warn_if_disabled(revision.document, application)
+        self._queue_actions.warn_if_disabled(revision.document, application)
         if warning := find_spec_warning(revision.document, self._now()):
             self._recorder.record(warning)
         self._pods.put_answer(creation.driver)

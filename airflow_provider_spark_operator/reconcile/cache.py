@@ -52,7 +52,7 @@ class ObjectCache:
         # in the cache, the object was deleted after the answer.
         self._seen: dict[str, int] = {}
         # Namespaces that are not watched any more: answers to requests in progress must not be stored.
-        self._left: set[str] = set()
+        self._unwatched: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -88,7 +88,7 @@ class ObjectCache:
     def put_answer(self, document: JsonObject) -> bool:
         """Store the answer of the API to a read or a write; return whether anything has changed."""
         key, version = key_of(document), _read_version(document)
-        if key.namespace in self._left:
+        if key.namespace in self._unwatched:
             return False
         if key not in self._objects and version is not None and version <= self._seen.get(key.namespace, 0):
             return False
@@ -101,7 +101,7 @@ class ObjectCache:
             namespace: The namespace of the list. If None, all namespaces are included.
             documents: All objects of the namespace.
         """
-        self._left = self._left - {namespace} if namespace is not None else set()
+        self._unwatched = self._unwatched - {namespace} if namespace is not None else set()
         changed: set[ObjectKey] = set()
         listed: set[ObjectKey] = set()
         for document in documents:
@@ -132,7 +132,7 @@ class ObjectCache:
 
     def forget_namespace(self, namespace: str) -> None:
         """Drop all objects of a namespace that is not watched any more, and store none until it is listed again."""
-        self._left.add(namespace)
+        self._unwatched.add(namespace)
         for key in [key for key in self._objects if key.namespace == namespace]:
             self._drop(key)
         self._seen.pop(namespace, None)

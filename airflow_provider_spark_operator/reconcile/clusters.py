@@ -46,7 +46,7 @@ from airflow_provider_spark_operator.reconcile.cluster_objects import (
 )
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.parser import parse_cluster
-from airflow_provider_spark_operator.reconcile.queueing import NOTICES, Queueing, get_changes
+from airflow_provider_spark_operator.reconcile.queue_actions import NOTICES, QueueActions, get_changes
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
 
@@ -63,7 +63,7 @@ class ClusterAdapter:
         resources: The clusters.
         settings: See above.
         recorder: Writes Events.
-        queueing: Kueue.
+        queue_actions: Carries out the actions that concern Kueue.
         now: The clock, in UTC.
     """
 
@@ -81,14 +81,14 @@ class ClusterAdapter:
         resources: Resources,
         settings: Settings,
         recorder: EventRecorder,
-        queueing: Queueing,
+        queue_actions: QueueActions,
         now: Callable[[], datetime],
     ) -> None:
         self.settings = settings
         self._client = client
         self._resources = resources
         self._recorder = recorder
-        self._queueing = queueing
+        self._queue_actions = queue_actions
         self._now = now
 
     def parse(self, resource: JsonObject) -> SparkCluster:
@@ -97,7 +97,7 @@ class ClusterAdapter:
 
     def observe(self, model: SparkCluster) -> ClusterObserved:
         """Return the Workload. The objects of a cluster are not watched."""
-        return ClusterObserved(queue=self._queueing.observe(model))
+        return ClusterObserved(queue=self._queue_actions.observe(model))
 
     def decide(self, model: SparkCluster, observed: ClusterObserved, now: datetime) -> ClusterDecision:
         """Return what to do next."""
@@ -139,7 +139,7 @@ class ClusterAdapter:
             role: [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_ROLE) == role]
             for role in (ROLE_MASTER, ROLE_WORKER)
         }
-        queue = await self._queueing.apply(action, revision.document, request, members)
+        queue = await self._queue_actions.apply(action, revision.document, request, members)
         return observed if queue is None else replace(observed, queue=queue)
 
     async def _apply_cluster(self, revision: Revision[SparkCluster], observed: ClusterObserved) -> ClusterObserved:
@@ -147,7 +147,7 @@ class ClusterAdapter:
         await self._require_current(revision)
         changes = get_changes(observed.queue)
         outcome = await apply_cluster(self._client, revision.model, self.settings.operator_name, changes)
-        self._queueing.warn_if_disabled(revision.document, revision.model)
+        self._queue_actions.warn_if_disabled(revision.document, revision.model)
         if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self._now())):
             self._recorder.record(warning)
         return replace(observed, outcome=outcome)
@@ -182,7 +182,7 @@ class ClusterAdapter:
     async def release_quota(self, resource: JsonObject) -> None:
         """Return the quota of a cluster that cannot be parsed and has no pods; errors as `apply`."""
         key = key_of(resource)
-        await self._queueing.release_refused(resource, lambda: self._have_pods(key))
+        await self._queue_actions.release_refused(resource, lambda: self._have_pods(key))
 
     async def _have_pods(self, key: ObjectKey) -> bool:
         return not all(has_ended(pod) for pod in await list_cluster_pods(self._client, key))

@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
 from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.queueing import Queueing
+from airflow_provider_spark_operator.reconcile.queue_actions import QueueActions
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.scope import Scope
@@ -171,7 +171,7 @@ class Controller:
             self._settings.decisions,
             self._recorder,
             self._metrics,
-            self._build_queueing(self._caches.application_workloads),
+            self._build_queue_actions(self._caches.application_workloads),
             self._now,
         )
         reconciler = Reconciler(resources, self._applications, self._recorder, self._metrics, self._now)
@@ -180,9 +180,9 @@ class Controller:
     def _build_clusters(self) -> _Pipeline:
         claims = self._build_claims(CLUSTER)
         resources = Resources(self._client, CLUSTER, self._caches.clusters, claims)
-        queueing = self._build_queueing(self._caches.cluster_workloads)
+        queue_actions = self._build_queue_actions(self._caches.cluster_workloads)
         self._clusters = ClusterAdapter(
-            self._client, resources, self._settings.decisions, self._recorder, queueing, self._now
+            self._client, resources, self._settings.decisions, self._recorder, queue_actions, self._now
         )
         reconciler = Reconciler(resources, self._clusters, self._recorder, self._metrics, self._now)
         return self._build_pipeline(resources, self._caches.clusters, claims, reconciler.reconcile)
@@ -223,9 +223,9 @@ class Controller:
             kueue=self._settings.kueue,
         )
 
-    def _build_queueing(self, workloads: ObjectCache) -> Queueing:
+    def _build_queue_actions(self, workloads: ObjectCache) -> QueueActions:
         admissions = Admissions(self._client, workloads, self._now) if self._settings.kueue else None
-        return Queueing(admissions, self._recorder, self._now)
+        return QueueActions(admissions, self._recorder, self._now)
 
     @property
     def is_ready(self) -> bool:

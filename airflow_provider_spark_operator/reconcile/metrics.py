@@ -74,27 +74,27 @@ class Metrics:
         self._registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-        self._reconciles = self._counter("reconciles", "Reconciles, by result.", "kind", "result")
-        self._reconcile_seconds = self._histogram(
+        self._reconciles = self._create_counter("reconciles", "Reconciles, by result.", "kind", "result")
+        self._reconcile_seconds = self._create_histogram(
             "reconcile_duration_seconds", "Duration of a reconcile.", _CALL_SECONDS, "kind"
         )
-        self._errors = self._counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
-        self._queue_depth = self._gauge(
+        self._errors = self._create_counter("reconcile_errors", "Failed reconciles, by reason.", "kind", "reason")
+        self._queue_depth = self._create_gauge(
             "queue_depth",
             "SparkApplications and SparkClusters that wait for a free worker of the controller.",
             "kind",
         )
-        self._queue_age = self._gauge(
+        self._queue_age = self._create_gauge(
             "queue_oldest_age_seconds", "Time for which the first resource in the queue has waited.", "kind"
         )
-        self._left_alone = self._gauge("left_alone", "Resources that another controller manages.", "kind")
-        self._claims = self._gauge(
+        self._left_alone = self._create_gauge("left_alone", "Resources that another controller manages.", "kind")
+        self._claims = self._create_gauge(
             "claims", "Resources in scope, by whether this controller has claimed them.", "kind", "claim"
         )
-        self._requests = self._counter(
+        self._requests = self._create_counter(
             "api_requests", "Requests to the API, including retries.", "verb", "resource", "status"
         )
-        self._request_seconds = self._histogram(
+        self._request_seconds = self._create_histogram(
             "api_request_duration_seconds",
             "Time from a request until the answer of the API starts.",
             _CALL_SECONDS,
@@ -104,12 +104,12 @@ class Metrics:
         # The series are cached: finding a series by its labels takes longer than counting.
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
-        self._settings = self._counter("settings_changes", "Changes of the settings file, by result.", "result")
-        self._attempts = self._counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
-        self._restarts = self._counter(
+        self._settings = self._create_counter("settings_changes", "Changes of the settings file, by result.", "result")
+        self._attempts = self._create_counter("attempts", "Completed attempts of applications, by outcome.", "outcome")
+        self._restarts = self._create_counter(
             "restarts", "Restarts by the restart policy, without attempts after a suspension."
         )
-        self._driver_seconds = self._histogram(
+        self._driver_seconds = self._create_histogram(
             "driver_request_delay_seconds",
             "Time from the creation of an application until its first driver was requested.",
             _DRIVER_SECONDS,
@@ -132,7 +132,7 @@ class Metrics:
 
     def watch_leadership(self, leadership: Leadership) -> None:
         """Show whether this controller is the leader whenever the metrics are collected. Call this method once."""
-        gauge = self._gauge("leader", "Whether this controller is the leader (1) or a standby (0).")
+        gauge = self._create_gauge("leader", "Whether this controller is the leader (1) or a standby (0).")
         gauge.set_function(lambda: float(leadership.is_held))
 
     def watch_claims(self, kind: str, count: Callable[[], ClaimCounts]) -> None:
@@ -202,13 +202,13 @@ class Metrics:
         self._reconciles.labels(kind, result).inc()
         self._reconcile_seconds.labels(kind).observe(self._clock() - began)
 
-    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+    def _create_counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(PREFIX + name, meaning, labels, registry=self._registry)
 
-    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+    def _create_gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
         return Gauge(PREFIX + name, meaning, labels, registry=self._registry)
 
-    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    def _create_histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(PREFIX + name, meaning, labels, buckets=buckets, registry=self._registry)
 
 
@@ -245,19 +245,19 @@ class _StateCount(Collector):
 
     def describe(self) -> list[Metric]:
         """Return the name only, so that registration does not collect numbers."""
-        return [self._gauge()]
+        return [self._build_gauge()]
 
     def collect(self) -> list[Metric]:
         """Return the counts."""
         known = frozenset(self.states)
         words = map(_read_state, self.documents())
         tally = Tally(word if word in known else UNKNOWN_STATE for word in words)
-        gauge = self._gauge()
+        gauge = self._build_gauge()
         for state in (*self.states, UNKNOWN_STATE):
             gauge.add_metric([state], tally[state])
         return [gauge]
 
-    def _gauge(self) -> GaugeMetricFamily:
+    def _build_gauge(self) -> GaugeMetricFamily:
         return GaugeMetricFamily(self.name, self.meaning, labels=["state"])
 
 

@@ -110,7 +110,7 @@ class WorkQueue(Generic[Key]):
         self._cancel_timer(key)
         return key
 
-    def done(self, key: Key) -> None:
+    def release(self, key: Key) -> None:
         """Release `key`; if it was added in the meantime, it is handed out again."""
         self._active.discard(key)
         if key in self._queued:

@@ -61,5 +61,5 @@ class Workers:
                 await self._process(key)
             finally:
                 self._busy.discard(number)
-                self._queue.done(key)
+                self._queue.release(key)
         self._tasks.pop(number, None)

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.obstacles import WaitSituation
-from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.outage_tolerance import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of

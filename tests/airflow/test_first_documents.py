@@ -27,7 +27,7 @@ with DAG("DAG_ID", schedule=None) as dag:
 
 
 @pytest.mark.parametrize(
-    ("served", "told"),
+    ("served", "is_reported"),
     [
         (("v1", "v1beta1", "v1alpha1"), False),
         (("v1",), True),
@@ -40,7 +40,7 @@ def test_first_documents_run_unchanged(
     dags_folder: Path,
     caplog: pytest.LogCaptureFixture,
     served: tuple[str, ...],
-    told: bool,
+    is_reported: bool,
 ) -> None:
     dag_id = f"first_documents_{'_'.join(served)}"
     path = dags_folder / f"{dag_id}.py"
@@ -54,4 +54,4 @@ def test_first_documents_run_unchanged(
     assert application["metadata"]["name"] == "pi"
     assert application["spec"]["runtimeVersions"] == {"scalaVersion": "2.13", "sparkVersion": "4.0.0-preview2"}
     sentence = "this cluster does not serve SparkApplication in version spark.apache.org/v1alpha1; using version "
-    assert any(message.startswith(sentence) for message in caplog.messages) == told
+    assert any(message.startswith(sentence) for message in caplog.messages) == is_reported

@@ -59,7 +59,7 @@ pytestmark = [
 
 # The times after which Airflow regards a process as dead. The defaults are minutes, which only make the test longer.
 # Shorter times are not safe: on a busy machine, a scheduler with late heartbeats regards its own tasks as orphans.
-IMPATIENCE = {
+SHORT_TIMEOUTS = {
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
     "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",
@@ -158,7 +158,7 @@ async def test_each_task_ends_as_its_application_although_processes_are_killed(
     (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS, template=str(template)))
     began = time.monotonic()
     environment = build_airflow_environment(tmp_path / "airflow", dags, kubeconfig)
-    environment |= IMPATIENCE
+    environment |= SHORT_TIMEOUTS
     async with (
         database() as store,
         rotate_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,

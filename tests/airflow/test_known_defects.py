@@ -200,9 +200,11 @@ def create_sensor(**parameters: Any) -> SparkApplicationSensor:
     return SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", **parameters)
 
 
-@pytest.mark.parametrize(("given", "left"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"])
+@pytest.mark.parametrize(
+    ("given", "remaining"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"]
+)
 async def test_marked_sensor_deletes_application_of_its_run(
-    cluster: Cluster, fate: Callable[[Fate], None], given: dict[str, Any], left: int
+    cluster: Cluster, fate: Callable[[Fate], None], given: dict[str, Any], remaining: int
 ) -> None:
     """apache/airflow#48643: a sensor failed, and the application continued to run."""
     cluster.script = run_on
@@ -212,7 +214,7 @@ async def test_marked_sensor_deletes_application_of_its_run(
         (await asyncio.to_thread(defer, create_sensor(deferrable=True, **given), TaskInstance("wait"))).trigger
     )
     await stop_trigger(trigger, await start_trigger(trigger))
-    assert len(cluster.applications()) == left
+    assert len(cluster.applications()) == remaining
 
 
 @pytest.mark.parametrize("soft_fail", [False, True])
@@ -367,7 +369,7 @@ async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    monkeypatch.setattr(spark_application_runtime, "wait_for_end", unpermitted)
+    monkeypatch.setattr(spark_application_runtime, "wait_for_end", refuse_permission)
     events = trigger.run()
     assert (await anext(events)).payload["kind"] == "lost"  # the next try adopts the application
     await trigger.on_kill()
@@ -375,7 +377,7 @@ async def test_fired_trigger_that_has_not_returned_deletes_nothing(
     await events.aclose()
 
 
-async def unpermitted(*arguments: Any, **options: Any) -> None:
+async def refuse_permission(*arguments: Any, **options: Any) -> None:
     raise Forbidden(403, "Forbidden", "no right")
 
 

@@ -32,7 +32,7 @@ DEADLINE_SECONDS = 120 + 60 * KILLS
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 60)]
 
 # Short times are safe, because only one triggerer runs at a time, and the next one takes longer to start.
-IMPATIENCE = {
+SHORT_TIMEOUTS = {
     "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
     "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "4",
 }
@@ -108,7 +108,7 @@ async def run_consumer(cluster: Cluster, folder: Path) -> AsyncIterator[tuple[Tr
     dags.mkdir()
     (dags / "consumer.py").write_text(DAG_FILE)
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = build_airflow_environment(folder / "airflow", dags, kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(folder / "airflow", dags, kubeconfig) | SHORT_TIMEOUTS
     async with database() as store, asyncio.timeout(DEADLINE_SECONDS):
         environment |= store.settings if store else {}
         async with Components(environment, folder / "logs") as components:

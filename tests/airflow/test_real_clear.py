@@ -86,8 +86,10 @@ async def test_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cl
         assert await run.wait_for_end() == dict.fromkeys(WAITING, "success")
 
     assert applications.at_once == dict.fromkeys(WAITING, 1)
-    left = {get_task(one): one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] for one in cluster.applications()}
-    assert left == dict.fromkeys(WAITING, "2")
+    try_numbers = {
+        get_task(one): one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] for one in cluster.applications()
+    }
+    assert try_numbers == dict.fromkeys(WAITING, "2")
 
 
 MOVED_FILE = """

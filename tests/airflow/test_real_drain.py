@@ -17,7 +17,7 @@ from tests.cluster import Cluster
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 # The time after which Airflow regards the worker as dead, and the interval of this check, in seconds.
-IMPATIENCE = {
+SHORT_TIMEOUTS = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
 }
@@ -73,7 +73,7 @@ async def test_next_try_adopts_application_of_drained_worker(cluster: Cluster, t
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    states = await _read_final_states(tmp_path, tmp_path / "dags", kubeconfig, act, **IMPATIENCE)
+    states = await _read_final_states(tmp_path, tmp_path / "dags", kubeconfig, act, **SHORT_TIMEOUTS)
     await asyncio.gather(*draining)
 
     assert states == {"run": "success"}

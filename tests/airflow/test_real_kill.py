@@ -14,7 +14,7 @@ from tests.cluster import Cluster
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 # The seconds after which Airflow assigns the triggers of a lost triggerer to another triggerer.
-IMPATIENCE = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
+SHORT_TIMEOUTS = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
 TASKS = ("cleared", "deleted", "failed", "kept", "succeeded")
 DAG_FILE = f"""
 from datetime import timedelta
@@ -85,7 +85,7 @@ async def test_stopped_task_deletes_application_but_stopped_triggerer_does_not(
 
 async def test_triggerer_that_lost_its_triggers_keeps_applications(cluster: Cluster, tmp_path: Path) -> None:
     cluster.script = run_on
-    async with run_real_dag(cluster, tmp_path, DAG_FILE, settings=IMPATIENCE) as run:
+    async with run_real_dag(cluster, tmp_path, DAG_FILE, settings=SHORT_TIMEOUTS) as run:
         await run.until(lambda: run.states == dict.fromkeys(TASKS, "deferred"))
         await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") for task in TASKS))
         tries = list_tries(cluster)

@@ -21,7 +21,7 @@ from tests.cluster import Cluster
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 # The seconds after which Airflow assigns the triggers of a killed triggerer to another triggerer.
-IMPATIENCE = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
+SHORT_TIMEOUTS = {"AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15"}
 LINES = [f"line {number}" for number in range(45)]
 BEFORE = 20
 GAP = re.compile(r"the driver's log after [\d:]{8} until its end at [\d:]{8} UTC is not available: the driver pod was")
@@ -79,7 +79,7 @@ async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | SHORT_TIMEOUTS
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
         reports = read_task_states(await components.start("dag run", command, pipe_output=True))

@@ -80,7 +80,7 @@ class Scene:
     def open_gate(self) -> None:
         self._gate.touch()
 
-    def logged(self, name: str) -> str:
+    def read_log(self, name: str) -> str:
         """Return the messages of the triggerer and the worker in the log of a task."""
         folder = find_log(self.folder / "airflow", "deferred", name).parent
         lines = [line for path in folder.glob("attempt=*.log*") for line in path.read_text().splitlines()]
@@ -135,7 +135,7 @@ async def test_tasks_end_after_address_authority_and_token_change(cluster: Clust
     identity = issue_identity(tmp_path)
 
     def all_logged(words: str, *names: str) -> Callable[[], bool]:
-        return lambda: all(words in scene.logged(name) for name in names)
+        return lambda: all(words in scene.read_log(name) for name in names)
 
     async def plot() -> None:
         await _wait_until(all_logged("RunningHealthy", *early))
@@ -174,11 +174,11 @@ async def test_rotated_token_does_not_end_the_wait_in_triggerer_or_on_worker(clu
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
 
     async def plot() -> None:
-        await _wait_until(lambda: all("RunningHealthy" in scene.logged(name) for name in tasks))
+        await _wait_until(lambda: all("RunningHealthy" in scene.read_log(name) for name in tasks))
         await asyncio.to_thread(shut_down, cluster)
         with relocate(cluster, port) as kubeconfig:
             rejected = "renew the token of user 'test' in kubeconfig"
-            await _wait_until(lambda: all(rejected in scene.logged(name) for name in tasks))
+            await _wait_until(lambda: all(rejected in scene.read_log(name) for name in tasks))
             scene.configure(kubeconfig)
             await asyncio.to_thread(scene.end, *tasks)
             await _wait_until(lambda: {scene.states.get(name) for name in tasks} == {"success"})

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, read_task_states
-from tests.airflow.test_real_log import IMPATIENCE, kill, list_messages
+from tests.airflow.test_real_log import SHORT_TIMEOUTS, kill, list_messages
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
 from tests.cluster import Cluster
 
@@ -52,7 +52,7 @@ async def test_waiting_tasks_survive_triggerer_with_invalid_kubeconfig(cluster: 
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | SHORT_TIMEOUTS
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
         reports = read_task_states(await components.start("dag run", command, pipe_output=True))

@@ -52,8 +52,8 @@ def start_worker(title: str, task: str) -> Iterator[tuple[psutil.Process, list[p
 def test_kill_if_running_task_kills_worker_and_its_task() -> None:
     with start_worker("airflow worker -- LocalExecutor: 01a2", TASK) as (process, tasks):
         assert kill_if_running_task(process)
-        gone, alive = psutil.wait_procs(tasks, timeout=10)
-        assert len(gone) == 1
+        ended, alive = psutil.wait_procs(tasks, timeout=10)
+        assert len(ended) == 1
         assert alive == []
 
 

@@ -23,7 +23,7 @@ from tests.charts.helm import (
     run_helm,
     select_kind,
 )
-from tests.cli.parsing import parse
+from tests.cli.parse import parse
 from tests.e2e.image import read_instructions
 
 REPOSITORY = CHART.parents[1]

@@ -102,9 +102,9 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
         yield client
 
 
-async def wait_until_served(client: KubeClient, *, gone: bool = False) -> None:
+async def wait_until_served(client: KubeClient, *, is_removed: bool = False) -> None:
     async with asyncio.timeout(DEADLINE):
-        while await client.is_served(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110 - no event reports it
+        while await client.is_served(SPARK_APPLICATIONS) is is_removed:  # noqa: ASYNC110  no watch reports the change
             await asyncio.sleep(0.05)
 
 
@@ -122,7 +122,7 @@ async def definitions(client: KubeClient) -> AsyncIterator[None]:
             await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name, None)
         except NotFound:
             continue
-    await wait_until_served(client, gone=True)
+    await wait_until_served(client, is_removed=True)
 
 
 @pytest.fixture
@@ -349,10 +349,10 @@ async def test_upgrade_updates_crds_and_keeps_existing_resources(
     run_helm("upgrade", RELEASE, str(CHART), *place, "--reset-then-reuse-values", kubeconfig=cluster.kubeconfig)
 
     assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
-    kept = await client.get(SPARK_APPLICATIONS, "pi", "jobs")
+    after_upgrade = await client.get(SPARK_APPLICATIONS, "pi", "jobs")
     # The API server adds the default of the new field.
-    assert kept["spec"] == {**created["spec"], "suspend": False}
-    assert kept["metadata"]["uid"] == created["metadata"]["uid"]
+    assert after_upgrade["spec"] == {**created["spec"], "suspend": False}
+    assert after_upgrade["metadata"]["uid"] == created["metadata"]["uid"]
     deployment = cluster.ask("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}")
     assert "--workers=7" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_spark_operator.cli import kubectl_completion, main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from tests.cluster import Cluster, run_on, stay_submitted
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 
 def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.crds.schema import find_part
 from local_kubernetes.api.kinds import PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 WORKLOAD = Path(__file__).parents[2] / "docs" / "manifests" / "workload.yaml"
 COMMAND_LINE = WORKLOAD.with_name("command-line.yaml")

@@ -16,8 +16,8 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.testing.applications import Application
 from local_kubernetes.api.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from tests.cli import test_cluster, test_doctor, test_logs
-from tests.cli.documented import list_commands, list_mentions
-from tests.cli.parsing import list_options, parse
+from tests.cli.command_examples import list_commands, list_mentions
+from tests.cli.parse import list_options, parse
 from tests.cli.pods_with_ports import serve_ports
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, succeed

@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.testing.spark_clusters import stay_without_
 from tests.cli.test_documented_commands import ENDING, VERB_OF, folder, prepare, split
 from tests.cluster import NAMESPACE, Cluster, fail, stay_submitted
 from tests.hooks.clouds.loopback import Answer, Asked, serve
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 __all__ = ["folder"]
 

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.cli import main, signals
 from airflow_provider_spark_operator.cli.catalogue import VERBS, Verb
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program import build_verb
-from tests.cli.parsing import list_options
+from tests.cli.parse import list_options
 from tests.cluster import Cluster
 
 

@@ -17,7 +17,7 @@ from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, read_line, start_command
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.hooks.clouds.loopback import Answer, Asked, serve
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 TASK = {"airflow.spark-operator/dag-id": "sales", "airflow.spark-operator/task-id": "load"}
 

@@ -95,7 +95,7 @@ class Scenario:
         return sorted(self._format_label(key) for key in self._stage.created if self._is_child(key))
 
     @property
-    def left(self) -> list[str]:
+    def remaining(self) -> list[str]:
         """The objects in `created` that still exist."""
         return sorted(self._format_label(key) for key in self._stage.objects if self._is_child(key))
 

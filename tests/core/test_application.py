@@ -112,15 +112,15 @@ def test_complete_route_creates_attempt() -> None:
     assert decide_once(build_application_model(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
-@pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
-def test_restart_waits_at_most_its_backoff(after: int, left: int | None) -> None:
+@pytest.mark.parametrize(("after", "remaining"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
+def test_restart_waits_at_most_its_backoff(after: int, remaining: int | None) -> None:
     status = move_to_next_attempt(build_status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     decision = decide_once(build_application_model(status=status), after=after)
-    if left is None:
+    if remaining is None:
         assert decision.actions == (CreateAttempt(1),)
     else:
         assert (decision.reason, decision.actions) == (reasons.RESTART_BACKOFF, ())
-        assert decision.requeue_after == seconds(left)
+        assert decision.requeue_after == seconds(remaining)
 
 
 # --- starting and running ---

@@ -415,7 +415,7 @@ PODS = st.dictionaries(KEYS, JSON, max_size=5)
     driver=st.builds(Present, PODS) | st.just(Absent()) | st.just(Unconfirmed()),
     seen=st.lists(PODS, max_size=2),
     outcome=st.none() | st.just(Created()) | st.builds(Refused, st.text(max_size=5)),
-    left=st.builds(ApplicationPods, st.lists(PODS, max_size=2), st.lists(PODS, max_size=2), st.booleans()),
+    all_pods=st.builds(ApplicationPods, st.lists(PODS, max_size=2), st.lists(PODS, max_size=2), st.booleans()),
     seconds=st.integers(-(10**9), 10**9),
     deleted=st.booleans(),
     suspend=st.booleans(),
@@ -426,7 +426,7 @@ def test_decide_accepts_any_observation(
     driver: DriverObservation,
     seen: list[dict[str, Any]],
     outcome: CreateOutcome | None,
-    left: ApplicationPods,
+    all_pods: ApplicationPods,
     seconds: int,
     deleted: bool,
     suspend: bool,
@@ -435,7 +435,7 @@ def test_decide_accepts_any_observation(
     resource = build_application_model(
         status=build_status_at(state), deleted=deleted, suspend=suspend, tolerations=tolerations
     )
-    observed = Observed(driver, seen, outcome, left)
+    observed = Observed(driver, seen, outcome, all_pods)
     decision = decide(resource, observed, Settings(), NOW + timedelta(seconds=seconds))
     if decision.status is not None:
         assert decision.status.to_document()

@@ -278,12 +278,12 @@ def test_unreadable_history_record_is_preserved(record: dict[str, Any], path: tu
     scene.pods[scene.attempt] = build_driver_pod("failed")
     scene.run()
     assert scene.state == "ResourceReleased"
-    kept = scene.document
+    part = scene.document
     for name in ("status", *path, "stateTransitionHistory"):
-        assert kept is not None
-        kept = kept[name]
-    assert kept is not None
-    assert kept["3"] == record
+        assert part is not None
+        part = part[name]
+    assert part is not None
+    assert part["3"] == record
 
 
 def test_restart_after_unknown_state_waits_for_backoff() -> None:

@@ -40,9 +40,9 @@ def test_lines_are_cleaned_and_truncated() -> None:
 
 
 def test_lines_stay_within_total_limit() -> None:
-    kept = collect_last_lines(*[f"{number} {'é' * 390}" for number in range(12)])
-    assert kept[-1].startswith("11 ")
-    assert sum(len(line.encode()) for line in kept) <= LOG_BYTES
+    lines = collect_last_lines(*[f"{number} {'é' * 390}" for number in range(12)])
+    assert lines[-1].startswith("11 ")
+    assert sum(len(line.encode()) for line in lines) <= LOG_BYTES
 
 
 def test_indentation_of_lines_is_kept() -> None:

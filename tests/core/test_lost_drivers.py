@@ -47,7 +47,7 @@ def test_externally_deleted_stuck_driver_enters_failed_in_every_state(state: App
 
 
 @pytest.mark.parametrize(
-    ("grace", "own", "after", "over"),
+    ("grace", "own", "after", "is_failed"),
     [
         pytest.param(300_000, 30, 299, False, id="within application grace period"),
         pytest.param(300_000, 30, 300, True, id="after application grace period"),
@@ -57,10 +57,10 @@ def test_externally_deleted_stuck_driver_enters_failed_in_every_state(state: App
         pytest.param(2**63 - 1, 30, 10**9, False, id="unlimited grace period"),
     ],
 )
-def test_externally_deleted_driver_gets_longer_grace_period(grace: int, own: int, after: int, over: bool) -> None:
+def test_externally_deleted_driver_gets_longer_grace_period(grace: int, own: int, after: int, is_failed: bool) -> None:
     resource = build_application_in_state(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
     deleted = Present(build_driver_pod("ready", deletion=NOW + seconds(own), grace=own))
-    assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is over
+    assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is is_failed
 
 
 def test_driver_that_succeeds_during_deletion_enters_succeeded() -> None:

@@ -135,9 +135,9 @@ def test_live_read_replaces_all_pods_of_the_cache() -> None:
     driver = build_pod("pi-0-driver")
     executor = build_pod("mine", role="executor", owner=driver["metadata"]["uid"])
     cached = observe(APPLICATION, [driver, executor])
-    gone = observe_live(cached, APPLICATION, [executor])
-    assert (gone.driver, gone.executors, gone.pods) == (Absent(), (), ApplicationPods((), (executor,), is_live=True))
-    back = observe_live(gone, APPLICATION, [driver, executor])
+    live = observe_live(cached, APPLICATION, [executor])
+    assert (live.driver, live.executors, live.pods) == (Absent(), (), ApplicationPods((), (executor,), is_live=True))
+    back = observe_live(live, APPLICATION, [driver, executor])
     assert (back.driver, back.executors) == (Present(driver), (executor,))
     assert back.pods == ApplicationPods((driver,), (executor,), is_live=True)
 

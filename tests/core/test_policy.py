@@ -29,7 +29,7 @@ def test_duration_is_limited_to_a_hundred_years(millis: int, expected: float) ->
 
 
 @pytest.mark.parametrize(
-    ("limit", "after", "left"),
+    ("limit", "after", "remaining"),
     [
         pytest.param(30, 0, 30, id="at the start"),
         pytest.param(30, 29.5, 0.5, id="before the limit"),
@@ -40,8 +40,8 @@ def test_duration_is_limited_to_a_hundred_years(millis: int, expected: float) ->
         pytest.param(0, -5, 0, id="clock ran backwards, zero limit"),
     ],
 )
-def test_remaining_time_never_exceeds_limit(limit: float, after: float, left: float) -> None:
-    assert policy.measure_remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
+def test_remaining_time_never_exceeds_limit(limit: float, after: float, remaining: float) -> None:
+    assert policy.measure_remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(remaining)
 
 
 def test_elapsed_time_is_zero_if_clock_ran_backwards() -> None:

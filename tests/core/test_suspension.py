@@ -151,7 +151,9 @@ def test_finished_driver_is_restarted_only_after_resumption() -> None:
 # --- release ---
 
 
-def suspended(suspend: bool = True, cause: SuspendReason | None = SuspendReason.SPEC_SUSPEND, **modifiers: Any) -> Any:
+def build_suspended(
+    suspend: bool = True, cause: SuspendReason | None = SuspendReason.SPEC_SUSPEND, **modifiers: Any
+) -> Any:
     """Return an application in Suspended."""
     status = move(build_status_at(S.RUNNING_HEALTHY), S.SUSPENDED, NOW, "Built by a test.", suspend_reason=cause)
     return build_application_model(status=status, suspend=suspend, **modifiers)
@@ -175,15 +177,15 @@ def test_driver_of_suspended_application_is_deleted_and_its_executors_follow() -
 
 def test_every_driver_of_suspended_application_is_deleted() -> None:
     first, second = build_driver_pod(name="pi-0-driver"), build_driver_pod(name="pi-1-driver")
-    decision = decide_once(suspended(), Present(first), pods=ApplicationPods((first, second)))
+    decision = decide_once(build_suspended(), Present(first), pods=ApplicationPods((first, second)))
     assert decision.actions == tuple(
         DeletePod(f"pi-{number}-driver", f"uid-of-pi-{number}-driver") for number in (0, 1)
     )
 
 
 def test_pods_are_released_only_after_live_read() -> None:
-    assert decide_once(suspended(), Absent()).actions == (ReadPods(),)
-    assert decide_once(suspended(), **observe_pods()).reason == reasons.SUSPENDED
+    assert decide_once(build_suspended(), Absent()).actions == (ReadPods(),)
+    assert decide_once(build_suspended(), **observe_pods()).reason == reasons.SUSPENDED
 
 
 @pytest.mark.parametrize(("after", "wait"), [(0, 120), (300, 30), (329, 1)])
@@ -191,13 +193,13 @@ def test_terminating_pods_are_awaited_until_their_deadline(after: float, wait: f
     pods = [build_executors(1)[0], build_driver_pod("ready")]
     for pod in pods:
         pod["metadata"]["deletionTimestamp"] = (NOW + seconds(30)).isoformat()
-    decision = decide_once(suspended(), after=after, **observe_pods(pods[1], executors=(pods[0],)))
+    decision = decide_once(build_suspended(), after=after, **observe_pods(pods[1], executors=(pods[0],)))
     assert (decision.reason, decision.actions, decision.requeue_after) == (reasons.RELEASING, (), seconds(wait))
 
 
 def test_driver_past_its_deadline_is_force_deleted_and_awaited() -> None:
     driver = build_driver_pod("ready", deletion=NOW)
-    decision = decide_once(suspended(), after=300, **observe_pods(driver))
+    decision = decide_once(build_suspended(), after=300, **observe_pods(driver))
     assert decision.reason == reasons.RELEASE_FORCED
     assert decision.actions == (DeletePod("pi-0-driver", "uid-of-pi-0-driver", force=True),)
 
@@ -205,12 +207,12 @@ def test_driver_past_its_deadline_is_force_deleted_and_awaited() -> None:
 def test_executor_past_its_deadline_is_not_awaited() -> None:
     (executor,) = build_executors(1)
     executor["metadata"]["deletionTimestamp"] = NOW.isoformat()
-    assert decide_once(suspended(), after=299, **observe_pods(executors=(executor,))).reason == reasons.RELEASING
-    assert decide_once(suspended(), after=300, **observe_pods(executors=(executor,))).reason == reasons.SUSPENDED
+    assert decide_once(build_suspended(), after=299, **observe_pods(executors=(executor,))).reason == reasons.RELEASING
+    assert decide_once(build_suspended(), after=300, **observe_pods(executors=(executor,))).reason == reasons.SUSPENDED
 
 
 def test_executor_that_is_not_being_deleted_is_awaited_without_limit() -> None:
-    decision = decide_once(suspended(False), after=10**6, **observe_pods(executors=(build_pod(name="exec-1"),)))
+    decision = decide_once(build_suspended(False), after=10**6, **observe_pods(executors=(build_pod(name="exec-1"),)))
     assert (decision.reason, decision.status) == (reasons.RELEASING, None)
 
 
@@ -264,14 +266,14 @@ def test_resumption_is_persisted_with_trimmed_history_and_keeps_restart_counters
 
 
 def test_resumed_attempt_has_no_backoff() -> None:
-    decision = decide_once(suspended(False), **observe_pods())
+    decision = decide_once(build_suspended(False), **observe_pods())
     again = build_application_model(status=decision.status, restart={"restartBackoffMillis": 10**6})
     assert decide_once(again).actions == (CreateAttempt(1),)
     assert get_entered_state(decide_once(again, create_outcome=Created())) is S.DRIVER_REQUESTED
 
 
 def test_resumed_attempt_can_be_held_again() -> None:
-    decision = decide_once(suspended(False), **observe_pods())
+    decision = decide_once(build_suspended(False), **observe_pods())
     held = decide_once(build_application_model(status=decision.status, suspend=True), Absent())
     assert (held.reason, held.status) == (reasons.SUSPEND_HELD, None)
 
@@ -279,22 +281,22 @@ def test_resumed_attempt_can_be_held_again() -> None:
 @pytest.mark.parametrize("cause", [*SuspendReason, None])
 def test_application_resumes_only_after_its_pods_are_released(cause: SuspendReason | None) -> None:
     driver = build_driver_pod("ready", deletion=NOW + seconds(30))
-    assert decide_once(suspended(False, cause), **observe_pods(driver)).status is None
-    resumed = decide_once(suspended(False, cause), **observe_pods())
+    assert decide_once(build_suspended(False, cause), **observe_pods(driver)).status is None
+    resumed = decide_once(build_suspended(False, cause), **observe_pods())
     assert get_entered_state(resumed) is S.SUBMITTED
     assert ("queued again" in resumed.message) is (cause is SuspendReason.KUEUE_EVICTION)
     assert "attempt 2" in resumed.message
 
 
 def test_spec_suspend_of_an_evicted_application_is_recorded_once() -> None:
-    evicted = suspended(cause=SuspendReason.KUEUE_EVICTION)
+    evicted = build_suspended(cause=SuspendReason.KUEUE_EVICTION)
     decision = decide_once(evicted, **observe_pods())
     assert decision.status is not None
     record = decision.status.current_state
     assert (record.current_state_summary, record.suspend_reason) == (S.SUSPENDED, SuspendReason.SPEC_SUSPEND)
     again = build_application_model(status=decision.status, suspend=True)
     assert decide_once(again, **observe_pods()).status is None
-    assert decide_once(suspended(cause=None), **observe_pods()).status is None
+    assert decide_once(build_suspended(cause=None), **observe_pods()).status is None
 
 
 def test_edit_while_suspended_takes_effect_in_next_attempt() -> None:
@@ -332,7 +334,7 @@ def test_deleted_held_application_is_removed() -> None:
 
 
 def test_suspended_record_survives_a_round_trip() -> None:
-    status = suspended().status
+    status = build_suspended().status
     assert status is not None
     document = status.to_document()
     assert document["currentState"]["suspendReason"] == "SpecSuspend"

@@ -75,7 +75,7 @@ def _build_played_facts(played: Scenario) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for label, course in played.applications.items():
         facts |= _build_course_facts(f"SparkApplication/{label}", course)
-    return facts | _build_object_facts(played.created, played.left)
+    return facts | _build_object_facts(played.created, played.remaining)
 
 
 def _build_course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
@@ -98,13 +98,13 @@ def _build_course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
     }
 
 
-def _build_object_facts(created: list[str], left: list[str]) -> dict[str, str]:
+def _build_object_facts(created: list[str], remaining: list[str]) -> dict[str, str]:
     """Return whether each created object still exists at the end. Later objects of the same name are numbered."""
     facts = {}
     for position, name in enumerate(created):
         number = created[: position + 1].count(name)
         last = number == created.count(name)
-        end = "left at the end" if last and name in left else "gone at the end"
+        end = "left at the end" if last and name in remaining else "gone at the end"
         facts[f"objects:{name}" + (f"#{number}" if number > 1 else "")] = end
     return facts
 

@@ -125,11 +125,11 @@ def count(numbers: list[int], *, times: int = 1) -> dict[str, int]:
     return {"sum": sum(numbers) * times}
 
 
-def squares(spark: SparkSession, number: int) -> list[int]:
+def square_numbers(spark: SparkSession, number: int) -> list[int]:
     return [each * each for each in spark.range(number)]
 
 
-def typed(
+def add_typed(
     numbers: Sequence[int],
     spark: SparkSession,
     *rest: Sequence[int],
@@ -141,7 +141,7 @@ def typed(
     return {"total": plus(*numbers), "hint": plus.__annotations__["one"].__name__}
 
 
-def dated(ds: str, *, run_id: str, spark: None = None, other: None = None) -> list[str | None]:
+def return_arguments(ds: str, *, run_id: str, spark: None = None, other: None = None) -> list[str | None]:
     return [ds, run_id, other]
 
 
@@ -153,7 +153,7 @@ def refuse() -> None:
     raise ValueError("not today")
 
 
-def no_json() -> set[int]:
+def return_set() -> set[int]:
     return {1, 2}
 
 
@@ -168,7 +168,7 @@ def test_function_runs_as_driver_and_its_value_is_returned(driver: ScriptedClust
 
 
 def test_parameter_named_spark_gets_the_session(driver: ScriptedCluster) -> None:
-    assert run(create_operator(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
+    assert run(create_operator(square_numbers)(number=4), TaskInstance()) == [0, 1, 4, 9]
 
 
 def test_exception_of_the_function_is_reported(driver: ScriptedCluster) -> None:
@@ -178,17 +178,17 @@ def test_exception_of_the_function_is_reported(driver: ScriptedCluster) -> None:
 
 def test_return_value_that_is_not_json_fails_the_driver(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="set is not JSON serializable"):
-        run(create_operator(no_json)(), TaskInstance())
+        run(create_operator(return_set)(), TaskInstance())
 
 
 def test_large_return_value_needs_upload_to(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="without upload_to"):
-        run(create_operator(squares)(number=2000), TaskInstance())
+        run(create_operator(square_numbers)(number=2000), TaskInstance())
 
 
 def test_large_return_value_is_passed_by_its_path(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
-    path = run(create_operator(squares, **stores)(number=2000), TaskInstance())
+    path = run(create_operator(square_numbers, **stores)(number=2000), TaskInstance())
     assert isinstance(path, ObjectStoragePath)
     assert json.loads(path.read_text())[-1] == 1999**2
     assert run(create_operator(count, name="count")(path), TaskInstance("count")) == {
@@ -208,7 +208,7 @@ def test_small_value_is_returned_if_driver_cannot_write_the_store(driver: Script
 def test_large_value_fails_if_driver_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     with pytest.raises(SparkApplicationFailed, match="nobody-can-write-here"):
-        run(create_operator(squares, **stores)(number=2000), TaskInstance())
+        run(create_operator(square_numbers, **stores)(number=2000), TaskInstance())
 
 
 def test_small_value_is_returned_if_store_does_not_answer(
@@ -268,11 +268,11 @@ def test_argument_that_is_not_json_is_reported(cluster: Cluster) -> None:
 # Airflow 3.0 and 3.1 warn about names that only type checkers import.
 @pytest.mark.filterwarnings("ignore:Cannot infer multiple_outputs")
 def test_annotations_of_the_module_are_not_shipped(driver: ScriptedCluster) -> None:
-    assert run(create_operator(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
+    assert run(create_operator(add_typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
 
 
 def test_parameters_get_variables_of_the_context(driver: ScriptedCluster) -> None:
-    operator = create_operator(dated)()
+    operator = create_operator(return_arguments)()
     context = build_context(TaskInstance(), ds="2026-01-01", run_id="manual")
     with pytest.raises(TaskDeferred) as deferred:
         operator.execute(context)
@@ -281,7 +281,7 @@ def test_parameters_get_variables_of_the_context(driver: ScriptedCluster) -> Non
 
 
 def test_given_arguments_override_the_context(driver: ScriptedCluster) -> None:
-    operator = create_operator(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
+    operator = create_operator(return_arguments, deferrable=False)(ds="1999-12-31", run_id="mine")
     assert operator.execute(build_context(TaskInstance(), ds="2026-01-01")) == ["1999-12-31", "mine", None]
 
 

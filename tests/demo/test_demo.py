@@ -77,8 +77,8 @@ class Demo:
     def wait_for_processes(self) -> None:
         """Wait until all processes of the demo have ended."""
         deadline = time.monotonic() + 30
-        while left := self.list_processes():
-            assert time.monotonic() < deadline, left
+        while processes := self.list_processes():
+            assert time.monotonic() < deadline, processes
             threading.Event().wait(0.2)
 
 

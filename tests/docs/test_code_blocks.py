@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.provider import get_provider_info
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import OPTION, RunSparkDag
 from local_kubernetes.command import build_parser as local_kubernetes_parser
-from tests.cli.parsing import list_options, parse
+from tests.cli.parse import list_options, parse
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
 from local_kubernetes.command import build_parser as local_kubernetes_parser
-from tests.cli.parsing import list_options, list_parameters
+from tests.cli.parse import list_options, list_parameters
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]

@@ -57,10 +57,10 @@ def _messages() -> Iterator[str]:
     for part in PARTS:
         for path in sorted((PACKAGE / part).glob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
-                told = [node.exc] if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else []
+                calls = [node.exc] if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else []
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "warning":
-                    told = [node]
-                for call in told:
+                    calls = [node]
+                for call in calls:
                     if not (isinstance(call.func, ast.Name) and call.func.id in AT_PARSE):
                         yield from (text for text in map(_text, call.args) if text and len(text) > 15 and " " in text)
 

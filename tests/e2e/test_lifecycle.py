@@ -96,7 +96,7 @@ async def list_pods(client: KubeClient, namespace: str, role: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("document", "end", "said"),
+    ("document", "end", "expected"),
     [
         pytest.param(JAVA, "Succeeded", "", id="a-jar"),
         pytest.param(build_script("python", COUNT), "Succeeded", "", id="pyspark"),
@@ -105,7 +105,7 @@ async def list_pods(client: KubeClient, namespace: str, role: str) -> list[str]:
     ],
 )
 async def test_application_ends_in_the_expected_state(
-    client: KubeClient, driven: str, document: Json, end: str, said: str
+    client: KubeClient, driven: str, document: Json, end: str, expected: str
 ) -> None:
     name = document["metadata"]["name"]
     await client.create(SPARK_APPLICATIONS, document, driven)
@@ -114,7 +114,7 @@ async def test_application_ends_in_the_expected_state(
 
     messages = dict(seen)
     assert end in messages, seen
-    assert re.search(said, messages[end]), seen
+    assert re.search(expected, messages[end]), seen
     assert await list_pods(client, driven, "driver") == []
 
 

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.follow.access_review import list_permission
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from tests.hooks.clouds.loopback import Answer, Asked, serve
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 MANIFEST = Path(__file__).parents[2] / "docs" / "manifests" / "airflow.yaml"
 

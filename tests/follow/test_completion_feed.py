@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import FAILED, SUCCEEDED, build_document, build_stored, set_states
-from tests.kube.scripted import ScriptedApi, answer_page, deny, open_client_of, serve_api, stream
+from tests.kube.scripted_api import ScriptedApi, answer_page, deny, open_client_of, serve_api, stream
 
 TEST_SECONDS = 30
 

@@ -6,11 +6,11 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.driver_log import append_lines
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, judge_progress
-from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
+from airflow_provider_spark_operator.follow.end import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, build_driver, build_stored
-from tests.kube.scripted import ScriptedApi, answer_page, answer_text, deny, open_client_of, refuse, serve_api
+from tests.kube.scripted_api import ScriptedApi, answer_page, answer_text, deny, open_client_of, refuse, serve_api
 
 REFERENCE = ApplicationReference("jobs", "pi", "u1")
 PODS = answer_page(build_driver(status=DRIVER_EXITED_3))

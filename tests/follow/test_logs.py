@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from tests.follow.applications import DRIVER_EXITED_3, build_driver
-from tests.kube.scripted import ScriptedApi, answer_page, open_client_of, refuse, serve_api, stream
+from tests.kube.scripted_api import ScriptedApi, answer_page, open_client_of, refuse, serve_api, stream
 
 REFERENCE = ApplicationReference("jobs", "pi", "u1")
 RUNNING = answer_page(build_driver())

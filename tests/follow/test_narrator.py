@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.follow.obstacles import ATTENDED, BACKGROUN
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import RUNNING, build_driver, build_stored
 from tests.follow.recorder import Recorder
-from tests.kube.scripted import answer_page, open_client_of, serve_api
+from tests.kube.scripted_api import answer_page, open_client_of, serve_api
 
 REFERENCE = ApplicationReference("jobs", "pi", "u1")
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}

@@ -14,8 +14,8 @@ import yaml
 from aiohttp import web
 from aiohttp.test_utils import unused_port
 
-from airflow_provider_spark_operator.follow import patience, shared_watch, watch
-from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch, watch
+from airflow_provider_spark_operator.follow.outage_tolerance import OutageTolerance
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.watch import WatchHub
@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Forbidden, NotFound, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import SUCCEEDED, build_stored
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     Answer,
     ScriptedApi,
     answer,
@@ -59,7 +59,7 @@ def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
     monkeypatch.setattr(watch, "Backoff", lambda: Backoff(first=0.01, longest=0.05))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.01, longest=0.05))
-    monkeypatch.setattr(patience, "Backoff", lambda longest: Backoff(first=0.01, longest=0.05))
+    monkeypatch.setattr(outage_tolerance, "Backoff", lambda longest: Backoff(first=0.01, longest=0.05))
 
 
 @pytest.fixture
@@ -298,20 +298,20 @@ async def test_application_that_the_new_cluster_does_not_know_is_not_reported_as
             await waiting
 
 
-async def test_follower_that_joins_during_an_outage_has_its_full_patience(
+async def test_follower_that_joins_during_an_outage_has_its_full_tolerance(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failures: list[Patience] = []
-    original = Patience.record_failure
+    failures: list[OutageTolerance] = []
+    original = OutageTolerance.record_failure
 
-    def lose(self: Patience, error: Exception) -> None:
-        """Exhaust the patience of a follower after its fifth failure."""
+    def lose(self: OutageTolerance, error: Exception) -> None:
+        """Exhaust the tolerance of a follower after its fifth failure."""
         failures.append(self)
         if failures.count(self) == 5:
             self.seconds = 0.0
         original(self, error)
 
-    monkeypatch.setattr(Patience, "record_failure", lose)
+    monkeypatch.setattr(OutageTolerance, "record_failure", lose)
     api.script(*[answer(build_stored())] * 50, verb="get")
     api.script(*[answer_page(build_stored())] * 500, verb="list")
     api.script(*[refuse(503, "down")] * 500, verb="watch")
@@ -328,14 +328,14 @@ async def test_follower_that_joins_during_an_outage_has_its_full_patience(
         await hub.close()
 
 
-async def test_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
+async def test_server_that_is_down_for_longer_than_the_tolerance_is_an_error(file: Path) -> None:
     async with share_hub(write(file, choose_unused_url())) as hub:
-        hub._patience = 0.0
+        hub._outage_tolerance = 0.0
         with pytest.raises(Unreachable, match="could not reach"):
             await follow(hub)
 
 
-async def wait_patiently(name: str, access: ClusterAccess) -> WatchHub:
+async def wait_for_hub(name: str, access: ClusterAccess) -> WatchHub:
     """Wait for the application like a trigger of that name, also while the configuration is unusable."""
     WHO.set(name)
     async with asyncio.timeout(30), share_hub(access, waiting_for=str(REFERENCE)) as hub:
@@ -348,7 +348,7 @@ async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
 ) -> None:
     script_open_watch(api, ENDED)
     access = truncate(file)
-    waiting = [asyncio.create_task(wait_patiently(name, access)) for name in ("a", "b")]
+    waiting = [asyncio.create_task(wait_for_hub(name, access)) for name in ("a", "b")]
     await wait_until(lambda: {who for who, _ in lines_by_task} >= {"a", "b"})
     write(file, api.url)
     await asyncio.gather(*waiting)
@@ -362,15 +362,15 @@ async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api:
     access = write(file, api.url)
     async with share_hub(access) as early:
         truncate(file)
-        assert await wait_patiently("late", access) is early
+        assert await wait_for_hub("late", access) is early
         await early.client.get(SPARK_APPLICATIONS, "pi", "jobs")
 
 
-async def test_unusable_kubeconfig_is_an_error_after_the_patience(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
+async def test_unusable_kubeconfig_is_an_error_after_the_tolerance(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_watch, "retry", partial(outage_tolerance.retry, seconds=0.0))
     access = truncate(file)
     with pytest.raises(ConfigurationError, match="no current-context"):
-        await wait_patiently("a", access)
+        await wait_for_hub("a", access)
 
 
 async def test_unusable_kubeconfig_is_raised_at_once_without_a_follower(file: Path) -> None:

@@ -7,8 +7,8 @@ from airflow_provider_spark_operator.follow.pods import describe_block, find_blo
 
 def build_waiting_pod(reason: str, message: str = "", *, field: str = "containerStatuses") -> dict[str, Any]:
     """Return a pod with a waiting container."""
-    said = {"reason": reason, "message": message}
-    return {"status": {field: [{"name": "c", "image": "registry/job:7", "state": {"waiting": said}}]}}
+    waiting = {"reason": reason, "message": message}
+    return {"status": {field: [{"name": "c", "image": "registry/job:7", "state": {"waiting": waiting}}]}}
 
 
 @pytest.mark.parametrize("reason", ["", "ContainerCreating", "PodInitializing"])

@@ -304,8 +304,8 @@ async def test_application_of_other_owner_is_not_replaced(client: KubeClient, na
     await set_states(client, theirs.reference, *FAILED)
     with pytest.raises(NameTaken, match=r"pi already exists and belongs to .*; it is in state .*\. Choose another"):
         await submit(client, build_document("pi"), namespace, build_stamp())
-    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
-    assert kept["metadata"]["uid"] == theirs.reference.uid
+    after = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert after["metadata"]["uid"] == theirs.reference.uid
 
 
 def build_stamp_of_earlier_run(**changes: Any) -> TaskStamp:
@@ -358,8 +358,8 @@ async def test_submit_waits_for_task_of_earlier_run_to_record_its_result(
     waiting = asyncio.create_task(submit(client, build_document("pi"), namespace, build_stamp()))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(asyncio.shield(waiting), 0.5)
-    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
-    assert kept["metadata"]["uid"] == old.reference.uid
+    after = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert after["metadata"]["uid"] == old.reference.uid
     assert "the task of that run has not recorded the result yet; waiting for up to 30 s" in caplog.text
     await acknowledge(client, old.reference, build_stamp_of_earlier_run())
     assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
@@ -372,8 +372,8 @@ async def test_application_with_unrecorded_recent_result_is_not_deleted(
     old = await submit_ended_just_now(client, namespace)
     with pytest.raises(NameTaken, match=r"run manual__0; it ended .*has not recorded the result yet\. Try again"):
         await submit(client, build_document("pi"), namespace, build_stamp())
-    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
-    assert kept["metadata"]["uid"] == old.reference.uid
+    after = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert after["metadata"]["uid"] == old.reference.uid
 
 
 async def test_application_with_unrecorded_old_result_is_replaced_at_once(
@@ -455,9 +455,9 @@ async def test_application_that_must_not_be_replaced_is_kept_and_named(
     await set_states(client, old.reference, *states)
     with pytest.raises(NameTaken, match=advice):
         await submit(client, build_document("pi"), namespace, build_stamp(), if_exists=if_exists)
-    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
-    assert kept["metadata"]["uid"] == old.reference.uid
-    assert "deletionTimestamp" not in kept["metadata"]
+    after = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert after["metadata"]["uid"] == old.reference.uid
+    assert "deletionTimestamp" not in after["metadata"]
 
 
 async def test_without_a_stamp_nothing_is_adopted(client: KubeClient, namespace: str) -> None:

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from tests.definitions import build_definitions
 from tests.follow.applications import SUCCEEDED, build_document, build_stamp, set_states
-from tests.kube.scripted import answer, hang_up, open_client_of, refuse, serve_api
+from tests.kube.scripted_api import answer, hang_up, open_client_of, refuse, serve_api
 
 DISCOVERY_FORBIDDEN = 'forbidden: User "airflow" cannot get path "/apis/spark.apache.org/v1"'
 
@@ -145,11 +145,11 @@ async def test_hub_tolerates_outage_while_choosing_a_version() -> None:
         assert await WatchHub(client).choose_version(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
 
 
-async def test_hub_raises_after_its_patience_while_choosing_a_version() -> None:
+async def test_hub_raises_after_its_tolerance_while_choosing_a_version() -> None:
     async with serve_api() as api, await open_client_of(api) as client:
         api.script(*[hang_up()] * 50)
         with pytest.raises(Unreachable):
-            await WatchHub(client, patience=0.0).choose_version(SPARK_APPLICATIONS)
+            await WatchHub(client, outage_tolerance=0.0).choose_version(SPARK_APPLICATIONS)
 
 
 @pytest.mark.parametrize(("served", "written"), [("v1", "v1alpha1"), ("v1beta1", "v1"), ("v1alpha1", "v1beta1")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow import patience, shared_watch
+from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, Se
 from airflow_provider_spark_operator.kube.listwatch import Change
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import RUNNING, SUCCEEDED, build_document, build_stamp, build_stored, set_states
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     ScriptedApi,
     answer,
     answer_page,
@@ -66,11 +66,11 @@ async def watches(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> Watche
     watches = Watches()
     original = client.watch
 
-    def counted(resource: Any, namespace: str, **options: Any) -> Any:
+    def count_watch(resource: Any, namespace: str, **options: Any) -> Any:
         watches.begin(namespace)
         return original(resource, namespace, **options)
 
-    monkeypatch.setattr(client, "watch", counted)
+    monkeypatch.setattr(client, "watch", count_watch)
     return watches
 
 
@@ -305,7 +305,7 @@ async def api() -> AsyncIterator[ScriptedApi]:
 @pytest.fixture
 async def faulty_hub(api: ScriptedApi) -> AsyncIterator[WatchHub]:
     async with await open_client_of(api) as client:
-        hub = WatchHub(client, patience=0.0)
+        hub = WatchHub(client, outage_tolerance=0.0)
         yield hub
         await hub.close()
 
@@ -378,11 +378,11 @@ async def test_permitted_list_does_not_hide_missing_watch_permission(api: Script
         await hub.close()
 
 
-async def test_successful_list_does_not_renew_patience_for_watch(
+async def test_successful_list_does_not_renew_tolerance_for_watch(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
-    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(outage_tolerance, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
     api.script(answer(build_stored()), verb="get")
     api.script(*[answer_page(build_stored())] * 50, verb="list")
@@ -394,7 +394,7 @@ async def test_successful_list_does_not_renew_patience_for_watch(
         await hub.close()
 
 
-async def test_outage_longer_than_the_patience_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+async def test_outage_longer_than_the_tolerance_ends_the_follower(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(build_stored()), verb="get")
     api.script(answer_page(build_stored()), verb="list")
     api.script(stream(cut=True), verb="watch")
@@ -406,7 +406,7 @@ async def test_repeatedly_interrupted_streams_with_events_are_no_outage(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count(step=100)
-    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(outage_tolerance, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
     quiet = stream({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}, cut=True)
     api.script(answer(build_stored()), verb="get")

@@ -17,11 +17,11 @@ async def identify() -> threading.Thread:
     return threading.current_thread()
 
 
-async def forever(left: threading.Event) -> None:
+async def forever(ended: threading.Event) -> None:
     try:
         await asyncio.Event().wait()
     finally:
-        left.set()
+        ended.set()
 
 
 def test_coroutine_runs_outside_the_main_thread() -> None:
@@ -38,11 +38,11 @@ def test_exception_reaches_the_caller() -> None:
 
 
 def test_timeout_cancels_the_coroutine() -> None:
-    left = threading.Event()
+    ended = threading.Event()
     with LoopThread() as loop:
         with pytest.raises(TimeoutError):
-            loop.run(forever(left), timeout=0.01)
-        assert left.wait(10)
+            loop.run(forever(ended), timeout=0.01)
+        assert ended.wait(10)
 
 
 def test_exception_in_signal_handler_ends_the_wait_and_cancels_the_coroutine() -> None:
@@ -50,7 +50,7 @@ def test_exception_in_signal_handler_ends_the_wait_and_cancels_the_coroutine() -
         raise Interrupted
 
     previous = signal.signal(signal.SIGUSR1, interrupt)
-    left = threading.Event()
+    ended = threading.Event()
     main_thread = threading.main_thread().ident
     assert main_thread is not None
     try:
@@ -58,33 +58,33 @@ def test_exception_in_signal_handler_ends_the_wait_and_cancels_the_coroutine() -
             timer = threading.Timer(0.05, lambda: signal.pthread_kill(main_thread, signal.SIGUSR1))
             timer.start()
             with pytest.raises(Interrupted):
-                loop.run(forever(left))
-            assert left.wait(10)
+                loop.run(forever(ended))
+            assert ended.wait(10)
             timer.join()
     finally:
         signal.signal(signal.SIGUSR1, previous)
 
 
 def test_running_coroutines_are_cancelled_at_the_end() -> None:
-    left = threading.Event()
+    ended = threading.Event()
 
     async def leave_a_task_behind() -> asyncio.Task[None]:
-        task = asyncio.create_task(forever(left))
+        task = asyncio.create_task(forever(ended))
         await asyncio.sleep(0)
         return task
 
     with LoopThread() as loop:
         task = loop.run(leave_a_task_behind())
-    assert left.is_set()
+    assert ended.is_set()
     assert task.cancelled()
 
 
-async def count(last: int, left: threading.Event) -> AsyncGenerator[int, None]:
+async def count(last: int, ended: threading.Event) -> AsyncGenerator[int, None]:
     try:
         for number in range(last):
             yield number
     finally:
-        left.set()
+        ended.set()
 
 
 def test_values_of_a_generator_arrive_in_order() -> None:
@@ -93,12 +93,12 @@ def test_values_of_a_generator_arrive_in_order() -> None:
 
 
 def test_generator_is_closed_when_the_consumer_stops() -> None:
-    left = threading.Event()
+    ended = threading.Event()
     with LoopThread() as loop:
-        values = loop.iterate(count(10**9, left))
+        values = loop.iterate(count(10**9, ended))
         assert next(values) == 0
         cast("Generator[int, None, None]", values).close()
-        assert left.is_set()
+        assert ended.is_set()
 
 
 def test_error_of_a_generator_arrives_after_its_values() -> None:

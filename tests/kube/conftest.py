@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from tests.kube.scripted import ScriptedApi, open_client_of, serve_api
+from tests.kube.scripted_api import ScriptedApi, open_client_of, serve_api
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
 )
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     ScriptedApi,
     answer,
     answer_page,

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import ScriptedApi, answer, build_kubeconfig, open_client_of, refuse, serve_api
+from tests.kube.scripted_api import ScriptedApi, answer, build_kubeconfig, open_client_of, refuse, serve_api
 
 POD = {"metadata": {"name": "a"}}
 
@@ -258,12 +258,12 @@ async def test_keys_of_a_kubeconfig_are_not_left_on_disk(tmp_path: Path, monkeyp
     made: list[int] = []
     make = os.mkdir
 
-    def remembering(path: Any, mode: int = 0o777, **options: Any) -> None:
+    def record_mode(path: Any, mode: int = 0o777, **options: Any) -> None:
         make(path, mode, **options)
         if Path(path).parent == folder:
             made.append(stat.S_IMODE(Path(path).stat().st_mode))
 
-    monkeypatch.setattr(os, "mkdir", remembering)
+    monkeypatch.setattr(os, "mkdir", record_mode)
     async with serve_api(create_certificate(tmp_path)) as api:
         data = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("certificate.pem", "key.pem")}
         token = write_document(tmp_path / "token", "old")

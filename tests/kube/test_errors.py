@@ -33,20 +33,20 @@ def test_each_answer_has_its_kind_of_error(status: int, reason: str, kind: type[
 
 
 def test_forbidden_request_names_the_missing_permission() -> None:
-    said = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
+    text = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
     advice = 'grant the verb "create" on pods in namespace jobs'
-    assert str(build_error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}; {advice}"
+    assert str(build_error(403, "Forbidden", text)) == f"could not create pods in namespace jobs: {text}; {advice}"
 
 
 def test_forbidden_call_in_all_namespaces_says_so() -> None:
-    said = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
-    assert str(build_error(403, "Forbidden", said, namespace=None)).endswith(
+    text = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
+    assert str(build_error(403, "Forbidden", text, namespace=None)).endswith(
         'grant the verb "create" on pods cluster-wide'
     )
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         pytest.param('pods "pi" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1', id="quota"),
         pytest.param(
@@ -64,8 +64,8 @@ def test_forbidden_call_in_all_namespaces_says_so() -> None:
         ),
     ],
 )
-def test_forbidden_request_without_missing_permission_has_no_advice(said: str) -> None:
-    assert str(build_error(403, "Forbidden", said)) == f"could not create pods in namespace jobs: {said}"
+def test_forbidden_request_without_missing_permission_has_no_advice(message: str) -> None:
+    assert str(build_error(403, "Forbidden", message)) == f"could not create pods in namespace jobs: {message}"
 
 
 def test_unknown_kind_advises_to_check_its_definition() -> None:

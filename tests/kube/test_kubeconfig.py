@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, buil
 from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_kubeconfigs
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import build_kubeconfig
+from tests.kube.scripted_api import build_kubeconfig
 
 
 def open_document(document: dict[str, Any], folder: Path = Path("/folder"), context: str | None = None) -> Access:

@@ -26,7 +26,16 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unau
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
 from tests.kube.certificates import create_certificate
-from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, answer_page, build_kubeconfig, refuse, serve_api, stream
+from tests.kube.scripted_api import (
+    SHORT_PAUSES,
+    ScriptedApi,
+    answer,
+    answer_page,
+    build_kubeconfig,
+    refuse,
+    serve_api,
+    stream,
+)
 
 POD = {"metadata": {"name": "a"}}
 
@@ -171,7 +180,7 @@ async def test_token_and_the_authority_of_a_pod_are_read_again(tmp_path: Path, m
 async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, file: Path) -> None:
     release = asyncio.Event()
 
-    async def held(request: web.BaseRequest) -> web.StreamResponse:
+    async def hold(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"first\n")
@@ -180,7 +189,7 @@ async def test_stream_continues_while_the_link_is_replaced(api: ScriptedApi, fil
         await response.write_eof()
         return response
 
-    api.script(held, verb="log")
+    api.script(hold, verb="log")
     access = write(file, build_kubeconfig(api.url, {"token": "old"}))
     async with await open_client(access) as client, aclosing(client.logs("jobs", "a", follow=True)) as lines:
         assert await anext(lines) == "first"
@@ -199,7 +208,7 @@ async def test_watch_does_not_use_the_old_version_at_another_server(
     api.script(answer_page({"metadata": {"name": "a"}}, version="10"))
     other.script(answer_page({"metadata": {"name": "b"}}, version="3"), verb="list")
     other.script(stream(hold=True), verb="watch")
-    async with await open_client(write(file, build_kubeconfig(api.url)), retry=IMPATIENT) as client:
+    async with await open_client(write(file, build_kubeconfig(api.url)), retry=SHORT_PAUSES) as client:
         changes = list_and_watch(client, PODS, "jobs", wait=lambda seconds: asyncio.sleep(0))
         async with aclosing(changes) as stream_of_changes, asyncio.timeout(30):
             assert await anext(stream_of_changes) == Listed([_build_pod("a")])

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import (
+from tests.kube.scripted_api import (
     Answer,
     ScriptedApi,
     answer_page,
@@ -158,11 +158,11 @@ async def test_watch_rejected_after_long_wait_has_not_lasted(
     assert signs == ["life", "failure", "failure", "life"]
 
 
-@pytest.mark.parametrize("gone", [stream(build_error_event(410, "Expired")), refuse(410, "old", "Expired")])
-async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeClient, gone: Answer) -> None:
+@pytest.mark.parametrize("expired", [stream(build_error_event(410, "Expired")), refuse(410, "old", "Expired")])
+async def test_expired_version_is_listed_again(api: ScriptedApi, client: KubeClient, expired: Answer) -> None:
     errors: list[KubeError] = []
     added = stream(build_event("ADDED", "c", "31"), hold=True)
-    api.script(answer_page(POD), gone, answer_page(OTHER, version="30"), added)
+    api.script(answer_page(POD), expired, answer_page(OTHER, version="30"), added)
     assert await take(3, follow(client, errors)) == ["list a", "list b", "changed c"]
     assert list_watched_versions(api) == ["10", "30"]
     assert errors == []

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized
 from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation, ManagedCluster
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import ScriptedApi, answer, refuse
+from tests.kube.scripted_api import ScriptedApi, answer, refuse
 
 POD = {"metadata": {"name": "a"}}
 
@@ -94,16 +94,16 @@ async def test_token_is_renewed_before_it_expires(api: ScriptedApi, cloud: Cloud
     assert list_tokens(api) == ["secret-2", "secret-2"]
 
 
-@pytest.mark.parametrize(("lifetime", "left"), [(900.0, 120.0), (10.0, 2.0)])
+@pytest.mark.parametrize(("lifetime", "margin"), [(900.0, 120.0), (10.0, 2.0)])
 async def test_token_is_due_before_it_expires(
-    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, lifetime: float, left: float
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, lifetime: float, margin: float
 ) -> None:
     now = 1_000_000.0
     monkeypatch.setattr(time, "time", lambda: now)
     cloud.lifetimes = [lifetime]
     managed = manage(cloud)
     await managed.read_headers()
-    now += lifetime - left - 0.1
+    now += lifetime - margin - 0.1
     assert await managed.read_headers() == {"Authorization": "Bearer secret-1"}
     now += 0.2
     assert await managed.read_headers() == {"Authorization": "Bearer secret-2"}

@@ -11,7 +11,7 @@ from aiohttp import WSMsgType, web
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, Unauthorized, Unreachable
 from airflow_provider_spark_operator.kube.port_forward import PortForwardError, forward_connection
-from tests.kube.scripted import ScriptedApi, deny, hang_up, refuse
+from tests.kube.scripted_api import ScriptedApi, deny, hang_up, refuse
 
 PORT = 4040
 DATA, ERROR = b"\0", b"\1"

@@ -8,8 +8,8 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from tests.kube.scripted import (
-    IMPATIENT,
+from tests.kube.scripted_api import (
+    SHORT_PAUSES,
     ScriptedApi,
     answer,
     answer_page,
@@ -35,7 +35,7 @@ async def observed(api: ScriptedApi, seen: Observed) -> AsyncIterator[KubeClient
         seen.append((call.verb, call.rbac_resource, status))
 
     access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
-    async with await open_client(access, retry=IMPATIENT, observer=observe) as client:
+    async with await open_client(access, retry=SHORT_PAUSES, observer=observe) as client:
         yield client
 
 
@@ -88,7 +88,7 @@ async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: Script
 
     api.script(refuse(503, "starting"), answer({}))
     access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
-    async with await open_client(access, retry=IMPATIENT, gate=gate) as client:
+    async with await open_client(access, retry=SHORT_PAUSES, gate=gate) as client:
         await client.get(PODS, "a", "jobs")
         with pytest.raises(Unreachable, match="closed"):
             await client.create(PODS, {}, "jobs")

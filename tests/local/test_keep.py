@@ -23,18 +23,18 @@ async def open_api(home: Path) -> client.ApiClient:
 
 async def write_until_cut_off(home: Path, start: int) -> list[str]:
     """Create config maps while the cluster answers. Return the names that it confirmed."""
-    said: list[str] = []
+    confirmed: list[str] = []
 
     async def write(core: client.CoreV1Api, worker: int) -> None:
         for number in range(10_000):
             name = f"c-{start}-{worker}-{number}"
             await core.create_namespaced_config_map("default", {"metadata": {"name": name}})
-            said.append(name)
+            confirmed.append(name)
 
     async with await open_api(home) as connection:
         core = client.CoreV1Api(connection)
         await asyncio.gather(*(write(core, worker) for worker in range(4)), return_exceptions=True)
-    return said
+    return confirmed
 
 
 async def test_confirmed_writes_survive_a_killed_cluster(tmp_path: Path) -> None:

@@ -42,12 +42,12 @@ async def test_script_with_a_module_runs_with_the_python_runner(tmp_path: Path) 
         client = cluster.client
         await client.create(SPARK_APPLICATIONS, document, "default")
 
-        async def ended() -> bool:
+        async def has_ended() -> bool:
             status = (await client.get(SPARK_APPLICATIONS, "words", "default")).get("status") or {}
             state = (status.get("currentState") or {}).get("currentStateSummary")
             return state in ("ResourceReleased", "TerminatedWithoutReleaseResources")
 
-        await wait_until_async(ended, seconds=160)
+        await wait_until_async(has_ended, seconds=160)
         pods = {item["metadata"]["name"]: item for item in (await client.list(PODS, "default")).items}
         driver = next(name for name in pods if name.endswith("-driver"))
         lines = [line async for line in client.logs("default", driver)]

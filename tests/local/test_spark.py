@@ -114,13 +114,13 @@ async def test_driver_computes_pi_with_two_executors(client: KubeClient) -> None
     driver = await client.create(PODS, driver_pod("local:///opt/spark/examples/src/main/python/pi.py", "4"), "default")
     await client.create(CONFIG_MAPS, configuration(driver), "default")
 
-    async def ended() -> bool:
+    async def has_ended() -> bool:
         pods = (await client.list(PODS, "default")).items
         phases = {item["metadata"]["name"]: item["status"]["phase"] for item in pods}
         executors.update(name for name, phase in phases.items() if "-exec-" in name and phase == "Running")
         return phases["pi-driver"] in ("Succeeded", "Failed")
 
-    await wait_until_async(ended, seconds=160)
+    await wait_until_async(has_ended, seconds=160)
 
     log = "\n".join([line async for line in client.logs("default", "pi-driver")])
     assert re.search(r"Pi is roughly 3\.\d+", log), log

@@ -75,14 +75,14 @@ async def test_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
         await wait_until_async(two_workers)
         await client.create(SPARK_APPLICATIONS, APPLICATION, "default")
 
-        async def ended() -> bool:
+        async def has_ended() -> bool:
             return await state(client, SPARK_APPLICATIONS, "pi") in (
                 "ResourceReleased",
                 "TerminatedWithoutReleaseResources",
                 "Failed",
             )
 
-        await wait_until_async(ended, seconds=160)
+        await wait_until_async(has_ended, seconds=160)
 
         pods = {item["metadata"]["name"]: item for item in (await client.list(PODS, "default")).items}
         driver = next(name for name in pods if name.startswith("pi-"))

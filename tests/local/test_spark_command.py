@@ -29,20 +29,22 @@ def place(tmp_path: Path) -> ContainerPlace:
     return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths.rewrite)
 
 
-def driver(place: ContainerPlace, properties: str, *words: str, environment: dict[str, str] | None = None) -> list[str]:
+def build_driver_command(
+    place: ContainerPlace, properties: str, *words: str, environment: dict[str, str] | None = None
+) -> list[str]:
     file = place.scratch.parent / "given.properties"
     file.write_text(properties)
     arguments = ["driver", "--properties-file", str(file), "--class", "Main", *words]
     return build_command(SPARK, arguments, environment or {}, place, API)
 
 
-def settings(command: list[str]) -> dict[str, str]:
+def read_settings(command: list[str]) -> dict[str, str]:
     pairs = [command[index + 1] for index, word in enumerate(command) if word == "--conf"]
     return dict(pair.partition("=")[::2] for pair in pairs)
 
 
 def test_driver_command_is_a_submission_in_client_mode(place: ContainerPlace) -> None:
-    command = driver(place, "spark.driver.memory=512\n", "app.py", "--flag", "")
+    command = build_driver_command(place, "spark.driver.memory=512\n", "app.py", "--flag", "")
 
     assert command[0] == "/java/bin/java"
     main = command.index("org.apache.spark.deploy.SparkSubmit")
@@ -53,7 +55,7 @@ def test_driver_command_is_a_submission_in_client_mode(place: ContainerPlace) ->
 
 
 def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> None:
-    given = settings(driver(place, "spark.driver.port=7078\n"))
+    given = read_settings(build_driver_command(place, "spark.driver.port=7078\n"))
 
     assert given["spark.driver.port"] == given["spark.driver.blockManager.port"] == given["spark.ui.port"] == "0"
     assert given["spark.driver.host"] == given["spark.driver.bindAddress"] == "127.0.0.1"
@@ -66,11 +68,11 @@ def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> 
 
 def test_driver_properties_with_an_invalid_escape_are_rejected(place: ContainerPlace) -> None:
     with pytest.raises(StartError, match=r"^--properties-file .*: contains a \\u without four hexadecimal digits"):
-        driver(place, "a\\u00zz=1\n")
+        build_driver_command(place, "a\\u00zz=1\n")
 
 
 def test_driver_keeps_a_property_without_a_key(place: ContainerPlace) -> None:
-    command = driver(place, "=v\n")
+    command = build_driver_command(place, "=v\n")
 
     written = Path(command[command.index("--properties-file") + 1])
     assert parse_properties(written.read_text(encoding="utf-8")) == {"": "v"}
@@ -82,7 +84,7 @@ def test_driver_properties_have_paths_of_this_machine(place: ContainerPlace) -> 
         "spark.kubernetes.executor.volumes.hostPath.x.options.path=/opt/spark\n"
     )
 
-    command = driver(place, properties)
+    command = build_driver_command(place, properties)
 
     written = Path(command[command.index("--properties-file") + 1])
     assert parse_properties(written.read_text()) == {
@@ -99,7 +101,7 @@ def test_driver_java_options_and_class_path_are_used(place: ContainerPlace) -> N
         "spark.driver.memory=1G\n"
     )
 
-    command = driver(place, properties, environment={"SPARK_CONF_DIR": "/conf"})
+    command = build_driver_command(place, properties, environment={"SPARK_CONF_DIR": "/conf"})
 
     assert command.index("-XX:TieredStopAtLevel=4") > command.index("-XX:TieredStopAtLevel=1")
     assert command.index("-Da=1") < command.index("-Db=x y")
@@ -194,4 +196,4 @@ def test_invalid_daemon_settings_fail_the_start(
 
 def test_invalid_driver_options_fail_the_start(place: ContainerPlace) -> None:
     with pytest.raises(StartError, match=r"spark\.driver\.extraJavaOptions could not be split into options"):
-        driver(place, "spark.driver.extraJavaOptions=-Da='b\n")
+        build_driver_command(place, "spark.driver.extraJavaOptions=-Da='b\n")

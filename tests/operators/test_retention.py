@@ -59,8 +59,8 @@ def test_retention_can_be_left_to_the_cluster(cluster: Cluster, keep: timedelta 
 
 
 def test_every_driver_can_be_kept(cluster: Cluster) -> None:
-    kept = read_submitted_tolerations(cluster, keep_driver=timedelta(hours=1))
-    assert kept == {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 3_600_000}
+    tolerations = read_submitted_tolerations(cluster, keep_driver=timedelta(hours=1))
+    assert tolerations == {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 3_600_000}
 
 
 def test_policy_of_the_document_is_kept(cluster: Cluster) -> None:

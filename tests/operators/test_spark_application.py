@@ -358,14 +358,14 @@ def test_task_resumes_although_application_file_is_missing(cluster: Cluster, tmp
     file.write_text(json.dumps(DOCUMENT | {"metadata": {"namespace": "elsewhere"}}))
     task_instance = TaskInstance()
 
-    def rendered() -> SparkApplicationOperator:
+    def render() -> SparkApplicationOperator:
         task = operator(application=str(file))
         task.render_template_fields(cast("Context", {}))
         return task
 
-    event = fire(reload(defer(rendered(), task_instance).trigger))
+    event = fire(reload(defer(render(), task_instance).trigger))
     file.unlink()
-    assert rendered().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
+    assert render().resume_execution("execute_complete", {"event": event}, build_context(task_instance)) == "pi"
     annotations = cluster.application()["metadata"]["annotations"]
     assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
 

@@ -170,10 +170,10 @@ class Stage:
         return [item["metadata"]["name"] for item in await self.list_objects(resource)]
 
     async def wait_for_deleted_children(self) -> None:
-        async def nothing_left() -> bool:
+        async def have_no_children() -> bool:
             return not any([await self.list_names(resource) for resource in CHILDREN])
 
-        await self.wait_until_true(nothing_left)
+        await self.wait_until_true(have_no_children)
 
     async def list_event_reasons(self) -> list[str]:
         return sorted(event["reason"] for event in await self.list_objects(EVENTS))

@@ -47,7 +47,7 @@ class Store(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
-        listing = self.listing(address)
+        listing = self.get_empty_list(address)
         if listing is not None:
             self.answer(200, listing)
         elif not address.path.endswith(f"/{NAME}"):
@@ -57,7 +57,7 @@ class Store(BaseHTTPRequestHandler):
         else:
             self.file()
 
-    def listing(self, address: SplitResult) -> bytes | None:
+    def get_empty_list(self, address: SplitResult) -> bytes | None:
         if address.path.rstrip("/") == "/bucket":
             return S3_NOTHING
         if address.path.endswith("/o"):

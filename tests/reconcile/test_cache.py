@@ -35,7 +35,7 @@ def test_key_is_formatted_as_namespace_and_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "kept"),
+    ("then", "newest"),
     [
         pytest.param("6", "6", id="newer"),
         pytest.param("4", "5", id="older"),
@@ -43,10 +43,10 @@ def test_key_is_formatted_as_namespace_and_name() -> None:
         pytest.param("opaque", "opaque", id="not a number"),
     ],
 )
-def test_cache_keeps_the_newest_state(cache: ObjectCache, then: str, kept: str) -> None:
+def test_cache_keeps_the_newest_state(cache: ObjectCache, then: str, newest: str) -> None:
     cache.put(build_document())
-    assert cache.put(build_document(version=then)) is (kept == then)
-    assert version_of(cache) == kept
+    assert cache.put(build_document(version=then)) is (newest == then)
+    assert version_of(cache) == newest
 
 
 def test_put_returns_false_for_an_unchanged_object(cache: ObjectCache) -> None:

@@ -163,11 +163,11 @@ async def test_cluster_fails_once_with_the_message_of_the_api(stage: Stage) -> N
         await submit(stage, build_cluster("other"))
         await wait_for_state(stage, State.RUNNING_HEALTHY, "other")
         later = await get(stage)
-        left = await list_names_of_children(stage)
+        remaining = await list_names_of_children(stage)
     assert list_states(failed) == list_states(later) == FAILED_STATES
     for key in ("1", "2"):
         assert "spec.minReplicas: must be greater than 0" in failed["status"]["stateTransitionHistory"][key]["message"]
-    assert [name for name in left if name.startswith("cl-")] == []
+    assert [name for name in remaining if name.startswith("cl-")] == []
 
 
 async def test_failed_cluster_can_be_deleted(stage: Stage) -> None:
@@ -234,8 +234,8 @@ async def test_object_of_another_owner_fails_the_cluster(stage: Stage) -> None:
         failed = await wait_for_state(stage, State.RESOURCE_RELEASED)
     message = failed["status"]["currentState"]["message"]
     assert f"Service {stage.namespace}/cl-worker-svc exists and does not belong to this SparkCluster" in message
-    kept = await stage.client.get(SERVICES, "cl-worker-svc", stage.namespace)
-    assert kept["spec"]["selector"] == {"mine": "yes"}
+    service = await stage.client.get(SERVICES, "cl-worker-svc", stage.namespace)
+    assert service["spec"]["selector"] == {"mine": "yes"}
 
 
 def build_apache_stateful_set(**metadata: Any) -> JsonObject:

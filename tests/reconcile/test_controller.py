@@ -221,8 +221,8 @@ async def test_object_of_another_owner_is_a_scheduling_failure_and_stays_unchang
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
     message = ended["status"]["stateTransitionHistory"]["1"]["message"]
     assert f"ConfigMap {stage.namespace}/extra exists and does not belong to this application" in message
-    (kept,) = await stage.list_objects(CONFIG_MAPS)
-    assert kept["data"] == {"theirs": "1"}
+    (config_map,) = await stage.list_objects(CONFIG_MAPS)
+    assert config_map["data"] == {"theirs": "1"}
     assert await stage.list_names(PODS) == []
 
 
@@ -351,10 +351,10 @@ async def test_application_in_a_deselected_namespace_is_left_alone(stage: Stage)
         await stage.set_pod("pi-0-driver", "ready")
         await other.submit(build_application())
         await other.wait_for_state(State.DRIVER_REQUESTED)
-        left = await stage.wait_until(lambda seen: seen is not None)
-    assert left is not None
+        application = await stage.wait_until(lambda seen: seen is not None)
+    assert application is not None
     # It is unknown whether the controller saw the last change of the pod. It saw no later change.
-    assert state_of(left) in {"DriverRequested", "DriverReady", "RunningHealthy"}
+    assert state_of(application) in {"DriverRequested", "DriverReady", "RunningHealthy"}
 
 
 async def test_controller_exits_with_an_error_without_permission_to_list(stage: Stage) -> None:
@@ -385,8 +385,8 @@ async def test_nothing_is_created_before_the_finalizer_is_added(stage: Stage) ->
 
         await stage.wait_until_true(has_failed)
     assert await stage.list_names(PODS) == []
-    (left,) = await stage.list_objects(SPARK_APPLICATIONS)
-    assert "finalizers" not in left["metadata"]
+    (application,) = await stage.list_objects(SPARK_APPLICATIONS)
+    assert "finalizers" not in application["metadata"]
 
 
 def list_owners(document: JsonObject) -> list[tuple[str, str, str]]:

@@ -96,10 +96,10 @@ async def test_one_of_two_candidates_becomes_the_leader(stage: Stage) -> None:
 
 
 async def test_shutdown_of_the_leader_releases_the_lease(stage: Stage) -> None:
-    patient = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
+    long_terms = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
     async with AsyncExitStack() as first:
-        await first.enter_async_context(lead(build_elector(stage, "one", terms=patient)))
-        async with elect(build_elector(stage, "two", terms=patient)) as second:
+        await first.enter_async_context(lead(build_elector(stage, "one", terms=long_terms)))
+        async with elect(build_elector(stage, "two", terms=long_terms)) as second:
             await first.aclose()
             async with asyncio.timeout(DEADLINE):
                 await second.wait_until_gained()
@@ -107,10 +107,10 @@ async def test_shutdown_of_the_leader_releases_the_lease(stage: Stage) -> None:
 
 
 async def test_expired_lease_is_taken(stage: Stage) -> None:
-    gone = build_elector(stage, "gone")
-    task = asyncio.create_task(gone.run())
+    first = build_elector(stage, "gone")
+    task = asyncio.create_task(first.run())
     async with asyncio.timeout(DEADLINE):
-        await gone.leadership.wait_until_gained()
+        await first.leadership.wait_until_gained()
     task.cancel()
     await asyncio.wait([task])
     async with lead(build_elector(stage, "next")):

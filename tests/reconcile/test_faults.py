@@ -54,7 +54,7 @@ class Story:
     attempts: int
     is_suspended: bool = False
 
-    async def tell(self, stage: Stage) -> None:
+    async def run(self, stage: Stage) -> None:
         """Wait for the end of the application, or delete or suspend it when it is running."""
         if self.is_suspended:
             await stage.wait_for_state(State.RUNNING_HEALTHY)
@@ -119,7 +119,7 @@ async def play_once(
         await stage.submit(story.document)
         controller = asyncio.ensure_future(control(stage, faulty))
         try:
-            await story.tell(stage)
+            await story.run(stage)
         finally:
             controller.cancel()
             await asyncio.wait([controller])

@@ -36,13 +36,13 @@ async def test_probes_are_served_over_ipv6() -> None:
 async def test_probes_are_served_over_ipv4_if_ipv6_is_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     real = socket.create_server
 
-    def refusing(address: tuple[str, int], *, family: int = socket.AF_INET, **options: bool) -> socket.socket:
+    def refuse_ipv6(address: tuple[str, int], *, family: int = socket.AF_INET, **options: bool) -> socket.socket:
         if family == socket.AF_INET6:
             raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
         return real(address, family=family, **options)
 
     monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: True)
-    monkeypatch.setattr(socket, "create_server", refusing)
+    monkeypatch.setattr(socket, "create_server", refuse_ipv6)
     async with serve_health(0, is_healthy=lambda: True, is_ready=lambda: True) as port:
         assert (await fetch_statuses(port))["readyz"] == 200
 

@@ -61,9 +61,9 @@ async def test_removed_namespace_is_left_alone(stage: Stage, elsewhere: Stage) -
         await elsewhere.set_pod("pi-0-driver", "succeeded")
         await stage.submit(build_application("later"))
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="later")
-        left = await elsewhere.wait_until(lambda seen: seen is not None)
-    assert left is not None
-    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+        unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
+    assert unwatched is not None
+    assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
 async def test_changed_settings_of_events_apply_to_later_events(stage: Stage) -> None:
@@ -104,12 +104,12 @@ class HeldClient:
 
 async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(stage: Stage, elsewhere: Stage) -> None:
     metrics, held = Metrics(), HeldClient(stage.client)
-    impatient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(0)))
-    controller = Controller(held, EveryNamespace(), impatient, metrics=metrics)  # type: ignore[arg-type]
+    without_grace_period = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(0)))
+    controller = Controller(held, EveryNamespace(), without_grace_period, metrics=metrics)  # type: ignore[arg-type]
     async with run_in_background(controller):
         await elsewhere.submit(build_application(timeouts={"driverStartTimeoutMillis": 100}))
         await held.is_asked.wait()
-        controller.apply(impatient, NamedNamespaces(("jobs",)))
+        controller.apply(without_grace_period, NamedNamespaces(("jobs",)))
 
         async def is_forgotten() -> bool:
             states = ("Submitted", "DriverRequested")
@@ -119,15 +119,15 @@ async def test_reconcile_in_progress_in_a_removed_namespace_is_not_continued(sta
         held.may_go.set()
         await stage.submit(build_application(timeouts={"driverStartTimeoutMillis": 500}))
         await stage.wait_for_state(State.RESOURCE_RELEASED)
-        left = await elsewhere.wait_until(lambda seen: seen is not None)
-    assert left is not None
-    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+        unwatched = await elsewhere.wait_until(lambda seen: seen is not None)
+    assert unwatched is not None
+    assert unwatched["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
 
 
 async def test_changed_grace_period_applies_to_the_next_reconcile(stage: Stage) -> None:
-    patient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(hours=1)))
+    long_grace_period = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(hours=1)))
     scope = NamedNamespaces((stage.namespace,))
-    controller = Controller(stage.client, scope, patient)
+    controller = Controller(stage.client, scope, long_grace_period)
     async with run_in_background(controller):
         await stage.submit(build_application())
         await stage.wait_for_state(State.DRIVER_REQUESTED)

@@ -60,5 +60,5 @@ def test_least_recently_used_specs_are_dropped(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(parser, "_MAX_SPECS", 2)
     application_parser = ApplicationParser()
     specs = {uid: application_parser.parse(build_resource(uid=uid)).spec for uid in "abc"}
-    kept = [uid for uid in "cba" if application_parser.parse(build_resource(uid=uid)).spec is specs[uid]]
-    assert kept == ["c", "b"]
+    cached = [uid for uid in "cba" if application_parser.parse(build_resource(uid=uid)).spec is specs[uid]]
+    assert cached == ["c", "b"]

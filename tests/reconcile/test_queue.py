@@ -48,9 +48,9 @@ async def test_key_added_while_active_is_returned_again_when_done(queue: WorkQue
     queue.add("a")
     await take(queue)
     queue.add("a")
-    queue.done("a")
+    queue.release("a")
     assert await take(queue) == "a"
-    queue.done("a")
+    queue.release("a")
     assert len(queue) == 0
 
 
@@ -103,7 +103,7 @@ async def test_get_cancels_the_timer_of_the_key(queue: WorkQueue[str]) -> None:
     queue.add_after("a", 0.002)
     queue.add("a")
     await take(queue)
-    queue.done("a")
+    queue.release("a")
     queue.add_after("b", 0.004)
     assert await take(queue) == "b"
     assert len(queue) == 0
@@ -154,7 +154,7 @@ async def test_age_of_a_key_starts_when_it_is_ready() -> None:
     queue.add("a")
     now = 4.0
     assert queue.oldest_age == 0
-    queue.done("a")
+    queue.release("a")
     now = 5.0
     assert queue.oldest_age == 1
 
@@ -171,14 +171,14 @@ def test_any_order_of_calls_returns_each_key_once(calls: list[tuple[str, str]]) 
                 owed.add(key)
             elif call == "done" and key in held:
                 held.discard(key)
-                queue.done(key)
+                queue.release(key)
             elif call == "get" and len(queue):
                 taken = await queue.take()
                 assert taken not in held
                 held.add(taken)
                 owed.discard(taken)
         for key in sorted(held):
-            queue.done(key)
+            queue.release(key)
         assert {await queue.take() for _ in range(len(queue))} == owed
 
     asyncio.run(play())

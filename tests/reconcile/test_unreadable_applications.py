@@ -108,9 +108,9 @@ async def test_invalid_application_with_an_unrecorded_driver_is_not_ended(stage:
     metrics = Metrics()
     async with run_controller(stage.client, stage.namespace, metrics=metrics):
         await wait_for_reconcile(stage, metrics)
-        left = await stage.wait_until(lambda seen: seen is not None)
-        assert left is not None
-        assert state_of(left) is None
+        application = await stage.wait_until(lambda seen: seen is not None)
+        assert application is not None
+        assert state_of(application) is None
         await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
         again = await stage.wait_for_state(State.DRIVER_REQUESTED)
     assert history_of(again) == ["Submitted", "DriverRequested"]

@@ -171,7 +171,7 @@ def _value(random: Random, depth: int) -> Any:
         lambda _: True,
         lambda _: [],
         lambda _: {},
-        lambda random: _nested(random.choice((20, 120, 400))),
+        lambda random: _nest(random.choice((20, 120, 400))),
     )
     inner: tuple[Odd, ...] = (
         lambda random: _object(random, depth - 1),
@@ -180,7 +180,7 @@ def _value(random: Random, depth: int) -> Any:
     return random.choice(plain if depth == 0 else plain + inner + inner)(random)
 
 
-def _nested(depth: int) -> JsonObject:
+def _nest(depth: int) -> JsonObject:
     value: JsonObject = {}
     for _ in range(depth):
         value = {"a": value}

@@ -29,12 +29,12 @@ class KillPlan:
         self.has_struck = asyncio.Event()
         self._scene = scene
         self._name = name
-        self._left = number
+        self._remaining_writes = number
 
     def __call__(self, received: ReceivedRequest) -> Fault | None:
         if received.is_write and not received.is_event and received.is_about(self._name):
-            self._left -= 1
-            if self._left == 0:
+            self._remaining_writes -= 1
+            if self._remaining_writes == 0:
                 self.strikes = True
                 return Fault(self._strike, after=True)
         return None
@@ -56,14 +56,14 @@ async def test_application_completes_if_controller_is_killed_after_any_write(sce
     for number in itertools.count(1):
         name = f"{life}-{number:02}"
         killing = scene.proxy.plan = KillPlan(scene, name, number)
-        over = asyncio.create_task(scene.wait_until_completed(await scene.submit([name])))
+        completion = asyncio.create_task(scene.wait_until_completed(await scene.submit([name])))
         struck = asyncio.create_task(killing.has_struck.wait())
-        await asyncio.wait({over, struck}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({completion, struck}, return_when=asyncio.FIRST_COMPLETED)
         if killing.strikes:
             await struck
             await scene.controller.start()
         struck.cancel()
-        await over
+        await completion
         if not killing.strikes:
             break
     assert number > _FEWEST_WRITES

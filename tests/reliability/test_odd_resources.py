@@ -79,15 +79,15 @@ async def wait_until_no_match(
     scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
 ) -> None:
     """Wait until no resource matches. Remove the finalizer of another controller when it is the last finalizer."""
-    left: list[JsonObject] = []
+    remaining: list[JsonObject] = []
     try:
         async with asyncio.timeout(_DEADLINE):
-            while left := [each for each in await list_resources(scene) if is_left(each)]:
-                for each in left:
+            while remaining := [each for each in await list_resources(scene) if is_left(each)]:
+                for each in remaining:
                     await drop_another_finalizer(scene, each)
                 await asyncio.sleep(0.5)
     except TimeoutError:
-        names = [each["metadata"]["name"] for each in left]
+        names = [each["metadata"]["name"] for each in remaining]
         details = "\n".join(f"{name}: {json.dumps(stored[name])[:600]}" for name in names)
         log = "\n".join(line for name in names[:5] for line in scene.controller.log.splitlines() if name in line)
         raise AssertionError(f"{what}: {details}\n{log[-6000:]}") from None

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.follow import patience, shared_watch
+from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import (
     ScriptedSparkCluster,
@@ -113,14 +113,14 @@ def test_deletion_fails_the_sensor(
 ) -> None:
     async def come_and_go(one: ScriptedSparkCluster) -> None:
         await stay_without_workers(one)
-        await asyncio.wait_for(gone.wait(), 60)
+        await asyncio.wait_for(may_be_deleted.wait(), 60)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
 
-    gone = asyncio.Event()
+    may_be_deleted = asyncio.Event()
     cluster.cluster_script = come_and_go
     create()
     with (
-        call_when_logged("workers 0/2", lambda: cluster.do(gone.set), spark_cluster_runtime.logger),
+        call_when_logged("workers 0/2", lambda: cluster.do(may_be_deleted.set), spark_cluster_runtime.logger),
         pytest.raises(SparkClusterDeleted, match="was deleted before it was ready"),
     ):
         run(sensor(), TaskInstance())
@@ -144,7 +144,7 @@ def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> N
 def test_invalid_kubeconfig_fails_the_sensor(
     cluster: Cluster, sensor: Callable[..., SparkClusterSensor], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
+    monkeypatch.setattr(shared_watch, "retry", partial(outage_tolerance.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     with pytest.raises(SparkApplicationError, match=r"could not follow \S+ \S*shared any longer: .* does not exist"):

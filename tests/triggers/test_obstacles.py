@@ -185,7 +185,7 @@ async def test_application_without_a_status_is_named_in_the_timeout(
     )
 
 
-def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
+def create_suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
     def suspend(old: dict[str, Any]) -> dict[str, Any]:
         old["spec"]["suspend"] = True
         return old
@@ -198,7 +198,7 @@ def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]
 
 
 async def test_suspended_application_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    application = await asyncio.to_thread(suspended, cluster, stay_submitted)
+    application = await asyncio.to_thread(create_suspended, cluster, stay_submitted)
     await run_until_logged(
         build_trigger(application), "is waiting: spec.suspend is true; set spec.suspend to false to start it"
     )
@@ -209,7 +209,7 @@ async def test_operator_that_ignores_a_suspension_is_reported(cluster: Cluster) 
     async def run_all_the_same(application: Application) -> None:
         application.start()
 
-    application = await asyncio.to_thread(suspended, cluster, run_all_the_same)
+    application = await asyncio.to_thread(create_suspended, cluster, run_all_the_same)
     await run_until_logged(
         build_trigger(application), "runs although spec.suspend is true: the operator of this cluster ignores"
     )

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.follow import patience, shared_watch, watch
+from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch, watch
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -45,7 +45,7 @@ STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 @pytest.fixture(autouse=True)
 def shorten_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
-    for module in (patience, watch, listwatch):
+    for module in (outage_tolerance, watch, listwatch):
         monkeypatch.setattr(module, "Backoff", lambda longest=0.1: Backoff(first=0.01, longest=0.1))
 
 

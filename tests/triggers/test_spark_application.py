@@ -268,7 +268,7 @@ def test_state_trigger_can_be_stored_and_loaded() -> None:
 async def test_next_triggerer_continues_the_log(
     cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def say(line: str) -> None:
+    def write_line(line: str) -> None:
         async def act(present: Application) -> None:
             present.log.write(line)
 
@@ -281,11 +281,11 @@ async def test_next_triggerer_continues_the_log(
     first = await start(build_trigger(application))
     logged = asyncio.Event()
     with call_when_logged("driver | before", logged.set):
-        await asyncio.to_thread(say, "before")
+        await asyncio.to_thread(write_line, "before")
         await asyncio.wait_for(logged.wait(), 60)
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    await asyncio.to_thread(say, "between")
+    await asyncio.to_thread(write_line, "between")
     caplog.clear()
     logged = asyncio.Event()
     with call_when_logged("driver | between", logged.set):

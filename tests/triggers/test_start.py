@@ -164,15 +164,15 @@ async def test_retry_adopts_application_and_cleared_task_replaces_it(
     await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
+@pytest.mark.parametrize(("fate", "remaining"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
 async def test_only_kill_by_a_user_deletes_the_application(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fate: Fate, left: int
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fate: Fate, remaining: int
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = start_task()
     await stop_trigger(trigger, await run_until_submitted(trigger, "RunningHealthy"))
-    assert len(cluster.applications()) == left
+    assert len(cluster.applications()) == remaining
 
 
 async def test_kill_during_submission_deletes_submitted_application(

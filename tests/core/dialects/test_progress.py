@@ -29,10 +29,10 @@ def build_time(second: int) -> datetime:
     return datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
 
 
-def build_progress(*states: str, kept: bool = False, means: ApplicationState | None = None) -> Progress:
+def build_progress(*states: str, driver_kept: bool = False, means: ApplicationState | None = None) -> Progress:
     """Build the progress of an application that entered one state per second."""
     history = tuple(StateEntry(state, build_time(second), means=means) for second, state in enumerate(states))
-    return Progress(states[-1], Phase.ENDED, history=history, driver_kept=kept)
+    return Progress(states[-1], Phase.ENDED, history=history, driver_kept=driver_kept)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def build_progress(*states: str, kept: bool = False, means: ApplicationState | N
         (build_progress("Submitted", "Failed"), False),
         (build_progress("Submitted", "SchedulingFailure"), False),
         (Progress("Failed", Phase.ENDED, driver_status={"phase": "Failed"}), True),
-        (build_progress("COMPLETED", kept=True, means=ApplicationState.SUCCEEDED), True),
-        (build_progress("FAILED", kept=True, means=ApplicationState.SCHEDULING_FAILURE), False),
-        (build_progress("SUBMITTED", kept=True), False),
+        (build_progress("COMPLETED", driver_kept=True, means=ApplicationState.SUCCEEDED), True),
+        (build_progress("FAILED", driver_kept=True, means=ApplicationState.SCHEDULING_FAILURE), False),
+        (build_progress("SUBMITTED", driver_kept=True), False),
     ],
 )
 def test_driver_existed_if_it_was_requested_or_reported(progress: Progress, expected: bool) -> None:

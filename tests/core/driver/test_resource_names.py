@@ -50,10 +50,10 @@ def test_each_attempt_has_a_stable_scratch_directory() -> None:
     assert directories[0] == directories[1] != directories[2]
 
 
-@pytest.mark.parametrize(("length", "kept"), [(35, True), (36, False)])
-def test_service_name_over_63_characters_is_replaced(length: int, kept: bool) -> None:
+@pytest.mark.parametrize(("length", "is_kept"), [(35, True), (36, False)])
+def test_service_name_over_63_characters_is_replaced(length: int, is_kept: bool) -> None:
     naming = build_submit_naming("a" * length, {}, seed="s", environment={})
-    assert naming.service_name.startswith("aaa") is kept
+    assert naming.service_name.startswith("aaa") is is_kept
     assert len(naming.service_name) <= 63
 
 

@@ -90,9 +90,9 @@ def test_resource_is_queued_again_unless_its_workload_must_wait() -> None:
 
 
 def test_deactivated_workload_is_kept() -> None:
-    kept = choose_requeue(build_workload(None, EVICTED, spec={"active": False}), NOW)
-    assert isinstance(kept, Keep)
-    assert kept.after == timedelta(seconds=1800)
+    step = choose_requeue(build_workload(None, EVICTED, spec={"active": False}), NOW)
+    assert isinstance(step, Keep)
+    assert step.after == timedelta(seconds=1800)
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [(30, True), (0, False), (-30, False)])

@@ -12,7 +12,7 @@ def find_problems(conf: dict[str, str]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("conf", "key", "says"),
+    ("conf", "key", "expected"),
     [
         ({"spark.driver.memory": "1gigs"}, "spark.driver.memory", "invalid memory size"),
         ({"spark.executor.memory": "1gigs"}, "spark.executor.memory", "invalid memory size"),
@@ -67,10 +67,10 @@ def find_problems(conf: dict[str, str]) -> list[tuple[str, str]]:
         ({"spark.network.timeout": "1.5h"}, "spark.network.timeout", "must be an integer with a unit"),
     ],
 )
-def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
+def test_value_that_spark_rejects_is_an_error(conf: dict[str, str], key: str, expected: str) -> None:
     ((path, message),) = find_problems(conf)
     assert path == format_conf_path(key) == f"spec.sparkConf['{key}']"
-    assert says in message
+    assert expected in message
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ TEMPLATE = "spec.driverSpec.podTemplateSpec"
 
 
 @pytest.mark.parametrize(
-    ("template", "path", "says"),
+    ("template", "path", "suggestion"),
     [
         pytest.param({"spec": {"nodeSelectr": {}}}, f"{TEMPLATE}.spec.nodeSelectr", "nodeSelector", id="pod"),
         pytest.param(
@@ -109,14 +109,14 @@ TEMPLATE = "spec.driverSpec.podTemplateSpec"
     ],
 )
 def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(
-    template: dict[str, Any], path: str, says: str
+    template: dict[str, Any], path: str, suggestion: str
 ) -> None:
     (problem,) = validate_application(build_application_document(driverSpec={"podTemplateSpec": template}))
     assert problem.severity is Severity.WARNING
     assert problem.path == path
     assert f"in Kubernetes {KUBERNETES_VERSION}" in problem.message
     assert re.match(r"is not a field of (core|meta)\.v1\.\w+ in ", problem.message)
-    assert problem.message.endswith(f"did you mean {says}?")
+    assert problem.message.endswith(f"did you mean {suggestion}?")
 
 
 def test_known_fields_of_a_pod_template_are_no_problem() -> None:

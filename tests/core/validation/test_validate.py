@@ -83,7 +83,7 @@ def test_invalid_namespace_is_an_error(build: Callable[..., dict[str, Any]], nam
 
 
 @pytest.mark.parametrize(
-    ("spec", "path", "says"),
+    ("spec", "path", "expected"),
     [
         (
             {"pyFiles": "main.py"},
@@ -99,7 +99,7 @@ def test_invalid_namespace_is_an_error(build: Callable[..., dict[str, Any]], nam
         ),
     ],
 )
-def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, says: str) -> None:
+def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, expected: str) -> None:
     document = build_application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     image = document["spec"]["sparkConf"]
@@ -107,7 +107,7 @@ def test_problem_of_driver_build_is_an_error(spec: dict[str, Any], path: str, sa
     document["spec"]["sparkConf"] |= image
     (problem,) = validate(document)
     assert problem.path == path
-    assert says in problem.message
+    assert expected in problem.message
     assert problem.is_error
 
 

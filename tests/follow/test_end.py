@@ -1,11 +1,11 @@
 import pytest
 
 from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.follow.ending import is_deleted, judge, judge_abandoned
+from airflow_provider_spark_operator.follow.end import is_deleted, judge, judge_abandoned
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors, list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_driver, build_stored
-from tests.kube.scripted import answer_page, open_client_of, serve_api
+from tests.kube.scripted_api import answer_page, open_client_of, serve_api
 
 
 @pytest.mark.parametrize(

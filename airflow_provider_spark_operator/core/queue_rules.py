@@ -80,12 +80,12 @@ def _await_executors(situation: Situation) -> Decision | None:
     known = situation.observed.pods
     if not known.is_live:
         return read_pods(situation)
-    left = [pod for pod in (*known.drivers, *known.executors) if not pods.has_ended(pod)]
+    live_pods = [pod for pod in (*known.drivers, *known.executors) if not pods.has_ended(pod)]
     grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
-    remaining = situation.remaining(grace, _find_stop(situation))
-    if not left or remaining <= timedelta(0):
+    remaining = situation.measure_remaining(grace, _find_stop(situation))
+    if not live_pods or remaining <= timedelta(0):
         return None
-    message = f"The quota is returned when the pods have ended (pods left: {len(left)})."
+    message = f"The quota is returned when the pods have ended (pods left: {len(live_pods)})."
     after = min(remaining, situation.settings.reconcile_interval)
     return situation.wait(reasons.KUEUE_QUOTA_DUE, message, after)
 

@@ -36,8 +36,8 @@ NOTICES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Queueing:
-    """Kueue, for the resources of one kind.
+class QueueActions:
+    """Carries out the actions of decisions that concern Kueue, for the resources of one kind.
 
     Attributes:
         admissions: The Workloads of the resources; None if the controller runs without Kueue.

@@ -94,8 +94,8 @@ def test_evicted_cluster_is_suspended_and_queued_again() -> None:
 
 def test_deactivated_cluster_returns_its_quota_and_waits() -> None:
     one = build_evicted()
-    kept = decide(one, build_queue(*ADMITTED, EVICTED, spec={"active": False}), pods=())
-    assert kept.actions == (GiveBackQuota(),)
+    first = decide(one, build_queue(*ADMITTED, EVICTED, spec={"active": False}), pods=())
+    assert first.actions == (GiveBackQuota(),)
     waiting = decide(one, build_queue(EVICTED, spec={"active": False}), pods=())
     assert (waiting.actions, waiting.requeue_after) == ((), timedelta(seconds=1800))
 

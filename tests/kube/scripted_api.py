@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-IMPATIENT = RequestRetryPolicy(first=0.001)
+SHORT_PAUSES = RequestRetryPolicy(first=0.001)
 
 
 @dataclass
@@ -97,7 +97,7 @@ def build_kubeconfig(url: str, user: dict[str, Any] | None = None, **cluster: An
 
 
 async def open_client_of(api: ScriptedApi, user: dict[str, Any] | None = None) -> KubeClient:
-    return await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(api.url, user)), retry=IMPATIENT)
+    return await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(api.url, user)), retry=SHORT_PAUSES)
 
 
 def build_status(code: int, message: str = "", reason: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, KubeError
 
 # An API server that is being replaced returns within minutes. A job must not fail for that.
-PATIENCE_SECONDS = 900.0
+OUTAGE_TOLERANCE_SECONDS = 900.0
 _LONGEST_PAUSE_SECONDS = 10.0
 # If two failures are further apart than a request and its longest pause, another request succeeded between them.
 _SAME_OUTAGE_SECONDS = 120.0
@@ -20,7 +20,7 @@ Report: TypeAlias = Callable[[int, str], object]
 """A function that logs or shows a sentence, given a `logging` level: `Logger.log` or `Sink.show_remark`."""
 
 
-class Patience:
+class OutageTolerance:
     """Tolerates the failures of one outage for `seconds`, then raises the latest failure."""
 
     def __init__(self, seconds: float) -> None:
@@ -32,7 +32,7 @@ class Patience:
         """Record a failure.
 
         Raises:
-            Exception: `error`, if the outage has lasted longer than the patience.
+            Exception: `error`, if the outage has lasted longer than the tolerance.
         """
         now = time.monotonic()
         if self._since is None or now - self._latest > _SAME_OUTAGE_SECONDS:
@@ -92,7 +92,7 @@ class OutageLog:
 
 
 async def retry(
-    attempt: Callable[[], Awaitable[Result]], subject: str, report: Report, *, seconds: float = PATIENCE_SECONDS
+    attempt: Callable[[], Awaitable[Result]], subject: str, report: Report, *, seconds: float = OUTAGE_TOLERANCE_SECONDS
 ) -> Result:
     """Repeat `attempt` while the API server is not available, and report the outage.
 
@@ -106,12 +106,12 @@ async def retry(
         KubeError: The API server rejected the request, or was not available for longer than `seconds`.
         ConfigurationError: The configuration of the client was invalid for longer than `seconds`.
     """
-    patience, backoff = Patience(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
+    tolerance, backoff = OutageTolerance(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
     outage = OutageLog(subject, report, seconds)
     while True:
         try:
             return await attempt()
         except (*PASSING, ConfigurationError) as error:
-            patience.record_failure(error)
+            tolerance.record_failure(error)
             outage.record_failure(error)
         await asyncio.sleep(backoff.next())
