@@ -23,7 +23,7 @@ from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
     ]
 )
 @in_own_words
-async def a_body_that_is(api: Conversation, body: str | bytes) -> None:
+async def config_map_body_is_validated(api: Conversation, body: str | bytes) -> None:
     await api.post(api.path("configmaps"), body)
 
 
@@ -38,7 +38,7 @@ async def a_body_that_is(api: Conversation, body: str | bytes) -> None:
     ]
 )
 @in_own_words
-async def a_custom_body_that_is(api: Conversation, body: str) -> None:
+async def malformed_custom_resource_body_is_rejected(api: Conversation, body: str) -> None:
     await api.post(api.path("things", EXAMPLE), body)
 
 
@@ -55,12 +55,12 @@ async def a_custom_body_that_is(api: Conversation, body: str) -> None:
     ]
 )
 @in_own_words
-async def a_body_of_type(api: Conversation, content_type: str | None) -> None:
+async def content_type_is_validated(api: Conversation, content_type: str | None) -> None:
     await api.post(api.path("configmaps"), build_config_map("a"), content_type=content_type)
 
 
 @behaviour
-async def a_body_in_yaml(api: Conversation) -> None:
+async def yaml_body_is_accepted(api: Conversation) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: 'yes'\n"
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
@@ -75,30 +75,30 @@ async def a_body_in_yaml(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def a_body_in_bad_yaml(api: Conversation, text: str) -> None:
+async def malformed_yaml_body_is_rejected(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
 
 @behaviour
-async def a_body_over_3_megabytes(api: Conversation) -> None:
+async def body_over_3_megabytes_is_rejected(api: Conversation) -> None:
     body = build_config_map("a", {"k": "x" * (3 * 1024 * 1024)})
     await api.post(api.path("configmaps"), body)
     await api.get("/readyz")
 
 
 @behaviour
-async def a_patch_over_3_megabytes(api: Conversation) -> None:
+async def patch_over_3_megabytes_is_rejected(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"k": "x" * (3 * 1024 * 1024)}})
 
 
 @behaviour
-async def a_config_map_over_1_megabyte(api: Conversation) -> None:
+async def config_map_over_1_megabyte_is_rejected(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", {"k": "x" * (1024 * 1024 + 1)}))
 
 
 @behaviour
-async def a_custom_resource_over_1_megabyte(api: Conversation) -> None:
+async def custom_resource_over_1_megabyte_is_rejected(api: Conversation) -> None:
     document = build_thing("a", {"free": {"k": "x" * (1600 * 1024)}})
     await api.post(api.path("things", EXAMPLE), document)
 
@@ -112,7 +112,7 @@ async def a_custom_resource_over_1_megabyte(api: Conversation) -> None:
         ("with nonsense", "nonsense"),
     ]
 )
-async def a_token_that_is(api: Conversation, authorization: str) -> None:
+async def request_without_valid_token_is_rejected(api: Conversation, authorization: str) -> None:
     await api.get(api.path("configmaps"), headers={"Authorization": authorization})
 
 
@@ -133,12 +133,12 @@ async def a_token_that_is(api: Conversation, authorization: str) -> None:
     ]
 )
 @in_own_words
-async def a_name_in_the_path_with(api: Conversation, rest: str) -> None:
+async def object_name_in_path_is_validated(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
 
 @behaviours_of([("log", "pods/%2e%2e/log"), ("encoded", "pods/..%2F..%2Fx/log")])
-async def a_log_of_a_name_that_leads_out(api: Conversation, rest: str) -> None:
+async def log_path_with_traversal_is_rejected(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
 
@@ -149,17 +149,17 @@ async def a_log_of_a_name_that_leads_out(api: Conversation, rest: str) -> None:
         ("anything", "//"),
     ]
 )
-async def a_path_without(api: Conversation, path: str) -> None:
+async def path_with_empty_segment_is_served_or_not_found(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
 @behaviour
-async def a_query_with_nonsense(api: Conversation) -> None:
+async def unknown_query_parameters_are_ignored(api: Conversation) -> None:
     await api.get(api.path("secrets?nonsense=1&&=&%zz"))
 
 
 @behaviour
-async def a_namespace_where_there_is_none(api: Conversation) -> None:
+async def path_of_wrong_scope_is_not_found(api: Conversation) -> None:
     await api.get(api.path("nodes"))
     await api.get(api.path("namespaces"))
     await api.get("/api/v1/configmaps/a")
@@ -174,7 +174,7 @@ async def a_namespace_where_there_is_none(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
+async def first_document_of_yaml_body_is_read(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
 
@@ -189,19 +189,19 @@ async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
     ]
 )
 @in_own_words
-async def an_eviction_with(api: Conversation, eviction: object) -> None:
+async def invalid_eviction_is_rejected(api: Conversation, eviction: object) -> None:
     await api.created(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/eviction"), eviction)
 
 
 @behaviours_of([(method, method) for method in ("OPTIONS", "TRACE", "COPY", "LOCK")])
-async def the_method(api: Conversation, method: str) -> None:
+async def unsupported_method_is_rejected(api: Conversation, method: str) -> None:
     await api.say(method, api.path("configmaps"))
     await api.say(method, api.path("configmaps/a"))
 
 
 @behaviour
-async def the_version_takes_no_document(api: Conversation) -> None:
+async def post_to_version_is_rejected(api: Conversation) -> None:
     await api.post("/version", {})
 
 
@@ -214,5 +214,5 @@ async def the_version_takes_no_document(api: Conversation) -> None:
         ("an escape", "fieldSelector=metadata.name%3Da%5C%2Cb"),
     ]
 )
-async def a_selector_with(api: Conversation, query: str) -> None:
+async def selector_values_and_escapes_are_validated(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))

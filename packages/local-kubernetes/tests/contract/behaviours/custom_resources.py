@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 
 @behaviour
-async def defaults_are_filled_in(api: Conversation) -> None:
+async def omitted_fields_get_schema_defaults(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
     await api.post(api.path("things", EXAMPLE), build_thing("b", {"replicas": None, "mode": None}))
 
@@ -23,7 +23,7 @@ async def unknown_fields_are_pruned(api: Conversation) -> None:
 
 
 @behaviour
-async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) -> None:
+async def unknown_fields_are_kept_if_schema_preserves_them(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a", {"free": {"a": {"b": [1, 2.5, None, True]}}}))
 
 
@@ -53,7 +53,7 @@ async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) ->
         ("several at once", lambda spec: spec.update(replicas=-1, mode="c", name="A")),
     ]
 )
-async def a_value(api: Conversation, change: Any) -> None:
+async def value_is_validated_against_schema(api: Conversation, change: Any) -> None:
     document = build_thing("a")
     change(document["spec"])
     await api.post(api.path("things", EXAMPLE), document)
@@ -76,14 +76,14 @@ async def a_value(api: Conversation, change: Any) -> None:
     ]
 )
 @in_own_words
-async def a_document_with(api: Conversation, change: Any) -> None:
+async def document_of_custom_resource_is_validated(api: Conversation, change: Any) -> None:
     document = build_thing("a")
     change(document)
     await api.post(api.path("things", EXAMPLE), document)
 
 
 @behaviour
-async def one_object_in_two_versions(api: Conversation) -> None:
+async def object_is_served_in_both_versions(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a", "example.com/v1alpha1"))
     await api.get(api.path("things", "example.com/v1alpha1"))
@@ -127,7 +127,7 @@ async def _undefine(api: Conversation, definition: Document) -> None:
 
 
 @behaviour
-async def a_definition_is_completed(api: Conversation) -> None:
+async def definition_gets_defaults(api: Conversation) -> None:
     definition = build_own_definition(api)
 
     def show(body: Document) -> Document:
@@ -138,7 +138,7 @@ async def a_definition_is_completed(api: Conversation) -> None:
 
 
 @behaviour
-async def a_definition_becomes_established(api: Conversation) -> None:
+async def definition_becomes_established(api: Conversation) -> None:
     definition = build_own_definition(api)
     await _define(api, definition)
 
@@ -153,7 +153,7 @@ async def a_definition_becomes_established(api: Conversation) -> None:
 
 
 @behaviour
-async def a_defined_kind_is_served(api: Conversation) -> None:
+async def defined_kind_is_served(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
@@ -164,7 +164,7 @@ async def a_defined_kind_is_served(api: Conversation) -> None:
 
 
 @behaviour
-async def a_kind_goes_with_its_definition(api: Conversation) -> None:
+async def kind_is_removed_with_its_definition(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
@@ -177,7 +177,7 @@ async def a_kind_goes_with_its_definition(api: Conversation) -> None:
 
 
 @behaviour
-async def a_cluster_wide_kind(api: Conversation) -> None:
+async def cluster_scoped_kind_is_served_without_namespace(api: Conversation) -> None:
     definition = build_own_definition(api)
     definition["spec"]["scope"] = "Cluster"
     path = await _define(api, definition)
@@ -191,7 +191,7 @@ async def a_cluster_wide_kind(api: Conversation) -> None:
 
 
 @behaviour
-async def without_a_status_subresource_the_status_is_a_field(api: Conversation) -> None:
+async def status_is_plain_field_without_status_subresource(api: Conversation) -> None:
     schema = {"type": "object", "properties": {"status": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     definition = build_own_definition(api, schema={"openAPIV3Schema": schema})
     path = await _define(api, definition)
@@ -203,7 +203,7 @@ async def without_a_status_subresource_the_status_is_a_field(api: Conversation) 
 
 
 @behaviour
-async def selectable_fields(api: Conversation) -> None:
+async def only_selectable_fields_can_be_selected(api: Conversation) -> None:
     definition = build_own_definition(api, selectableFields=[{"jsonPath": ".spec.a"}])
     path = await _define(api, definition)
     group = definition["spec"]["group"]
@@ -260,7 +260,7 @@ KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
 
 
 @behaviours_of(KEYWORDS)
-async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None:
+async def schema_keyword_is_evaluated(api: Conversation, schema: Document, value: Any) -> None:
     whole = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": schema}}}}
     definition = build_own_definition(api, schema={"openAPIV3Schema": whole})
     path = await _define(api, definition)
@@ -306,7 +306,7 @@ async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None
         ),
     ]
 )
-async def a_definition_with(api: Conversation, change: Any) -> None:
+async def definition_is_validated(api: Conversation, change: Any) -> None:
     definition = build_own_definition(api)
     change(definition)
     reply = await api.ask("POST", DEFINITIONS, definition)
@@ -322,7 +322,7 @@ def _add_scale(definition: Document, **scale: str) -> None:
 
 
 @behaviour
-async def a_definition_can_be_changed(api: Conversation) -> None:
+async def changed_definition_takes_effect(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     changed = deepcopy(definition)
@@ -344,7 +344,7 @@ async def a_definition_can_be_changed(api: Conversation) -> None:
 
 
 @behaviour
-async def the_shared_definition_has_two_versions(api: Conversation) -> None:
+async def definition_status_lists_stored_versions(api: Conversation) -> None:
     name = build_thing_definition()["metadata"]["name"]
     show = lambda body: body["status"]["storedVersions"]  # noqa: E731
     await api.get(f"{DEFINITIONS}/{name}", show=show)

@@ -53,7 +53,7 @@ def _get_metadata(body: Any) -> Any:
         ),
     ]
 )
-async def the_answer_to_the_deletion_of_a(api: Conversation, resource: str, group: str, document: Any) -> None:
+async def deletion_returns_status_or_object(api: Conversation, resource: str, group: str, document: Any) -> None:
     await api.created(api.path(resource, group), document)
     await api.delete(api.path(f"{resource}/a", group), show=_get_metadata)
     if resource != "persistentvolumeclaims":
@@ -61,14 +61,14 @@ async def the_answer_to_the_deletion_of_a(api: Conversation, resource: str, grou
 
 
 @behaviour
-async def what_is_not_there(api: Conversation) -> None:
+async def deletion_of_missing_object_is_rejected(api: Conversation) -> None:
     await api.delete(api.path("secrets/missing"))
     await api.delete(api.path("things/missing", EXAMPLE))
     await api.delete("/api/v1/namespaces/missing-namespace")
 
 
 @behaviour
-async def a_finalizer_holds_an_object(api: Conversation) -> None:
+async def finalizer_delays_deletion(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", **HELD))
     await api.delete(api.path("configmaps/a"))
     await api.delete(api.path("configmaps/a"))
@@ -77,7 +77,7 @@ async def a_finalizer_holds_an_object(api: Conversation) -> None:
 
 
 @behaviour
-async def a_finalizer_holds_a_custom_resource(api: Conversation) -> None:
+async def finalizer_delays_deletion_of_custom_resource(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a", metadata=HELD))
     await api.delete(api.path("things/a", EXAMPLE))
     await api.patch(api.path("things/a", EXAMPLE), {"metadata": {"finalizers": []}})
@@ -85,7 +85,7 @@ async def a_finalizer_holds_a_custom_resource(api: Conversation) -> None:
 
 
 @behaviour
-async def a_finalizer_holds_a_pod_that_has_ended(api: Conversation) -> None:
+async def finalizer_delays_deletion_of_finished_pod(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a", **HELD))
     await api.ask(
         "PATCH",
@@ -99,7 +99,7 @@ async def a_finalizer_holds_a_pod_that_has_ended(api: Conversation) -> None:
 
 
 @behaviour
-async def a_pod_on_a_node_gets_its_grace_period(api: Conversation) -> None:
+async def bound_pod_is_deleted_after_grace_period(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     await api.delete(api.path("pods/a"), show=_get_metadata)
     await api.get(api.path("pods/a"), show=_get_metadata)
@@ -118,7 +118,7 @@ async def a_pod_on_a_node_gets_its_grace_period(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def the_grace_period_of_a_pod(api: Conversation, spec: dict[str, Any], query: str) -> None:
+async def grace_period_is_taken_from_request_or_pod(api: Conversation, spec: dict[str, Any], query: str) -> None:
     await api.created(api.path("pods"), build_bound_pod("a", spec))
     await api.delete(api.path(f"pods/a{query}"), show=_get_metadata)
     reply = await api.ask("GET", api.path("pods/a"))
@@ -126,21 +126,21 @@ async def the_grace_period_of_a_pod(api: Conversation, spec: dict[str, Any], que
 
 
 @behaviour
-async def a_second_deletion_shortens_the_grace_period(api: Conversation) -> None:
+async def second_deletion_can_only_shorten_grace_period(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     for seconds in (20, 10, 15):
         await api.delete(api.path(f"pods/a?gracePeriodSeconds={seconds}"), show=_get_metadata)
 
 
 @behaviour
-async def a_pod_without_a_node_goes_at_once(api: Conversation) -> None:
+async def unscheduled_pod_is_deleted_immediately(api: Conversation) -> None:
     await api.created(api.path("pods"), build_pod("a"))
     await api.delete(api.path("pods/a"), show=_get_metadata)
     await api.get(api.path("pods/a"))
 
 
 @behaviour
-async def a_pod_that_has_ended_goes_at_once(api: Conversation) -> None:
+async def finished_pod_is_deleted_immediately(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     await api.ask(
         "PATCH",
@@ -153,7 +153,7 @@ async def a_pod_that_has_ended_goes_at_once(api: Conversation) -> None:
 
 
 @behaviour
-async def a_grace_period_has_no_meaning_for_others(api: Conversation) -> None:
+async def grace_period_is_ignored_for_other_kinds(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", **HELD))
     await api.delete(api.path("configmaps/a?gracePeriodSeconds=30"))
     await api.ask(
@@ -165,7 +165,7 @@ async def a_grace_period_has_no_meaning_for_others(api: Conversation) -> None:
 
 
 @behaviour
-async def preconditions(api: Conversation) -> None:
+async def failed_precondition_prevents_deletion(api: Conversation) -> None:
     document = await api.created(api.path("secrets"), build_secret("a"))
     wrong = "00000000-0000-4000-8000-000000000001"
     await api.delete(api.path("secrets/a"), {"preconditions": {"uid": wrong}})
@@ -174,7 +174,7 @@ async def preconditions(api: Conversation) -> None:
 
 
 @behaviour
-async def preconditions_of_custom_resources(api: Conversation) -> None:
+async def failed_precondition_prevents_deletion_of_custom_resource(api: Conversation) -> None:
     document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
     wrong = "00000000-0000-4000-8000-000000000001"
     await api.delete(api.path("things/a", EXAMPLE), {"preconditions": {"uid": wrong}})
@@ -200,13 +200,13 @@ async def preconditions_of_custom_resources(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def options_with(api: Conversation, body: Any) -> None:
+async def delete_options_are_validated(api: Conversation, body: Any) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     await api.delete(api.path("secrets/a"), body)
 
 
 @behaviour
-async def many_at_once(api: Conversation) -> None:
+async def collection_is_deleted_by_selector(api: Conversation) -> None:
     for name, labels in (("a", {"x": "1"}), ("b", {"x": "1"}), ("c", {"x": "2"})):
         await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
     await api.delete(api.path("secrets?labelSelector=x%3D1"))
@@ -215,7 +215,7 @@ async def many_at_once(api: Conversation) -> None:
 
 
 @behaviour
-async def many_custom_resources_at_once(api: Conversation) -> None:
+async def collection_of_custom_resources_is_deleted(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.created(api.path("things", EXAMPLE), build_thing("b", metadata=HELD))
     await api.delete(api.path("things", EXAMPLE))
@@ -229,7 +229,7 @@ async def many_custom_resources_at_once(api: Conversation) -> None:
 
 
 @behaviour
-async def many_pods_at_once(api: Conversation) -> None:
+async def collection_of_pods_is_deleted(api: Conversation) -> None:
     await api.created(api.path("pods"), build_pod("a"))
     await api.created(api.path("pods"), build_bound_pod("b"))
     show = lambda body: [item["metadata"] for item in body["items"]]  # noqa: E731
@@ -239,14 +239,14 @@ async def many_pods_at_once(api: Conversation) -> None:
 
 @behaviour
 @in_own_words
-async def many_with_a_bad_selector(api: Conversation) -> None:
+async def invalid_collection_deletion_is_rejected(api: Conversation) -> None:
     await api.delete(api.path("secrets?labelSelector=%3D"))
     await api.delete("/api/v1/secrets")
     await api.delete("/api/v1/namespaces")
 
 
 @behaviours_of([("background", "Background"), ("by default", None)])
-async def dependents_go_after_their_owner(api: Conversation, policy: str | None) -> None:
+async def dependents_are_deleted_after_owner(api: Conversation, policy: str | None) -> None:
     owner = await api.created(api.path("configmaps"), build_config_map("owner"))
     await api.created(
         api.path("secrets"), build_secret("a", metadata={"name": "a", "ownerReferences": build_owners(owner)})
@@ -258,7 +258,7 @@ async def dependents_go_after_their_owner(api: Conversation, policy: str | None)
 
 
 @behaviour
-async def dependents_of_dependents_go_too(api: Conversation) -> None:
+async def transitive_dependents_are_deleted(api: Conversation) -> None:
     owner = await api.created(api.path("things", EXAMPLE), build_thing("owner"))
     child = await api.created(api.path("configmaps"), build_config_map("child", ownerReferences=build_owners(owner)))
     await api.created(
@@ -270,7 +270,7 @@ async def dependents_of_dependents_go_too(api: Conversation) -> None:
 
 
 @behaviour
-async def in_the_foreground_the_owner_waits(api: Conversation) -> None:
+async def foreground_deletion_waits_for_dependents(api: Conversation) -> None:
     owner = await api.created(api.path("configmaps"), build_config_map("owner"))
     references = build_owners(owner, blockOwnerDeletion=True)
     await api.created(
@@ -290,7 +290,7 @@ async def in_the_foreground_the_owner_waits(api: Conversation) -> None:
 
 
 @behaviour
-async def in_the_foreground_without_dependents_the_owner_goes(api: Conversation) -> None:
+async def foreground_deletion_without_dependents_deletes_owner(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("owner"))
     reply = await api.ask("DELETE", api.path("configmaps/owner"), {"propagationPolicy": "Foreground"})
     api.note("status", reply.status)
@@ -298,7 +298,7 @@ async def in_the_foreground_without_dependents_the_owner_goes(api: Conversation)
 
 
 @behaviour
-async def orphans_stay(api: Conversation) -> None:
+async def orphan_policy_keeps_dependents(api: Conversation) -> None:
     owner = await api.created(api.path("configmaps"), build_config_map("owner"))
     await api.created(
         api.path("secrets"), build_secret("a", metadata={"name": "a", "ownerReferences": build_owners(owner)})
@@ -310,7 +310,7 @@ async def orphans_stay(api: Conversation) -> None:
 
 
 @behaviour
-async def what_has_another_owner_stays(api: Conversation) -> None:
+async def dependent_with_another_owner_is_kept(api: Conversation) -> None:
     first = await api.created(api.path("configmaps"), build_config_map("first"))
     second = await api.created(api.path("configmaps"), build_config_map("second"))
     references = build_owners(first) + build_owners(second)
@@ -323,7 +323,7 @@ async def what_has_another_owner_stays(api: Conversation) -> None:
 
 
 @behaviour
-async def what_names_an_owner_that_never_was_goes(api: Conversation) -> None:
+async def dependent_of_nonexistent_owner_is_deleted(api: Conversation) -> None:
     owner = build_config_map("never")
     owner["metadata"]["uid"] = "00000000-0000-4000-8000-000000000001"
     await api.created(
@@ -334,7 +334,7 @@ async def what_names_an_owner_that_never_was_goes(api: Conversation) -> None:
 
 
 @behaviour
-async def a_namespace_takes_its_contents_along(api: Conversation) -> None:
+async def namespace_is_deleted_after_its_objects(api: Conversation) -> None:
     name = f"{api.namespace}-more"
     path = f"/api/v1/namespaces/{name}"
     await api.created("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -351,12 +351,12 @@ async def a_namespace_takes_its_contents_along(api: Conversation) -> None:
 
 
 @behaviours_of([("default", "default"), ("system", "kube-system")])
-async def some_namespaces_stay(api: Conversation, name: str) -> None:
+async def protected_namespace_cannot_be_deleted(api: Conversation, name: str) -> None:
     await api.delete(f"/api/v1/namespaces/{name}?dryRun=All")
 
 
 @behaviour
-async def an_eviction_is_a_deletion(api: Conversation) -> None:
+async def eviction_deletes_pod(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
     await api.post(api.path("pods/a/eviction"), eviction)

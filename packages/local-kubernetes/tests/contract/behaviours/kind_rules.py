@@ -191,7 +191,7 @@ KINDS: list[tuple[str, str, Documents]] = [
 
 @behaviours_of([(resource, resource, group, documents) for resource, group, documents in KINDS])
 @in_own_words
-async def odd(api: Conversation, resource: str, group: str, documents: Documents) -> None:
+async def fields_of_kind_are_validated(api: Conversation, resource: str, group: str, documents: Documents) -> None:
     for name, document in documents.items():
         named = document | {"metadata": {"name": name.replace(" ", "-")}}
         await api.post(api.path(resource, group) + "?dryRun=All", named, show=_remove_metadata)

@@ -35,7 +35,7 @@ def _get_spec(body: Any) -> Any:
         ("nothing", {}),
     ]
 )
-async def a_merge_patch(api: Conversation, patch: Any) -> None:
+async def merge_patch_is_applied(api: Conversation, patch: Any) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
     await api.patch(api.path("configmaps/a"), patch, show=_get_data)
 
@@ -59,20 +59,20 @@ async def a_merge_patch(api: Conversation, patch: Any) -> None:
     ]
 )
 @in_own_words
-async def a_bad_merge_patch(api: Conversation, patch: Any) -> None:
+async def merge_patch_is_validated(api: Conversation, patch: Any) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch)
 
 
 @behaviour
-async def a_merge_patch_of_a_custom_resource_replaces_lists(api: Conversation) -> None:
+async def merge_patch_of_custom_resource_replaces_lists(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
     patch = {"spec": {"texts": ["c"], "entries": [{"k": "2"}]}}
     await api.patch(api.path("things/a", EXAMPLE), patch)
 
 
 @behaviour
-async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> None:
+async def merge_patch_of_custom_resource_is_validated(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": -1}})
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"nonsense": 1}})
@@ -100,7 +100,7 @@ async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> Non
         ("nothing", []),
     ]
 )
-async def a_json_patch(api: Conversation, patch: Any) -> None:
+async def json_patch_is_applied(api: Conversation, patch: Any) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH, show=_get_data)
 
@@ -127,13 +127,13 @@ async def a_json_patch(api: Conversation, patch: Any) -> None:
     ]
 )
 @in_own_words
-async def a_bad_json_patch(api: Conversation, patch: Any) -> None:
+async def json_patch_is_validated(api: Conversation, patch: Any) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
 
 
 @behaviour
-async def too_many_json_patch_operations(api: Conversation) -> None:
+async def json_patch_with_too_many_operations_is_rejected(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a"))
     patch = [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10_001
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
@@ -141,7 +141,7 @@ async def too_many_json_patch_operations(api: Conversation) -> None:
 
 @behaviour
 @in_own_words
-async def a_json_patch_of_a_list(api: Conversation) -> None:
+async def json_patch_edits_list_by_index(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a"]}))
     path = api.path("things/a", EXAMPLE)
     for operation in (
@@ -168,7 +168,7 @@ CONTAINERS = [{"name": "main", "image": "i:1", "env": [{"name": "A", "value": "1
         ("labels deleted", {"metadata": {"labels": {"$patch": "delete"}}}),
     ]
 )
-async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
+async def strategic_patch_of_pod_is_merged(api: Conversation, patch: Any) -> None:
     metadata = {"finalizers": ["example.com/a"], "labels": {"a": "b"}}
     await api.created(api.path("pods"), build_pod("a", {"containers": CONTAINERS}, **metadata))
     show = lambda body: {  # noqa: E731
@@ -192,7 +192,7 @@ async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
         ("retains keys", {"securityContext": {"$retainKeys": ["runAsUser"], "runAsUser": 7}}),
     ]
 )
-async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None:
+async def strategic_patch_of_pod_template_is_merged(api: Conversation, patch: Any) -> None:
     document = build_stateful_set("a")
     document["spec"]["template"]["spec"]["containers"] = CONTAINERS
     await api.created(api.path("statefulsets", "apps/v1"), document)
@@ -219,13 +219,13 @@ async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None
     ]
 )
 @in_own_words
-async def a_bad_strategic_patch(api: Conversation, patch: Any) -> None:
+async def invalid_strategic_patch_is_rejected(api: Conversation, patch: Any) -> None:
     await api.created(api.path("pods"), build_pod("a"))
     await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH)
 
 
 @behaviour
-async def a_strategic_patch_of_ports(api: Conversation) -> None:
+async def strategic_patch_merges_ports_by_number(api: Conversation) -> None:
     ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
     await api.created(api.path("services"), build_service("a", ports=ports))
     show = lambda body: body["spec"]["ports"]  # noqa: E731
@@ -235,7 +235,7 @@ async def a_strategic_patch_of_ports(api: Conversation) -> None:
 
 
 @behaviour
-async def a_strategic_patch_of_conditions(api: Conversation) -> None:
+async def strategic_patch_merges_conditions_by_type(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     for kind, status in (("Ready", "False"), ("Initialized", "True"), ("Ready", "True")):
         patch = {"status": {"conditions": [{"type": kind, "status": status}]}}
@@ -243,7 +243,7 @@ async def a_strategic_patch_of_conditions(api: Conversation) -> None:
 
 
 @behaviour
-async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
+async def strategic_patch_of_custom_resource_is_rejected(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, STRATEGIC_PATCH)
 
@@ -258,7 +258,7 @@ async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def a_patch_of_type(api: Conversation, content_type: str) -> None:
+async def content_type_of_patch_is_validated(api: Conversation, content_type: str) -> None:
     await api.created(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_get_data)
 
@@ -270,23 +270,23 @@ async def a_patch_of_type(api: Conversation, content_type: str) -> None:
         ("strategic", STRATEGIC_PATCH, {}),
     ]
 )
-async def what_is_not_there_is_not_patched(api: Conversation, content_type: str, patch: Any) -> None:
+async def patch_of_missing_object_is_rejected(api: Conversation, content_type: str, patch: Any) -> None:
     await api.patch(api.path("configmaps/missing"), patch, content_type)
 
 
 @behaviour
-async def an_apply_to_a_custom_resource_that_is_not_there(api: Conversation) -> None:
+async def apply_creates_missing_custom_resource(api: Conversation) -> None:
     await api.patch(api.path("things/a?fieldManager=me", EXAMPLE), build_thing("a"), APPLY_PATCH)
 
 
 @behaviour
-async def a_patch_notes_its_manager(api: Conversation) -> None:
+async def patch_records_field_manager(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": "b"}}})
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": None}}})
 
 
 @behaviour
-async def force_is_for_apply_only(api: Conversation) -> None:
+async def force_is_rejected_without_apply(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a?force=true"), {"data": {"a": "b"}})

@@ -77,7 +77,7 @@ def _get_spec(body: Any) -> Any:
         ("scheduling gate", {"schedulingGates": [{"name": "example.com/g"}]}),
     ]
 )
-async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
@@ -154,24 +154,24 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
     ]
 )
 @in_own_words
-async def a_bad_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+async def pod_spec_is_validated(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("pods"), build_pod("a", spec))
 
 
 @behaviour
-async def no_specification(api: Conversation) -> None:
+async def pod_without_spec_is_rejected(api: Conversation) -> None:
     document = build_pod("a")
     del document["spec"]
     await api.post(api.path("pods"), document)
 
 
 @behaviour
-async def a_pod_cannot_be_created_with_a_status(api: Conversation) -> None:
+async def status_of_created_pod_is_ignored(api: Conversation) -> None:
     await api.post(api.path("pods"), build_pod("a") | {"status": {"phase": "Running"}}, show=_get_spec)
 
 
 @behaviour
-async def a_priority_class_gives_a_priority(api: Conversation) -> None:
+async def priority_class_sets_priority_of_pod(api: Conversation) -> None:
     name = f"{api.namespace}-high"
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
     await api.created(path, {"metadata": {"name": name}, "value": 70})

@@ -48,7 +48,9 @@ def _build_odd_set() -> Document:
         ("in a lease", "leases", "coordination.k8s.io/v1", build_lease("a", "me") | {"wat": 1}),
     ]
 )
-async def an_unknown_field(api: Conversation, resource: str, group: str, document: Document) -> None:
+async def unknown_field_is_rejected_only_with_strict_validation(
+    api: Conversation, resource: str, group: str, document: Document
+) -> None:
     path = api.path(resource, group)
     await api.post(f"{path}?fieldValidation=Strict", document)
     await api.post(f"{path}?fieldValidation=Ignore&dryRun=All", document, show=_remove_metadata)
@@ -56,7 +58,7 @@ async def an_unknown_field(api: Conversation, resource: str, group: str, documen
 
 
 @behaviour
-async def several_unknown_fields(api: Conversation) -> None:
+async def all_unknown_fields_are_reported(api: Conversation) -> None:
     document = build_pod("a", {"a": 1, "b": 2, "containers": [MAIN | {"c": 3, "env": [{"name": "A", "d": 4}]}]})
     await api.post(api.path("pods?fieldValidation=Strict"), document)
     await api.post(api.path("pods"), document, show=_get_spec)
@@ -71,7 +73,7 @@ async def several_unknown_fields(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def an_unknown_field_in_a_patch(api: Conversation, patch: Any, content_type: str) -> None:
+async def unknown_field_in_patch_is_reported(api: Conversation, patch: Any, content_type: str) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     manager = "fieldManager=me"
     await api.patch(api.path(f"configmaps/a?{manager}&fieldValidation=Strict"), patch, content_type)
@@ -79,7 +81,7 @@ async def an_unknown_field_in_a_patch(api: Conversation, patch: Any, content_typ
 
 
 @behaviour
-async def an_unknown_field_in_an_update(api: Conversation) -> None:
+async def unknown_field_in_update_is_reported(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document = build_config_map("a", {"k": "w"}) | {"wat": 1}
     await api.put(api.path("configmaps/a?fieldValidation=Strict"), document)
@@ -88,7 +90,7 @@ async def an_unknown_field_in_an_update(api: Conversation) -> None:
 
 @behaviour
 @in_own_words
-async def an_unknown_field_in_a_status(api: Conversation) -> None:
+async def unknown_field_in_status_is_reported(api: Conversation) -> None:
     await api.created(api.path("pods"), build_pod("a"))
     patch = {"status": {"phase": "Running", "wat": 1}}
     await api.patch(api.path("pods/a/status?fieldValidation=Strict"), patch)
@@ -122,7 +124,7 @@ async def an_unknown_field_in_a_status(api: Conversation) -> None:
     ]
 )
 @in_own_words
-async def a_field_with(api: Conversation, spec: Document) -> None:
+async def type_of_field_is_validated(api: Conversation, spec: Document) -> None:
     await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
@@ -134,7 +136,7 @@ async def a_field_with(api: Conversation, spec: Document) -> None:
     ]
 )
 @in_own_words
-async def a_specification_of(api: Conversation, group: str, resource: str, spec: Document) -> None:
+async def invalid_time_in_lease_is_rejected(api: Conversation, group: str, resource: str, spec: Document) -> None:
     document = build_lease("a", "me")
     document["spec"] |= spec
     await api.post(api.path(resource, group), document)
@@ -150,13 +152,13 @@ async def a_specification_of(api: Conversation, group: str, resource: str, spec:
     ]
 )
 @in_own_words
-async def a_time_of_an_event_that_is(api: Conversation, time: Any) -> None:
+async def time_of_event_is_validated(api: Conversation, time: Any) -> None:
     document = build_event("a", api.namespace, firstTimestamp=time)
     await api.post(api.path("events"), document, show=lambda body: body["firstTimestamp"][-9:])
 
 
 @behaviour
-async def quantities_are_shown_in_one_form(api: Conversation) -> None:
+async def quantities_are_returned_in_canonical_form(api: Conversation) -> None:
     for quantity in QUANTITIES:
         limits = {"example.com/none": "1", "memory": quantity}
         document = build_pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})

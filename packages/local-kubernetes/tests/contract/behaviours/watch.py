@@ -21,7 +21,7 @@ async def _read_list_version(api: Conversation, path: str) -> str:
 
 
 @behaviour
-async def the_life_of_an_object(api: Conversation) -> None:
+async def watch_reports_creation_update_and_deletion(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("secrets"))
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
         await api.created(api.path("secrets"), build_secret("a"))
@@ -31,7 +31,7 @@ async def the_life_of_an_object(api: Conversation) -> None:
 
 
 @behaviour
-async def the_life_of_a_custom_resource(api: Conversation) -> None:
+async def watch_reports_status_change_of_custom_resource(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("things", EXAMPLE))
     async with api.watch(api.path(f"things?watch=1&resourceVersion={version}", EXAMPLE)) as events:
         await api.created(api.path("things", EXAMPLE), build_thing("a"))
@@ -46,7 +46,7 @@ async def the_life_of_a_custom_resource(api: Conversation) -> None:
 
 
 @behaviour
-async def from_no_version_what_is_there_comes_first(api: Conversation) -> None:
+async def watch_without_version_starts_with_existing_objects(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     await api.created(api.path("secrets"), build_secret("b"))
     async with api.watch(api.path("secrets?watch=1")) as events:
@@ -56,7 +56,7 @@ async def from_no_version_what_is_there_comes_first(api: Conversation) -> None:
 
 
 @behaviour
-async def version_0_shows_what_is_there(api: Conversation) -> None:
+async def watch_from_version_0_starts_with_existing_objects(api: Conversation) -> None:
     created = await api.created(api.path("secrets"), build_secret("a"))
     path = api.path("secrets")
     at_least = created["metadata"]["resourceVersion"]
@@ -67,7 +67,7 @@ async def version_0_shows_what_is_there(api: Conversation) -> None:
 
 
 @behaviour
-async def a_resumed_watch_misses_nothing(api: Conversation) -> None:
+async def resumed_watch_reports_all_missed_events(api: Conversation) -> None:
     first = await api.created(api.path("secrets"), build_secret("a"))
     await api.created(api.path("secrets"), build_secret("b"))
     await api.ask("DELETE", api.path("secrets/b"))
@@ -78,7 +78,7 @@ async def a_resumed_watch_misses_nothing(api: Conversation) -> None:
 
 
 @behaviour
-async def the_old_path_of_a_watch(api: Conversation) -> None:
+async def deprecated_watch_path_is_served(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     path = api.path("secrets").replace("/api/v1/", "/api/v1/watch/")
     async with api.watch(f"{path}?timeoutSeconds=1") as events:
@@ -86,7 +86,7 @@ async def the_old_path_of_a_watch(api: Conversation) -> None:
 
 
 @behaviour
-async def one_object_is_watched_by_its_name(api: Conversation) -> None:
+async def watch_with_name_selector_reports_one_object(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     async with api.watch(api.path("secrets?watch=1&fieldSelector=metadata.name%3Db")) as events:
         await api.created(api.path("secrets"), build_secret("b"))
@@ -94,7 +94,7 @@ async def one_object_is_watched_by_its_name(api: Conversation) -> None:
 
 
 @behaviour
-async def an_object_that_comes_to_match_a_selector_is_added_and_one_that_ceases_is_deleted(api: Conversation) -> None:
+async def change_of_label_match_is_reported_as_added_or_deleted(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     version = await _read_list_version(api, api.path("secrets"))
     path = api.path(f"secrets?watch=1&resourceVersion={version}&labelSelector=app%3Dx")
@@ -107,7 +107,7 @@ async def an_object_that_comes_to_match_a_selector_is_added_and_one_that_ceases_
 
 
 @behaviour
-async def a_pod_that_comes_to_match_a_field_selector_is_added(api: Conversation) -> None:
+async def change_of_field_match_is_reported_as_added_or_deleted(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     version = await _read_list_version(api, api.path("pods"))
     path = api.path(f"pods?watch=1&resourceVersion={version}&fieldSelector=status.phase%3DRunning")
@@ -123,7 +123,7 @@ async def a_pod_that_comes_to_match_a_field_selector_is_added(api: Conversation)
 
 
 @behaviour
-async def a_deletion_carries_the_last_state_and_a_new_version(api: Conversation) -> None:
+async def deleted_event_has_last_state_and_new_version(api: Conversation) -> None:
     created = await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     version = created["metadata"]["resourceVersion"]
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
@@ -134,7 +134,7 @@ async def a_deletion_carries_the_last_state_and_a_new_version(api: Conversation)
 
 
 @behaviour
-async def the_initial_list_can_be_part_of_the_watch(api: Conversation) -> None:
+async def initial_events_end_with_bookmark(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     async with api.watch(api.path(f"secrets?{query}")) as events:
@@ -142,7 +142,7 @@ async def the_initial_list_can_be_part_of_the_watch(api: Conversation) -> None:
 
 
 @behaviour
-async def the_initial_list_of_custom_resources_can_be_part_of_the_watch(api: Conversation) -> None:
+async def initial_events_of_custom_resources_end_with_bookmark(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a"))
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     async with api.watch(api.path(f"things?{query}", EXAMPLE)) as events:
@@ -150,14 +150,14 @@ async def the_initial_list_of_custom_resources_can_be_part_of_the_watch(api: Con
 
 
 @behaviour
-async def it_ends_when_its_time_is_up(api: Conversation) -> None:
+async def watch_ends_after_timeout(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a"))
     async with api.watch(api.path("secrets?watch=1&timeoutSeconds=1")) as events:
         await events.rest()
 
 
 @behaviour
-async def a_version_that_has_expired(api: Conversation) -> None:
+async def watch_from_expired_version_reports_error(api: Conversation) -> None:
     show = _remove_message
     async with api.watch(api.path("secrets?watch=1&resourceVersion=1&timeoutSeconds=2")) as events:
         await events.rest()
@@ -165,7 +165,7 @@ async def a_version_that_has_expired(api: Conversation) -> None:
 
 
 @behaviour
-async def a_version_that_has_expired_for_custom_resources(api: Conversation) -> None:
+async def watch_of_custom_resources_from_expired_version_reports_error(api: Conversation) -> None:
     async with api.watch(api.path("things?watch=1&resourceVersion=1&timeoutSeconds=2", EXAMPLE)) as events:
         await events.rest()
         events.read = [_remove_message(event) for event in events.read]
@@ -181,19 +181,19 @@ async def a_version_that_has_expired_for_custom_resources(api: Conversation) -> 
     ]
 )
 @in_own_words
-async def a_watch_with(api: Conversation, query: str) -> None:
+async def invalid_watch_option_is_rejected(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))
 
 
 @behaviour
-async def metadata_only(api: Conversation) -> None:
+async def watch_returns_partial_metadata_on_request(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     async with api.watch(api.path("secrets?watch=1&timeoutSeconds=1"), accept=METADATA) as events:
         await events.rest()
 
 
 @behaviour
-async def a_table_names_its_columns_once(api: Conversation) -> None:
+async def only_first_table_event_has_columns(api: Conversation) -> None:
     await api.created(api.path("configmaps"), build_config_map("a", labels={"l": "1"}))
     await api.created(api.path("configmaps"), build_config_map("b", labels={"l": "1"}))
     async with api.watch(api.path("configmaps?watch=1&labelSelector=l&timeoutSeconds=1"), accept=TABLE) as events:
@@ -204,7 +204,7 @@ async def a_table_names_its_columns_once(api: Conversation) -> None:
 
 
 @behaviour
-async def a_graceful_deletion_is_a_change_and_then_a_deletion(api: Conversation) -> None:
+async def graceful_deletion_is_reported_as_modified_then_deleted(api: Conversation) -> None:
     await api.created(api.path("pods"), build_bound_pod("a"))
     version = await _read_list_version(api, api.path("pods"))
     async with api.watch(api.path(f"pods?watch=1&resourceVersion={version}")) as events:
@@ -214,7 +214,7 @@ async def a_graceful_deletion_is_a_change_and_then_a_deletion(api: Conversation)
 
 
 @behaviour
-async def a_finalizer_delays_the_event_of_the_deletion(api: Conversation) -> None:
+async def finalizer_delays_deleted_event(api: Conversation) -> None:
     await api.created(api.path("secrets"), build_secret("a", metadata={"name": "a", "finalizers": ["example.com/x"]}))
     version = await _read_list_version(api, api.path("secrets"))
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
@@ -229,7 +229,7 @@ async def a_finalizer_delays_the_event_of_the_deletion(api: Conversation) -> Non
 
 
 @behaviour
-async def a_change_that_changes_nothing_is_no_event(api: Conversation) -> None:
+async def patch_without_change_causes_no_event(api: Conversation) -> None:
     await api.created(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
     path = api.path("leases", "coordination.k8s.io/v1")
     version = await _read_list_version(api, path)
@@ -245,7 +245,7 @@ async def a_change_that_changes_nothing_is_no_event(api: Conversation) -> None:
 
 
 @behaviour
-async def all_namespaces_can_be_watched(api: Conversation) -> None:
+async def watch_without_namespace_covers_all_namespaces(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("pods"))
     path = f"/api/v1/pods?watch=1&resourceVersion={version}&labelSelector=of%3D{api.namespace}"
     async with api.watch(path) as events:
@@ -254,7 +254,7 @@ async def all_namespaces_can_be_watched(api: Conversation) -> None:
 
 
 @behaviour
-async def a_custom_resource_can_be_watched_in_another_version(api: Conversation) -> None:
+async def custom_resource_is_watched_in_another_version(api: Conversation) -> None:
     await api.created(api.path("things", EXAMPLE), build_thing("a"))
     async with api.watch(api.path("things?watch=1&timeoutSeconds=1", "example.com/v1alpha1")) as events:
         await events.rest()
