@@ -26,4 +26,4 @@ DIFFERENCES = {
 
 def find_difference(behaviour: Behaviour) -> str | None:
     """Return the documented text about a behaviour that differs; None for all others."""
-    return next((told for pattern, told in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)
+    return next((text for pattern, text in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, Conversation
 from contract.documents import EXAMPLE, build_config_map, build_pod, build_service, build_stateful_set, build_thing
 
@@ -76,7 +76,7 @@ async def apply_without_field_manager_is_rejected(api: Conversation) -> None:
         ("a wrong type", lambda document: document.update(data=7)),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def applied_configuration_is_validated(api: Conversation, change: Any) -> None:
     document = build_config_map("a", {"k": "v"})
     change(document)
@@ -84,7 +84,7 @@ async def applied_configuration_is_validated(api: Conversation, change: Any) -> 
 
 
 @behaviours_of([("empty", ""), ("a text", "x"), ("a list", "[]"), ("no YAML", "{a: [}"), ("no JSON", '{"a":')])
-@in_own_words
+@ignore_error_messages
 async def malformed_configuration_is_rejected(api: Conversation, body: str) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), body, APPLY_PATCH)
 

@@ -1,6 +1,6 @@
 """Invalid requests: bodies, types, tokens, paths."""
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
 
@@ -22,7 +22,7 @@ from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
         ("deeply nested", "[" * 20_000),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def config_map_body_is_validated(api: Conversation, body: str | bytes) -> None:
     await api.post(api.path("configmaps"), body)
 
@@ -37,7 +37,7 @@ async def config_map_body_is_validated(api: Conversation, body: str | bytes) -> 
         ("deeply nested", '{"apiVersion":"example.com/v1","kind":"Thing","spec":' + '{"a":' * 11_000),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def malformed_custom_resource_body_is_rejected(api: Conversation, body: str) -> None:
     await api.post(api.path("things", EXAMPLE), body)
 
@@ -54,7 +54,7 @@ async def malformed_custom_resource_body_is_rejected(api: Conversation, body: st
         ("nonsense", "nonsense"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def content_type_is_validated(api: Conversation, content_type: str | None) -> None:
     await api.post(api.path("configmaps"), build_config_map("a"), content_type=content_type)
 
@@ -74,7 +74,7 @@ async def yaml_body_is_accepted(api: Conversation) -> None:
         ("flag for text", "metadata:\n  name: a\ndata:\n  k: yes\n"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def malformed_yaml_body_is_rejected(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
@@ -88,7 +88,7 @@ async def body_over_3_megabytes_is_rejected(api: Conversation) -> None:
 
 @behaviour
 async def patch_over_3_megabytes_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"k": "x" * (3 * 1024 * 1024)}})
 
 
@@ -132,7 +132,7 @@ async def request_without_valid_token_is_rejected(api: Conversation, authorizati
         ("a bad escape", "configmaps/%zz"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def object_name_in_path_is_validated(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
@@ -173,7 +173,7 @@ async def path_of_wrong_scope_is_not_found(api: Conversation) -> None:
         ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def first_document_of_yaml_body_is_read(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
@@ -188,16 +188,16 @@ async def first_document_of_yaml_body_is_read(api: Conversation, text: str) -> N
         ("a text", "x"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def invalid_eviction_is_rejected(api: Conversation, eviction: object) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/eviction"), eviction)
 
 
 @behaviours_of([(method, method) for method in ("OPTIONS", "TRACE", "COPY", "LOCK")])
 async def unsupported_method_is_rejected(api: Conversation, method: str) -> None:
-    await api.say(method, api.path("configmaps"))
-    await api.say(method, api.path("configmaps/a"))
+    await api.ask_compared(method, api.path("configmaps"))
+    await api.ask_compared(method, api.path("configmaps/a"))
 
 
 @behaviour

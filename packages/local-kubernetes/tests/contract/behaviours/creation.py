@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import (
     EXAMPLE,
@@ -48,9 +48,9 @@ async def name_overrides_generate_name(api: Conversation) -> None:
 
 @behaviour
 async def existing_name_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.post(api.path("configmaps"), build_config_map("a"))
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
 
 
@@ -157,7 +157,7 @@ async def role_name_must_be_path_segment(api: Conversation) -> None:
         ),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def invalid_metadata_is_rejected(api: Conversation, metadata: dict[str, Any]) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", **metadata))
 
@@ -170,7 +170,7 @@ async def invalid_metadata_is_rejected(api: Conversation, metadata: dict[str, An
         ("secret", "secrets", "v1", {}),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def unqualified_finalizer_is_rejected_only_by_core_group(
     api: Conversation, resource: str, group: str, document: dict[str, Any]
 ) -> None:
@@ -203,7 +203,7 @@ async def size_of_decoded_data_is_limited(api: Conversation, size: int) -> None:
         ("other group", {"apiVersion": "apps/v1"}),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def invalid_config_map_is_rejected(api: Conversation, more: dict[str, Any]) -> None:
     await api.post(api.path("configmaps"), {**build_config_map("a"), **more})
 
@@ -214,7 +214,7 @@ async def string_data_of_secret_is_encoded(api: Conversation) -> None:
 
 
 @behaviour
-@in_own_words
+@ignore_error_messages
 async def secret_with_invalid_base64_is_rejected(api: Conversation) -> None:
     await api.post(api.path("secrets"), build_secret("a", data={"l": "%%"}))
 
@@ -269,7 +269,7 @@ async def lease_times_keep_microseconds(api: Conversation) -> None:
 
 
 @behaviour
-@in_own_words
+@ignore_error_messages
 async def lease_time_without_microseconds_is_rejected(api: Conversation) -> None:
     document = build_lease("a", "me")
     document["spec"]["renewTime"] = "2026-01-02T03:04:05Z"

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation, repeat_until
 from contract.documents import DEFINITIONS, EXAMPLE, build_thing, build_thing_definition
 
@@ -75,7 +75,7 @@ async def value_is_validated_against_schema(api: Conversation, change: Any) -> N
         ("a bad name", lambda document: document["metadata"].update(name="A B")),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def document_of_custom_resource_is_validated(api: Conversation, change: Any) -> None:
     document = build_thing("a")
     change(document)
@@ -112,7 +112,7 @@ def build_own_definition(api: Conversation, **version: Any) -> Document:
 
 async def _define(api: Conversation, definition: Document) -> str:
     """Define a kind and wait until it is served; return the path of its collection."""
-    await api.created(DEFINITIONS, definition)
+    await api.create(DEFINITIONS, definition)
     group = definition["spec"]["group"]
     root = f"/apis/{group}/{definition['spec']['versions'][0]['name']}"
     if definition["spec"]["scope"] == "Namespaced":
@@ -169,10 +169,10 @@ async def kind_is_removed_with_its_definition(api: Conversation) -> None:
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}}
-    await api.created(path, box)
+    await api.create(path, box)
     await _undefine(api, definition)
-    await api.until_gone(f"{DEFINITIONS}/{definition['metadata']['name']}")
-    await api.until_gone(path)
+    await api.wait_until_deleted(f"{DEFINITIONS}/{definition['metadata']['name']}")
+    await api.wait_until_deleted(path)
     await api.get(path)
 
 
@@ -209,7 +209,7 @@ async def only_selectable_fields_can_be_selected(api: Conversation) -> None:
     group = definition["spec"]["group"]
     for name, value in (("one", "x"), ("two", "y")):
         box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": name}, "spec": {"a": value}}
-        await api.created(path, box)
+        await api.create(path, box)
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(f"{path}?fieldSelector=spec.a%3Dx", show=show)
     await api.get(f"{path}?fieldSelector=spec.b%3Dx", show=show)

@@ -16,8 +16,8 @@ def _select_resource(*names: str) -> Any:
         for item in found:
             item.pop("storageVersionHash", None)
             item["verbs"] = sorted(item["verbs"])
-        kept = {key: body[key] for key in ("kind", "apiVersion", "groupVersion") if key in body}
-        return kept | {"resources": sorted(found, key=lambda item: item["name"])}
+        header = {key: body[key] for key in ("kind", "apiVersion", "groupVersion") if key in body}
+        return header | {"resources": sorted(found, key=lambda item: item["name"])}
 
     return show
 
@@ -149,5 +149,5 @@ async def unknown_path_is_not_found(api: Conversation, path: str) -> None:
 
 @behaviour
 async def undefined_subresource_is_not_found(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a/nothing", EXAMPLE))

@@ -19,21 +19,21 @@ async def dry_run_creation_of_custom_resource_stores_nothing(api: Conversation) 
 
 @behaviour
 async def invalid_dry_run_creation_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.post(api.path("configmaps") + "?dryRun=All", build_config_map("a"))
     await api.post(api.path("things", EXAMPLE) + "?dryRun=All", build_thing("a", {"replicas": -1}))
 
 
 @behaviour
 async def dry_run_update_stores_nothing(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.put(api.path("configmaps/a?dryRun=All"), build_config_map("a", {"k": "w"}))
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
 async def dry_run_patch_stores_nothing(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a?dryRun=All", EXAMPLE), {"spec": {"replicas": 7}})
     await api.get(api.path("things/a", EXAMPLE))
 
@@ -47,7 +47,7 @@ async def dry_run_apply_stores_nothing(api: Conversation) -> None:
 
 @behaviour
 async def dry_run_deletion_keeps_object(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.delete(api.path("configmaps/a?dryRun=All"))
     await api.delete(api.path("configmaps/a"), {"dryRun": ["All"]})
     await api.get(api.path("configmaps/a"))
@@ -55,7 +55,7 @@ async def dry_run_deletion_keeps_object(api: Conversation) -> None:
 
 @behaviour
 async def dry_run_deletion_keeps_collection(api: Conversation) -> None:
-    await api.created(api.path("secrets"), {"metadata": {"name": "a"}})
+    await api.create(api.path("secrets"), {"metadata": {"name": "a"}})
     await api.delete(api.path("secrets?dryRun=All"))
     await api.get(api.path("secrets/a"))
 

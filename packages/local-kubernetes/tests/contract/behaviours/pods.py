@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import build_pod
 
@@ -153,7 +153,7 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
         ("an unknown policy of names", {"dnsPolicy": "Odd"}),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def pod_spec_is_validated(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("pods"), build_pod("a", spec))
 
@@ -174,7 +174,7 @@ async def status_of_created_pod_is_ignored(api: Conversation) -> None:
 async def priority_class_sets_priority_of_pod(api: Conversation) -> None:
     name = f"{api.namespace}-high"
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    await api.created(path, {"metadata": {"name": name}, "value": 70})
+    await api.create(path, {"metadata": {"name": name}, "value": 70})
     document = build_pod("a", {"priorityClassName": name})
     show = lambda body: [body["spec"]["priority"], body["spec"]["preemptionPolicy"]]  # noqa: E731
     await api.post(api.path("pods"), document, show=show)

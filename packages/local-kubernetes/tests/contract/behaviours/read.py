@@ -2,7 +2,7 @@
 
 import yaml
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import METADATA, METADATA_LIST, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -35,19 +35,19 @@ async def list_without_objects_is_empty(api: Conversation) -> None:
 @behaviour
 async def list_is_sorted_by_name(api: Conversation) -> None:
     for name in ("b", "c", "a"):
-        await api.created(api.path("secrets"), build_secret(name))
+        await api.create(api.path("secrets"), build_secret(name))
     await api.get(api.path("secrets"))
 
 
 @behaviour
 async def items_of_custom_resource_list_have_kind_and_version(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things", EXAMPLE))
 
 
 @behaviour
 async def list_without_namespace_covers_all_namespaces(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
+    await api.create(api.path("secrets"), build_secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
     await api.get(f"/api/v1/secrets?labelSelector=of%3D{api.namespace}")
 
 
@@ -78,10 +78,10 @@ LABELS = {"one": {"app": "x", "tier": "1"}, "two": {"app": "y", "tier": "2"}, "t
         ("greater than text", "tier%3Eabc"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def label_selector_is_evaluated(api: Conversation, selector: str) -> None:
     for name, labels in LABELS.items():
-        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
+        await api.create(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"secrets?labelSelector={selector}"), show=show)
 
@@ -103,10 +103,10 @@ async def label_selector_is_evaluated(api: Conversation, selector: str) -> None:
         ("in", "metadata.name%20in%20(a)"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def field_selector_of_pods_is_evaluated(api: Conversation, selector: str) -> None:
-    await api.created(api.path("pods"), build_pod("a", {"restartPolicy": "Never"}))
-    await api.created(api.path("pods"), build_bound_pod("b"))
+    await api.create(api.path("pods"), build_pod("a", {"restartPolicy": "Never"}))
+    await api.create(api.path("pods"), build_bound_pod("b"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"pods?fieldSelector={selector}"), show=show)
 
@@ -122,17 +122,17 @@ async def field_selector_of_pods_is_evaluated(api: Conversation, selector: str) 
     ]
 )
 async def field_selector_of_kind_is_evaluated(api: Conversation, resource: str, selector: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
-    await api.created(api.path("secrets"), build_secret("a"))
-    await api.created(api.path("events"), build_event("a", api.namespace))
-    await api.created(api.path("services"), build_service("a", clusterIP="None"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("secrets"), build_secret("a"))
+    await api.create(api.path("events"), build_event("a", api.namespace))
+    await api.create(api.path("services"), build_service("a", clusterIP="None"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"{resource}?fieldSelector={selector}"), show=show)
 
 
 @behaviour
 async def custom_resources_are_selected_by_metadata_only(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things?fieldSelector=metadata.name%3Da", EXAMPLE))
     await api.get(api.path("things?fieldSelector=spec.name%3Dabc", EXAMPLE))
 
@@ -140,24 +140,24 @@ async def custom_resources_are_selected_by_metadata_only(api: Conversation) -> N
 @behaviour
 async def list_is_split_into_pages(api: Conversation) -> None:
     for name in ("a", "b", "c", "d", "e"):
-        await api.created(api.path("secrets"), build_secret(name))
+        await api.create(api.path("secrets"), build_secret(name))
     first = await api.get(api.path("secrets?limit=2"))
-    second = await api.say("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
+    second = await api.ask_compared("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
     versions = [page.body["metadata"]["resourceVersion"] for page in (first, second)]
     api.note("all pages are of one version", versions[0] == versions[1])
-    await api.say("GET", api.path(f"secrets?limit=2&continue={second.body['metadata']['continue']}"))
+    await api.ask_compared("GET", api.path(f"secrets?limit=2&continue={second.body['metadata']['continue']}"))
 
 
 @behaviour
 async def page_with_selector_omits_remaining_count(api: Conversation) -> None:
     for name in ("a", "b", "c"):
-        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": {"l": "1"}}})
+        await api.create(api.path("secrets"), {"metadata": {"name": name, "labels": {"l": "1"}}})
     await api.get(api.path("secrets?limit=2&labelSelector=l"))
 
 
 @behaviour
 async def limit_that_is_not_exceeded_returns_whole_list(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+    await api.create(api.path("secrets"), build_secret("a"))
     await api.get(api.path("secrets?limit=1"))
     await api.get(api.path("secrets?limit=0"))
 
@@ -175,13 +175,13 @@ async def limit_that_is_not_exceeded_returns_whole_list(api: Conversation) -> No
         ("initial events without watch", "sendInitialEvents=true"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def invalid_list_option_is_rejected(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))
 
 
 @behaviour
-@in_own_words
+@ignore_error_messages
 async def list_at_future_version_times_out(api: Conversation) -> None:
     await api.get(
         api.path("secrets?resourceVersion=999999999999999999"),
@@ -191,7 +191,7 @@ async def list_at_future_version_times_out(api: Conversation) -> None:
 
 @behaviour
 async def list_not_older_than_version_contains_object(api: Conversation) -> None:
-    created = await api.created(api.path("secrets"), build_secret("a"))
+    created = await api.create(api.path("secrets"), build_secret("a"))
     version = created["metadata"]["resourceVersion"]
     query = f"resourceVersion={version}&resourceVersionMatch=NotOlderThan"
     reply = await api.ask("GET", api.path(f"secrets?{query}"))
@@ -200,7 +200,7 @@ async def list_not_older_than_version_contains_object(api: Conversation) -> None
 
 @behaviour
 async def partial_metadata_is_returned_on_request(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     await api.get(api.path("configmaps/a"), accept=METADATA)
     await api.get(api.path("configmaps?labelSelector=l"), accept=METADATA_LIST)
 
@@ -216,15 +216,15 @@ async def partial_metadata_is_returned_on_request(api: Conversation) -> None:
         ("nothing", ""),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def accept_header_is_negotiated(api: Conversation, accept: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.get(api.path("configmaps/a"), accept=accept)
 
 
 @behaviour
 async def yaml_is_returned_on_request(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "true"}))
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "true"}))
     reply = await api.ask("GET", api.path("configmaps/a"), accept="application/yaml")
     document = yaml.safe_load(reply.body)
     api.note("kind and data", [document["kind"], document["data"]])
@@ -232,14 +232,14 @@ async def yaml_is_returned_on_request(api: Conversation) -> None:
 
 @behaviour
 async def head_request_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("configmaps"), build_config_map("a"))
     reply = await api.ask("HEAD", api.path("configmaps/a"))
     api.note("status of HEAD", reply.status)
 
 
 @behaviour
 async def table_includes_objects_on_request(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     show = _remove_descriptions
     await api.get(api.path("configmaps?labelSelector=l"), accept=TABLE, show=show)
     await api.get(api.path("configmaps/a?includeObject=None"), accept=TABLE, show=show)
@@ -249,7 +249,7 @@ async def table_includes_objects_on_request(api: Conversation) -> None:
 
 @behaviour
 async def table_of_custom_resources_has_printer_columns(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things", EXAMPLE), accept=TABLE, show=_remove_descriptions)
 
 

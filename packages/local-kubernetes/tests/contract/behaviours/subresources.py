@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -18,7 +18,7 @@ from contract.documents import (
 
 @behaviour
 async def status_update_changes_only_status(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     document["status"] = {"phase": "x"}
     document["spec"]["replicas"] = 9
     document["metadata"]["labels"] = {"l": "1"}
@@ -29,7 +29,7 @@ async def status_update_changes_only_status(api: Conversation) -> None:
 
 @behaviour
 async def status_patch_changes_only_status(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     patch = {"spec": {"replicas": 9}, "status": {"phase": "x", "nonsense": 1}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("things/a/status", EXAMPLE), patch)
     await api.patch(api.path("things/a/status", EXAMPLE), [{"op": "remove", "path": "/status/phase"}], JSON_PATCH)
@@ -37,14 +37,14 @@ async def status_patch_changes_only_status(api: Conversation) -> None:
 
 @behaviour
 async def status_patch_of_pod_changes_labels_and_annotations(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     patch = {"status": {"message": "x"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}
     await api.patch(api.path("pods/a/status"), patch)
 
 
 @behaviour
 async def status_apply_ignores_labels(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a", "labels": {"a": "b"}}}
     path = api.path("things/a/status?fieldManager=m", EXAMPLE)
     await api.patch(path, status | {"status": {"phase": "x"}}, APPLY_PATCH)
@@ -52,15 +52,15 @@ async def status_apply_ignores_labels(api: Conversation) -> None:
 
 
 @behaviour
-@in_own_words
+@ignore_error_messages
 async def status_is_validated_against_schema(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a/status", EXAMPLE), {"status": {"phase": 7}})
 
 
 @behaviour
 async def status_update_of_old_version_is_rejected(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.ask("PATCH", api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, content_type=MERGE_PATCH)
     document["status"] = {"phase": "x"}
     await api.put(api.path("things/a/status", EXAMPLE), document)
@@ -68,14 +68,14 @@ async def status_update_of_old_version_is_rejected(api: Conversation) -> None:
 
 @behaviour
 async def other_verbs_on_status_are_rejected(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/status", EXAMPLE))
     await api.post(api.path("things/a/status", EXAMPLE), build_thing("a"))
 
 
 @behaviour
 async def status_patch_of_pod_changes_phase_and_addresses(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+    await api.create(api.path("pods"), build_bound_pod("a"))
     patch = {"status": {"phase": "Running", "podIP": "10.1.2.3"}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH)
     await api.get(api.path("pods/a"))
@@ -83,14 +83,14 @@ async def status_patch_of_pod_changes_phase_and_addresses(api: Conversation) -> 
 
 @behaviour
 async def patch_of_pod_ignores_status(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     show = lambda body: body["status"]  # noqa: E731
     await api.patch(api.path("pods/a"), {"status": {"phase": "Running"}}, show=show)
 
 
 @behaviour
 async def scale_of_stateful_set_is_read_and_changed(api: Conversation) -> None:
-    await api.created(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
+    await api.create(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
     path = api.path("statefulsets/a/scale", "apps/v1")
     show = lambda body: {key: body[key] for key in ("kind", "apiVersion", "spec")}  # noqa: E731
     scale = (await api.get(path, show=show)).body
@@ -103,7 +103,7 @@ async def scale_of_stateful_set_is_read_and_changed(api: Conversation) -> None:
 
 @behaviour
 async def scale_of_custom_resource_is_read_and_changed(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"replicas": 3}))
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"replicas": 3}))
     path = api.path("things/a/scale", EXAMPLE)
     scale = (await api.get(path)).body
     scale["spec"] = {"replicas": 2}
@@ -123,13 +123,13 @@ async def scale_of_missing_object_is_not_found(api: Conversation) -> None:
 
 @behaviour
 async def deletion_of_scale_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/scale", EXAMPLE))
 
 
 @behaviour
 async def second_binding_of_pod_is_rejected(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -148,9 +148,9 @@ async def second_binding_of_pod_is_rejected(api: Conversation) -> None:
         ("a target of another kind", {"metadata": {"name": "a"}, "target": {"kind": "Pod", "name": "x"}}),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def invalid_binding_is_rejected(api: Conversation, binding: Any) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/binding"), {"apiVersion": "v1", "kind": "Binding", **binding})
 
 
@@ -168,9 +168,9 @@ async def invalid_binding_is_rejected(api: Conversation, binding: Any) -> None:
         ("a flag that is none", "?follow=perhaps"),
     ]
 )
-@in_own_words
+@ignore_error_messages
 async def log_options_of_unscheduled_pod_are_validated(api: Conversation, query: str) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+    await api.create(api.path("pods"), build_pod("a"))
     await api.get(api.path(f"pods/a/log{query}"))
 
 
@@ -178,7 +178,7 @@ async def log_options_of_unscheduled_pod_are_validated(api: Conversation, query:
 async def log_of_several_containers_requires_container_name(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     init = [{"name": "first", "image": "i:1"}]
-    await api.created(api.path("pods"), build_pod("a", {"containers": containers, "initContainers": init}))
+    await api.create(api.path("pods"), build_pod("a", {"containers": containers, "initContainers": init}))
     await api.get(api.path("pods/a/log"))
 
 
@@ -186,7 +186,7 @@ async def log_of_several_containers_requires_container_name(api: Conversation) -
 async def log_ignores_default_container_annotation(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     annotations = {"kubectl.kubernetes.io/default-container": "two"}
-    await api.created(api.path("pods"), build_pod("a", {"containers": containers}, annotations=annotations))
+    await api.create(api.path("pods"), build_pod("a", {"containers": containers}, annotations=annotations))
     await api.get(api.path("pods/a/log"))
 
 
@@ -370,25 +370,25 @@ WAITING = {
     ]
 )
 async def table_row_shows_status_of_pod(api: Conversation, status: Any) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+    await api.create(api.path("pods"), build_bound_pod("a"))
     await api.ask("PATCH", api.path("pods/a/status"), {"status": status}, content_type=MERGE_PATCH)
     await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
 async def table_row_shows_deletion_of_pod(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+    await api.create(api.path("pods"), build_bound_pod("a"))
     await api.ask("DELETE", api.path("pods/a"))
     await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
 async def table_rows_show_fields_of_kind(api: Conversation) -> None:
-    await api.created(
+    await api.create(
         api.path("services"), build_service("a", ports=[{"name": "x", "port": 80}, {"name": "y", "port": 81}])
     )
-    await api.created(api.path("services"), build_service("b", clusterIP="None"))
-    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v", "l": "v"}))
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"mode": "b"}))
+    await api.create(api.path("services"), build_service("b", clusterIP="None"))
+    await api.create(api.path("secrets"), build_secret("a", stringData={"k": "v", "l": "v"}))
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"mode": "b"}))
     for resource, group in (("services", "v1"), ("secrets", "v1"), ("things", EXAMPLE)):
         await api.get(api.path(resource, group), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
