@@ -12,13 +12,13 @@ from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
         ("a list", "[]"),
         ("a text", '"x"'),
         ("a number", "7"),
-        ("cut off", '{"metadata":'),
+        ("truncated", '{"metadata":'),
         ("two documents", '{"metadata":{"name":"a"}}{}'),
         ("single quotes", "{'a': 1}"),
-        ("not a number", '{"metadata":{"name":"a"},"data":{"a":NaN}}'),
-        ("bytes", b"\xff\xfe\x00"),
+        ("NaN", '{"metadata":{"name":"a"},"data":{"a":NaN}}'),
+        ("invalid UTF-8", b"\xff\xfe\x00"),
         ("a null byte", '{"metadata":{"name":"a\\u0000"}}'),
-        ("a key twice", '{"metadata":{"name":"a"},"metadata":{"name":"b"}}'),
+        ("duplicate key", '{"metadata":{"name":"a"},"metadata":{"name":"b"}}'),
         ("deeply nested", "[" * 20_000),
     ]
 )
@@ -32,7 +32,7 @@ async def config_map_body_is_validated(api: Conversation, body: str | bytes) -> 
         ("empty", ""),
         ("null", "null"),
         ("a list", "[]"),
-        ("cut off", '{"metadata":'),
+        ("truncated", '{"metadata":'),
         ("a text", '"x"'),
         ("deeply nested", '{"apiVersion":"example.com/v1","kind":"Thing","spec":' + '{"a":' * 11_000),
     ]
@@ -47,7 +47,7 @@ async def malformed_custom_resource_body_is_rejected(api: Conversation, body: st
         ("plain text", "text/plain"),
         ("form", "application/x-www-form-urlencoded"),
         ("a patch", "application/merge-patch+json"),
-        ("nothing", None),
+        ("no type", None),
         ("xml", "application/xml"),
         ("with a charset", "application/json; charset=utf-8"),
         ("upper case", "Application/JSON"),
@@ -71,7 +71,7 @@ async def yaml_body_is_accepted(api: Conversation) -> None:
         ("unclosed", "a: [1"),
         ("text", "x"),
         ("tag", "!!python/object/apply:os.system ['x']"),
-        ("flag for text", "metadata:\n  name: a\ndata:\n  k: yes\n"),
+        ("boolean for string", "metadata:\n  name: a\ndata:\n  k: yes\n"),
     ]
 )
 @ignore_error_messages
@@ -105,11 +105,11 @@ async def custom_resource_over_1_megabyte_is_rejected(api: Conversation) -> None
 
 @behaviours_of(
     [
-        ("none", ""),
-        ("wrong", "Bearer wrong"),
-        ("empty", "Bearer "),
-        ("of another scheme", "Basic dXNlcjpwYXNzd29yZA=="),
-        ("with nonsense", "nonsense"),
+        ("no token", ""),
+        ("wrong token", "Bearer wrong"),
+        ("empty token", "Bearer "),
+        ("another scheme", "Basic dXNlcjpwYXNzd29yZA=="),
+        ("invalid header", "nonsense"),
     ]
 )
 async def request_without_valid_token_is_rejected(api: Conversation, authorization: str) -> None:
@@ -118,7 +118,7 @@ async def request_without_valid_token_is_rejected(api: Conversation, authorizati
 
 @behaviours_of(
     [
-        ("dots", "configmaps/%2e%2e"),
+        ("two dots", "configmaps/%2e%2e"),
         ("a dot", "configmaps/%2e"),
         ("an encoded slash", "configmaps/a%2Fb"),
         ("an encoded traversal", "configmaps/..%2F..%2Fsecrets"),
@@ -128,8 +128,8 @@ async def request_without_valid_token_is_rejected(api: Conversation, authorizati
         ("a long name", "configmaps/" + "a" * 3000),
         ("a trailing slash", "configmaps/"),
         ("unicode", "configmaps/%C3%A4"),
-        ("broken unicode", "configmaps/%FF"),
-        ("a bad escape", "configmaps/%zz"),
+        ("invalid UTF-8", "configmaps/%FF"),
+        ("an invalid escape", "configmaps/%zz"),
     ]
 )
 @ignore_error_messages
@@ -137,16 +137,16 @@ async def object_name_in_path_is_validated(api: Conversation, rest: str) -> None
     await api.get(api.path(rest))
 
 
-@behaviours_of([("log", "pods/%2e%2e/log"), ("encoded", "pods/..%2F..%2Fx/log")])
+@behaviours_of([("dots", "pods/%2e%2e/log"), ("encoded slashes", "pods/..%2F..%2Fx/log")])
 async def log_path_with_traversal_is_rejected(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
 
 @behaviours_of(
     [
-        ("a name", "/api/v1/namespaces//secrets?labelSelector=nothing"),
-        ("a group", "/apis//v1/things"),
-        ("anything", "//"),
+        ("empty namespace", "/api/v1/namespaces//secrets?labelSelector=nothing"),
+        ("empty group", "/apis//v1/things"),
+        ("only slashes", "//"),
     ]
 )
 async def path_with_empty_segment_is_served_or_not_found(api: Conversation, path: str) -> None:
@@ -168,8 +168,8 @@ async def path_of_wrong_scope_is_not_found(api: Conversation) -> None:
 @behaviours_of(
     [
         ("a second document", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\n"),
-        ("a marker first", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
-        ("a marker alone", "---\n"),
+        ("a leading marker", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+        ("only a marker", "---\n"),
         ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
     ]
 )
@@ -208,7 +208,7 @@ async def post_to_version_is_rejected(api: Conversation) -> None:
 @behaviours_of(
     [
         ("a long value", "labelSelector=a%3D" + "b" * 64),
-        ("a long value among others", "labelSelector=a+in+(b," + "c" * 64 + ")"),
+        ("a long value in a set", "labelSelector=a+in+(b," + "c" * 64 + ")"),
         ("a trailing escape", "fieldSelector=metadata.name%3Da%5C"),
         ("an unknown escape", "fieldSelector=metadata.name%3Da%5Cb"),
         ("an escape", "fieldSelector=metadata.name%3Da%5C%2Cb"),

@@ -138,7 +138,7 @@ async def role_name_must_be_path_segment(api: Conversation) -> None:
         ("prefix in upper case", {"labels": {"Example.com/a": "d"}}),
         ("annotation key", {"annotations": {"a b": "d"}}),
         ("number as value", {"labels": {"a": 1}}),
-        ("annotations that are too large", {"annotations": {"a": "x" * 300_000}}),
+        ("annotations too large", {"annotations": {"a": "x" * 300_000}}),
         ("finalizer without a slash", {"finalizers": ["nonsense"]}),
         ("finalizer with a space", {"finalizers": ["example.com/a b"]}),
         ("owner without uid", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}),
@@ -182,7 +182,7 @@ async def unqualified_finalizer_is_rejected_only_by_core_group(
     )
 
 
-@behaviours_of([("as much as fits", 1024 * 1024), ("too much", 1024 * 1024 + 1)])
+@behaviours_of([("at the limit", 1024 * 1024), ("above the limit", 1024 * 1024 + 1)])
 async def size_of_decoded_data_is_limited(api: Conversation, size: int) -> None:
     encoded = base64.b64encode(bytes(size)).decode()
     for resource, document in (("secrets", {"data": {"a": encoded}}), ("configmaps", {"binaryData": {"a": encoded}})):
@@ -195,8 +195,8 @@ async def size_of_decoded_data_is_limited(api: Conversation, size: int) -> None:
         ("number for data", {"data": {"a": 1}}),
         ("list for data", {"data": []}),
         ("text for metadata", {"metadata": "a"}),
-        ("binary that is no base64", {"binaryData": {"a": "%"}}),
-        ("key that is no file name", {"data": {"a/b": "c"}}),
+        ("invalid base64", {"binaryData": {"a": "%"}}),
+        ("key with a slash", {"data": {"a/b": "c"}}),
         ("key in both", {"data": {"a": "b"}, "binaryData": {"a": "YQ=="}}),
         ("other kind", {"kind": "Secret"}),
         ("other version", {"apiVersion": "v2"}),
@@ -235,7 +235,7 @@ async def service_gets_cluster_ip(api: Conversation) -> None:
         ("two ports without names", {"ports": [{"port": 80}, {"port": 81}]}),
         ("unknown type", {"type": "Nonsense"}),
         ("unknown protocol", {"ports": [{"port": 80, "protocol": "X"}]}),
-        ("external name without one", {"type": "ExternalName", "ports": []}),
+        ("external name missing", {"type": "ExternalName", "ports": []}),
     ]
 )
 async def service_spec_is_validated(api: Conversation, spec: dict[str, Any]) -> None:
@@ -284,10 +284,10 @@ async def stateful_set_gets_defaults(api: Conversation) -> None:
 
 @behaviours_of(
     [
-        ("selector", lambda spec: spec.pop("selector")),
-        ("selector that fits", lambda spec: spec.update(selector={"matchLabels": {"x": "y"}})),
-        ("template", lambda spec: spec.pop("template")),
-        ("whole number of replicas", lambda spec: spec.update(replicas=-1)),
+        ("missing selector", lambda spec: spec.pop("selector")),
+        ("selector without match", lambda spec: spec.update(selector={"matchLabels": {"x": "y"}})),
+        ("missing template", lambda spec: spec.pop("template")),
+        ("negative replicas", lambda spec: spec.update(replicas=-1)),
     ]
 )
 async def incomplete_stateful_set_is_rejected(api: Conversation, change: Any) -> None:

@@ -109,12 +109,12 @@ async def bound_pod_is_deleted_after_grace_period(api: Conversation) -> None:
 
 @behaviours_of(
     [
-        ("of its own", {"terminationGracePeriodSeconds": 7}, ""),
-        ("asked for", {}, "?gracePeriodSeconds=3"),
-        ("none", {}, "?gracePeriodSeconds=0"),
-        ("of its own, none", {"terminationGracePeriodSeconds": 0}, ""),
+        ("from pod", {"terminationGracePeriodSeconds": 7}, ""),
+        ("from request", {}, "?gracePeriodSeconds=3"),
+        ("zero from request", {}, "?gracePeriodSeconds=0"),
+        ("zero from pod", {"terminationGracePeriodSeconds": 0}, ""),
         ("negative", {}, "?gracePeriodSeconds=-5"),
-        ("no number", {}, "?gracePeriodSeconds=x"),
+        ("not a number", {}, "?gracePeriodSeconds=x"),
     ]
 )
 @ignore_error_messages
@@ -190,11 +190,11 @@ async def failed_precondition_prevents_deletion_of_custom_resource(api: Conversa
         ("an unknown policy", {"propagationPolicy": "Nonsense"}),
         ("orphans and a policy", {"propagationPolicy": "Foreground", "orphanDependents": True}),
         ("another kind", {"kind": "ConfigMap", "apiVersion": "v1"}),
-        ("its kind", {"kind": "DeleteOptions", "apiVersion": "v1"}),
-        ("the kind of the group", {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}),
-        ("a text for seconds", {"gracePeriodSeconds": "x"}),
+        ("kind DeleteOptions", {"kind": "DeleteOptions", "apiVersion": "v1"}),
+        ("kind DeleteOptions of meta.k8s.io", {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}),
+        ("a string for seconds", {"gracePeriodSeconds": "x"}),
         ("a list", []),
-        ("no JSON", "{"),
+        ("malformed JSON", "{"),
         ("an unknown dry run", {"dryRun": ["Some"]}),
         ("an unknown field", {"nonsense": 1}),
     ]

@@ -43,7 +43,7 @@ async def group_list_describes_versions_of_groups(api: Conversation) -> None:
         ("apps", "/apis/apps"),
         ("coordination", "/apis/coordination.k8s.io"),
         ("authorization", "/apis/authorization.k8s.io"),
-        ("of nobody", "/apis/nobody.example.com"),
+        ("unknown", "/apis/nobody.example.com"),
     ]
 )
 async def group_is_described_if_served(api: Conversation, path: str) -> None:
@@ -126,7 +126,7 @@ async def openapi_describes_custom_resources(api: Conversation) -> None:
     await api.get("/openapi/v3/apis/example.com/v1", show=show)
 
 
-@behaviours_of([("unknown", "/openapi/v3/apis/nobody.example.com/v1"), ("beyond", "/openapi/v4")])
+@behaviours_of([("unknown group", "/openapi/v3/apis/nobody.example.com/v1"), ("unknown version", "/openapi/v4")])
 async def unknown_openapi_path_is_not_found(api: Conversation, path: str) -> None:
     await api.get(path)
 

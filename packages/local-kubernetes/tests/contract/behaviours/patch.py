@@ -29,7 +29,7 @@ def _get_spec(body: Any) -> Any:
         ("sets", {"data": {"x": "1"}}),
         ("replaces", {"data": {"k": "1"}}),
         ("removes", {"data": {"k": None}}),
-        ("removes what is not there", {"data": {"nothing": None}}),
+        ("removes missing key", {"data": {"nothing": None}}),
         ("removes an object", {"data": None}),
         ("sets labels", {"metadata": {"labels": {"a": "b"}}}),
         ("nothing", {}),
@@ -42,20 +42,20 @@ async def merge_patch_is_applied(api: Conversation, patch: Any) -> None:
 
 @behaviours_of(
     [
-        ("of an object by a text", {"data": "x"}),
-        ("to a number", {"data": {"k": 1}}),
-        ("of a name", {"metadata": {"name": "b"}}),
-        ("of a namespace", {"metadata": {"namespace": "b"}}),
-        ("of an old version", {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
-        ("of another uid", {"metadata": {"uid": "00000000-0000-4000-8000-000000000001"}}),
-        ("of the kind", {"kind": "Secret"}),
-        ("of a label", {"metadata": {"labels": {"a": "b c"}}}),
-        ("of the creation", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
-        ("that is a list", []),
-        ("that is a text", "x"),
-        ("that is null", "null"),
-        ("that is empty", ""),
-        ("that is no JSON", "{"),
+        ("string for an object", {"data": "x"}),
+        ("number for a string", {"data": {"k": 1}}),
+        ("another name", {"metadata": {"name": "b"}}),
+        ("another namespace", {"metadata": {"namespace": "b"}}),
+        ("old version", {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
+        ("another uid", {"metadata": {"uid": "00000000-0000-4000-8000-000000000001"}}),
+        ("another kind", {"kind": "Secret"}),
+        ("invalid label", {"metadata": {"labels": {"a": "b c"}}}),
+        ("creation timestamp", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
+        ("list", []),
+        ("string", "x"),
+        ("null", "null"),
+        ("empty", ""),
+        ("malformed JSON", "{"),
     ]
 )
 @ignore_error_messages
@@ -83,7 +83,7 @@ async def merge_patch_of_custom_resource_is_validated(api: Conversation) -> None
 @behaviours_of(
     [
         ("add", [{"op": "add", "path": "/data/x", "value": "1"}]),
-        ("add over", [{"op": "add", "path": "/data/k", "value": "1"}]),
+        ("add to existing key", [{"op": "add", "path": "/data/k", "value": "1"}]),
         ("replace", [{"op": "replace", "path": "/data/k", "value": "1"}]),
         ("remove", [{"op": "remove", "path": "/data/k"}]),
         ("test and replace", [{"op": "test", "path": "/data/k", "value": "v"}, {"op": "remove", "path": "/data/k"}]),
@@ -107,23 +107,23 @@ async def json_patch_is_applied(api: Conversation, patch: Any) -> None:
 
 @behaviours_of(
     [
-        ("test that fails", [{"op": "test", "path": "/data/k", "value": "other"}]),
-        ("test of what is not there", [{"op": "test", "path": "/data/x", "value": "v"}]),
-        ("remove of what is not there", [{"op": "remove", "path": "/data/x"}]),
-        ("replace of what is not there", [{"op": "replace", "path": "/data/x", "value": "v"}]),
-        ("parent that is not there", [{"op": "add", "path": "/x/y/z", "value": "v"}]),
+        ("failed test", [{"op": "test", "path": "/data/k", "value": "other"}]),
+        ("test of missing key", [{"op": "test", "path": "/data/x", "value": "v"}]),
+        ("remove of missing key", [{"op": "remove", "path": "/data/x"}]),
+        ("replace of missing key", [{"op": "replace", "path": "/data/x", "value": "v"}]),
+        ("missing parent", [{"op": "add", "path": "/x/y/z", "value": "v"}]),
         ("unknown operation", [{"op": "nonsense", "path": "/data/k"}]),
         ("missing path", [{"op": "add", "value": "v"}]),
         ("missing value", [{"op": "add", "path": "/data/x"}]),
         ("relative path", [{"op": "add", "path": "data", "value": "v"}]),
         ("object instead of a list", {"op": "add"}),
-        ("list of texts", ["x"]),
-        ("no JSON", "["),
+        ("list of strings", ["x"]),
+        ("malformed JSON", "["),
         ("index in an object", [{"op": "add", "path": "/metadata/finalizers/5", "value": "a.b/c"}]),
-        ("copy from nowhere", [{"op": "copy", "from": "/x", "path": "/data/m"}]),
-        ("removing the name", [{"op": "remove", "path": "/metadata/name"}]),
-        ("removing everything", [{"op": "remove", "path": ""}]),
-        ("replacing everything by a text", [{"op": "replace", "path": "", "value": "x"}]),
+        ("copy from missing key", [{"op": "copy", "from": "/x", "path": "/data/m"}]),
+        ("removal of name", [{"op": "remove", "path": "/metadata/name"}]),
+        ("removal of root", [{"op": "remove", "path": ""}]),
+        ("replacement of root by string", [{"op": "replace", "path": "", "value": "x"}]),
     ]
 )
 @ignore_error_messages
@@ -214,8 +214,8 @@ async def strategic_patch_of_pod_template_is_merged(api: Conversation, patch: An
         ("text for an item", {"spec": {"containers": ["x"]}}),
         ("text for keys to retain", {"spec": {"$retainKeys": "x"}}),
         ("text for an order", {"metadata": {"$setElementOrder/finalizers": "x"}}),
-        ("deletion of everything", {"$patch": "delete"}),
-        ("replacement by nothing", {"$patch": "replace"}),
+        ("deletion of root", {"$patch": "delete"}),
+        ("replacement of root", {"$patch": "replace"}),
     ]
 )
 @ignore_error_messages
@@ -252,7 +252,7 @@ async def strategic_patch_of_custom_resource_is_rejected(api: Conversation) -> N
     [
         ("JSON", JSON),
         ("plain text", "text/plain"),
-        ("nothing", ""),
+        ("no type", ""),
         ("YAML", "application/yaml"),
         ("with a parameter", MERGE_PATCH + "; charset=utf-8"),
     ]

@@ -69,7 +69,7 @@ def _get_spec(body: Any) -> Any:
         ),
         ("sidecar", {"initContainers": [MAIN | {"name": "side", "restartPolicy": "Always"}]}),
         ("toleration", {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}),
-        ("toleration of all", {"tolerations": [{"operator": "Exists"}]}),
+        ("toleration of everything", {"tolerations": [{"operator": "Exists"}]}),
         ("host network", {"hostNetwork": True, "containers": [MAIN | {"ports": [{"containerPort": 80}]}]}),
         ("security context", {"securityContext": {"runAsUser": 185, "fsGroup": 185}}),
         ("empty lists", {"volumes": [], "initContainers": [], "imagePullSecrets": []}),
@@ -88,31 +88,31 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
         ("no name", {"containers": [{"image": "i"}]}),
         ("a bad name", {"containers": [{"name": "A_b", "image": "i"}]}),
         ("a long name", {"containers": [{"name": "a" * 64, "image": "i"}]}),
-        ("one name twice", {"containers": [MAIN, MAIN]}),
-        ("one name in both lists", {"initContainers": [MAIN]}),
+        ("a duplicate name", {"containers": [MAIN, MAIN]}),
+        ("a name in both lists", {"initContainers": [MAIN]}),
         ("an unknown restart policy", {"restartPolicy": "Sometimes"}),
         ("an unknown pull policy", {"containers": [MAIN | {"imagePullPolicy": "Odd"}]}),
-        ("a mount of nothing", {"containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
+        ("a mount of an unknown volume", {"containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
         (
-            "two mounts at one place",
+            "two mounts at one path",
             {
                 "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}] * 2}],
                 "volumes": [{"name": "v", "emptyDir": {}}],
             },
         ),
         (
-            "a mount without a place",
+            "a mount without a path",
             {"containers": [MAIN | {"volumeMounts": [{"name": "v"}]}], "volumes": [{"name": "v"}]},
         ),
-        ("one volume twice", {"volumes": [{"name": "v"}, {"name": "v"}]}),
-        ("a volume of two kinds", {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}),
+        ("a duplicate volume", {"volumes": [{"name": "v"}, {"name": "v"}]}),
+        ("a volume with two sources", {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}),
         ("a volume with a bad name", {"volumes": [{"name": "../v"}]}),
         (
-            "a key that leads out",
+            "a key path with dots",
             {"volumes": [{"name": "v", "configMap": {"name": "c", "items": [{"key": "k", "path": "../x"}]}}]},
         ),
         (
-            "a sub path that leads out",
+            "a sub path with dots",
             {
                 "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "../x"}]}],
                 "volumes": [{"name": "v", "emptyDir": {}}],
@@ -121,13 +121,13 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
         ("a port out of range", {"containers": [MAIN | {"ports": [{"containerPort": 70000}]}]}),
         ("a bad quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": "lots"}}}]}),
         (
-            "more asked than allowed",
+            "a request above its limit",
             {"containers": [MAIN | {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}]},
         ),
         ("a variable without a name", {"containers": [MAIN | {"env": [{"value": "1"}]}]}),
         ("a variable with an equals sign", {"containers": [MAIN | {"env": [{"name": "A=B", "value": "1"}]}]}),
         (
-            "a variable of two kinds",
+            "a variable with two sources",
             {
                 "containers": [
                     MAIN
@@ -136,7 +136,7 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
             },
         ),
         (
-            "a field that is none",
+            "an unknown field path",
             {
                 "containers": [
                     MAIN | {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nonsense"}}}]}
@@ -144,13 +144,13 @@ async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> Non
             },
         ),
         ("a negative grace period", {"terminationGracePeriodSeconds": -1}),
-        ("no deadline", {"activeDeadlineSeconds": 0}),
+        ("a deadline of zero", {"activeDeadlineSeconds": 0}),
         ("text for a number", {"terminationGracePeriodSeconds": "x"}),
         ("text for a list", {"containers": "x"}),
         ("a number for a command", {"containers": [MAIN | {"command": [1]}]}),
         ("an unknown account", {"serviceAccountName": "nobody"}),
         ("an unknown priority class", {"priorityClassName": "nonsense"}),
-        ("an unknown policy of names", {"dnsPolicy": "Odd"}),
+        ("an unknown DNS policy", {"dnsPolicy": "Odd"}),
     ]
 )
 @ignore_error_messages

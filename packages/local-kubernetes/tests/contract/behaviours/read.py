@@ -164,11 +164,11 @@ async def limit_that_is_not_exceeded_returns_whole_list(api: Conversation) -> No
 
 @behaviours_of(
     [
-        ("a token of nobody", "continue=nonsense"),
+        ("an invalid token", "continue=nonsense"),
         ("a token and a version", "resourceVersion=1&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ"),
-        ("a limit that is no number", "limit=many"),
-        ("a version that is no number", "resourceVersion=abc"),
-        ("a timeout that is no number", "timeoutSeconds=x"),
+        ("a non-numeric limit", "limit=many"),
+        ("a non-numeric version", "resourceVersion=abc"),
+        ("a non-numeric timeout", "timeoutSeconds=x"),
         ("a match without version", "resourceVersionMatch=Exact"),
         ("an unknown match", "resourceVersion=1&resourceVersionMatch=Odd"),
         ("exactly version 0", "resourceVersion=0&resourceVersionMatch=Exact"),
@@ -208,12 +208,12 @@ async def partial_metadata_is_returned_on_request(api: Conversation) -> None:
 @behaviours_of(
     [
         ("plain text", "text/plain"),
-        ("html or anything", "text/html,*/*;q=0.1"),
+        ("HTML, then anything", "text/html,*/*;q=0.1"),
         ("any application", "application/*"),
-        ("unknown first", "application/nonsense, application/json"),
+        ("unknown, then JSON", "application/nonsense, application/json"),
         ("an unknown form", "application/json;as=Nonsense;v=v1;g=meta.k8s.io"),
-        ("a form or else", "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json"),
-        ("nothing", ""),
+        ("an unknown form, then JSON", "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json"),
+        ("empty", ""),
     ]
 )
 @ignore_error_messages

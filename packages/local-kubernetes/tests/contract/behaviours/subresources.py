@@ -156,16 +156,16 @@ async def invalid_binding_is_rejected(api: Conversation, binding: Any) -> None:
 
 @behaviours_of(
     [
-        ("one", ""),
-        ("one by name", "?container=main"),
-        ("an unknown one", "?container=nobody"),
-        ("lines that are no number", "?tailLines=x"),
+        ("no options", ""),
+        ("container name", "?container=main"),
+        ("unknown container", "?container=nobody"),
+        ("non-numeric lines", "?tailLines=x"),
         ("negative lines", "?tailLines=-1"),
-        ("no seconds", "?sinceSeconds=0"),
-        ("no bytes", "?limitBytes=0"),
+        ("zero seconds", "?sinceSeconds=0"),
+        ("zero bytes", "?limitBytes=0"),
         ("both times", "?sinceSeconds=5&sinceTime=2026-01-01T00:00:00Z"),
-        ("a time that is none", "?sinceTime=yesterday"),
-        ("a flag that is none", "?follow=perhaps"),
+        ("invalid time", "?sinceTime=yesterday"),
+        ("invalid flag", "?follow=perhaps"),
     ]
 )
 @ignore_error_messages

@@ -99,23 +99,23 @@ async def unknown_field_in_status_is_reported(api: Conversation) -> None:
 
 @behaviours_of(
     [
-        ("a text for a number", {"terminationGracePeriodSeconds": "1"}),
+        ("a string for a number", {"terminationGracePeriodSeconds": "1"}),
         ("a fraction", {"terminationGracePeriodSeconds": 1.5}),
-        ("a whole number with a point", {"terminationGracePeriodSeconds": 1.0}),
+        ("an integral float", {"terminationGracePeriodSeconds": 1.0}),
         ("a number of more than 64 bits", {"terminationGracePeriodSeconds": 2**63}),
         ("a number of more than 32 bits", {"priority": 2**31}),
-        ("a flag for a number", {"terminationGracePeriodSeconds": True}),
-        ("a text for a flag", {"hostNetwork": "true"}),
-        ("a number for a flag", {"hostPID": 1}),
-        ("a number for a text", {"hostname": 1}),
+        ("a boolean for a number", {"terminationGracePeriodSeconds": True}),
+        ("a string for a boolean", {"hostNetwork": "true"}),
+        ("a number for a boolean", {"hostPID": 1}),
+        ("a number for a string", {"hostname": 1}),
         ("a list for an object", {"securityContext": []}),
-        ("a text for an object", {"affinity": "x"}),
+        ("a string for an object", {"affinity": "x"}),
         ("an object for a list", {"volumes": {}}),
         ("a list for a map", {"nodeSelector": []}),
         ("a number in a map", {"nodeSelector": {"a": 1}}),
-        ("a quantity that is none", {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]}),
-        ("a flag for a quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": True}}}]}),
-        ("a port that is a flag", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": True}}}]}),
+        ("an invalid quantity", {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]}),
+        ("a boolean for a quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": True}}}]}),
+        ("a boolean for a port", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": True}}}]}),
         ("a port of more than 32 bits", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": 2**31}}}]}),
         ("null in a list of objects", {"volumes": [None]}),
         ("null in a map", {"nodeSelector": {"a": None}}),
@@ -130,7 +130,7 @@ async def type_of_field_is_validated(api: Conversation, spec: Document) -> None:
 
 @behaviours_of(
     [
-        ("no time", "coordination.k8s.io/v1", "leases", {"acquireTime": "yesterday"}),
+        ("an invalid time", "coordination.k8s.io/v1", "leases", {"acquireTime": "yesterday"}),
         ("a time without microseconds", "coordination.k8s.io/v1", "leases", {"renewTime": "2026-01-01T00:00:00Z"}),
         ("a number for a time", "coordination.k8s.io/v1", "leases", {"renewTime": 1}),
     ]
@@ -144,7 +144,7 @@ async def invalid_time_in_lease_is_rejected(api: Conversation, group: str, resou
 
 @behaviours_of(
     [
-        ("none", "yesterday"),
+        ("invalid", "yesterday"),
         ("a date", "2026-01-01"),
         ("a number", 1),
         ("another zone", "2026-01-01T02:00:00+02:00"),

@@ -56,7 +56,7 @@ async def update_with_another_uid_is_rejected(api: Conversation) -> None:
 
 @behaviours_of(
     [
-        ("number", "x"),
+        ("not a number", "x"),
         ("negative", "-1"),
     ]
 )
