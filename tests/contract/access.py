@@ -104,14 +104,14 @@ class User:
 
 async def create_user(server: Server, conversation: Conversation, home: Path) -> User:
     """Create a service account with an empty role, and its kubeconfig. The server checks permissions."""
-    await conversation.created(conversation.path("serviceaccounts"), {"metadata": {"name": "user"}})
-    await conversation.created(conversation.path("roles", RBAC), {"metadata": {"name": _ROLE}, "rules": []})
+    await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "user"}})
+    await conversation.create(conversation.path("roles", RBAC), {"metadata": {"name": _ROLE}, "rules": []})
     binding = {
         "metadata": {"name": "user"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": _ROLE},
         "subjects": [{"kind": "ServiceAccount", "name": "user", "namespace": conversation.namespace}],
     }
-    await conversation.created(conversation.path("rolebindings", RBAC), binding)
+    await conversation.create(conversation.path("rolebindings", RBAC), binding)
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     reply = await conversation.ask("POST", conversation.path("serviceaccounts/user/token"), request)
     assert reply.status == 201, reply.body

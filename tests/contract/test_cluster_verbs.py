@@ -46,7 +46,7 @@ async def test_spark_cluster_is_created_scaled_and_deleted(
         "metadata": {"name": "analytics-worker", "labels": labels},
         "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod},
     }
-    await conversation.created(conversation.path("statefulsets", "apps/v1"), workers)
+    await conversation.create(conversation.path("statefulsets", "apps/v1"), workers)
     code, out, err = await run(*place, "scale", "analytics", "3")
     assert (code, out) == (ExitCode.SUCCESS, f"{NAME} scaled to 3 workers\n"), err
     code, out, err = await run(*place, "list")

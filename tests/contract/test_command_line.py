@@ -48,11 +48,11 @@ async def request_token(conversation: Conversation) -> str:
 async def grant(conversation: Conversation) -> None:
     """Bind the Role of the documentation to the default service account."""
     role = yaml.safe_load(ROLE.read_text())
-    await conversation.created(conversation.path("roles", RBAC), role)
+    await conversation.create(conversation.path("roles", RBAC), role)
     account = {"kind": "ServiceAccount", "name": "default", "namespace": conversation.namespace}
     reference = {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": role["metadata"]["name"]}
     binding = {"metadata": {"name": "airflow"}, "roleRef": reference, "subjects": [account]}
-    await conversation.created(conversation.path("rolebindings", RBAC), binding)
+    await conversation.create(conversation.path("rolebindings", RBAC), binding)
 
 
 @pytest.fixture

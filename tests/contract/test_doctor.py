@@ -38,7 +38,7 @@ async def create_workload(conversation: Conversation) -> None:
     plurals = {"ServiceAccount": "serviceaccounts", "Role": "roles", "RoleBinding": "rolebindings"}
     for document in yaml.safe_load_all((MANIFESTS / "workload.yaml").read_text()):
         path = conversation.path(plurals[document["kind"]], document["apiVersion"])
-        await conversation.created(path, document)
+        await conversation.create(path, document)
 
 
 def require_token(server: Server) -> str:
@@ -56,7 +56,7 @@ async def test_administrator_of_a_prepared_namespace_passes(
         await create_workload(server_with_definitions)
     else:  # without RBAC
         path = server_with_definitions.path("serviceaccounts")
-        await server_with_definitions.created(path, {"metadata": {"name": "spark"}})
+        await server_with_definitions.create(path, {"metadata": {"name": "spark"}})
     code, checks = await diagnose(server, namespace, token, tmp_path)
     assert code == ExitCode.SUCCESS, checks
     assert checks["service account spark of drivers"]["status"] == "passed"
@@ -69,7 +69,7 @@ async def test_drivers_without_a_role_lack_permissions(
     token, namespace = require_token(server), server_with_definitions.namespace
     if server.name != "kubernetes":
         pytest.skip("the local server permits everything")
-    await server_with_definitions.created(
+    await server_with_definitions.create(
         server_with_definitions.path("serviceaccounts"), {"metadata": {"name": "spark"}}
     )
     code, checks = await diagnose(server, namespace, token, tmp_path)
@@ -85,14 +85,14 @@ async def test_documented_role_of_airflow_is_enough(
         pytest.skip("the local server has no service account tokens")
     conversation = server_with_definitions
     role = yaml.safe_load((MANIFESTS / "airflow.yaml").read_text())
-    await conversation.created(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
-    await conversation.created(conversation.path("roles", RBAC), role)
+    await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
+    await conversation.create(conversation.path("roles", RBAC), role)
     binding = {
         "metadata": {"name": "airflow"},
         "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "Role", "name": role["metadata"]["name"]},
         "subjects": [{"kind": "ServiceAccount", "name": "airflow", "namespace": conversation.namespace}],
     }
-    await conversation.created(conversation.path("rolebindings", RBAC), binding)
+    await conversation.create(conversation.path("rolebindings", RBAC), binding)
     reply = await conversation.ask("POST", f"{conversation.path('serviceaccounts')}/airflow/token", {"spec": {}})
     assert reply.status == 201, reply.body
     token = reply.body["status"]["token"]

@@ -97,7 +97,7 @@ async def create(conversation: Conversation, document: dict[str, Any], name: str
     """Create a resource with a status as its operator writes it."""
     path = conversation.path(f"{document['kind'].lower()}s", GROUP)
     body = {**document, "metadata": {"name": name}, "spec": {**document["spec"], **spec}}
-    await conversation.created(path, body)
+    await conversation.create(path, body)
     entries = [
         {"currentStateSummary": state, "message": "", "lastTransitionTime": f"2026-01-01T00:00:{number:02}Z"}
         for number, state in enumerate(states)
@@ -121,7 +121,7 @@ async def create_pod(conversation: Conversation, owner: str, name: str, containe
     metadata = {"name": name, "labels": labels, "ownerReferences": owners}
     pod = {"metadata": metadata, "spec": {"containers": [{"name": container, "image": "spark"}]}}
     path = conversation.path("pods")
-    await conversation.created(path, pod)
+    await conversation.create(path, pod)
     status = {"status": {"phase": "Running"}}
     reply = await conversation.ask("PATCH", f"{path}/{name}/status", status, content_type=MERGE_PATCH)
     assert reply.status == 200, reply.body
@@ -139,7 +139,7 @@ async def fill(conversation: Conversation, folder: Path) -> None:
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "worker", "image": "spark"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": pod}
     workers = {"metadata": {"name": "analytics-worker", "labels": labels}, "spec": spec}
-    await conversation.created(conversation.path("statefulsets", "apps/v1"), workers)
+    await conversation.create(conversation.path("statefulsets", "apps/v1"), workers)
     for name, document in (("run", APPLICATION), ("new", APPLICATION), ("other", CLUSTER)):
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**document, "metadata": {"name": name}}))
 

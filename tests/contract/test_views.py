@@ -69,15 +69,15 @@ async def viewer(server: Server, server_with_definitions: Conversation, tmp_path
 
 async def create_user(conversation: Conversation) -> str:
     """Create a service account with the Role of Airflow, and return a token."""
-    await conversation.created(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
+    await conversation.create(conversation.path("serviceaccounts"), {"metadata": {"name": "airflow"}})
     role = yaml.safe_load(MANIFEST.read_text())
-    await conversation.created(conversation.path("roles", RBAC), role)
+    await conversation.create(conversation.path("roles", RBAC), role)
     binding = {
         "metadata": {"name": "airflow"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role["metadata"]["name"]},
         "subjects": [{"kind": "ServiceAccount", "name": "airflow", "namespace": conversation.namespace}],
     }
-    await conversation.created(conversation.path("rolebindings", RBAC), binding)
+    await conversation.create(conversation.path("rolebindings", RBAC), binding)
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     reply = await conversation.ask("POST", conversation.path("serviceaccounts/airflow/token"), request)
     assert reply.status == 201, reply.body
@@ -134,7 +134,7 @@ async def create(
 ) -> None:
     document = {"apiVersion": api_version, "kind": "SparkApplication", "metadata": {"name": name}, "spec": spec}
     path = conversation.path("sparkapplications", api_version)
-    await conversation.created(path, document)
+    await conversation.create(path, document)
     reply = await conversation.ask("PATCH", f"{path}/{name}/status", {"status": status}, content_type=MERGE_PATCH)
     assert reply.status == 200, reply.body
 

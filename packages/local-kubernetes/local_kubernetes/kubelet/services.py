@@ -13,7 +13,7 @@ from local_kubernetes.kubelet.pod_status import ADDRESS
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _NAMED = re.compile(rf"(?<![\w.-])({_LABEL})(?:\.({_LABEL})(?:\.svc(?:\.cluster\.local)?)?)?:(\d{{1,5}})(?![\w.])")
 
-_KEPT = 100
+_SPARE_ENTRIES = 100
 
 
 class ServiceAddresses:
@@ -50,7 +50,7 @@ class ServiceAddresses:
         """Return the free port for a port of a pod; a later pod of the same name gets the same port."""
         key = (namespace, pod, port)
         if key not in self._assigned:
-            self._forget_gone()
+            self._forget_deleted()
             self._assigned[key] = _find_free_port()
         return self._assigned[key]
 
@@ -79,13 +79,13 @@ class ServiceAddresses:
             if selector.items() <= (pod["metadata"].get("labels") or {}).items():
                 yield pod
 
-    def _forget_gone(self) -> None:
-        """Keep the ports of existing pods, and of pods that their controller is about to replace."""
+    def _forget_deleted(self) -> None:
+        """Forget ports of deleted pods once there are many, because a controller may soon replace a pod."""
         known = {
             (item["metadata"]["namespace"], item["metadata"]["name"])
             for item in self._store.objects.list_shared(PODS, None)
         }
-        if len(self._assigned) > 2 * len(known) + _KEPT:
+        if len(self._assigned) > 2 * len(known) + _SPARE_ENTRIES:
             self._assigned = {key: port for key, port in self._assigned.items() if key[:2] in known}
 
 

@@ -162,7 +162,7 @@ class Api:
     async def delete(self, path: str, body: object = None) -> Reply:
         return await self.send("DELETE", path, body)
 
-    async def created(self, path: str, body: object) -> Document:
+    async def create(self, path: str, body: object) -> Document:
         """Create an object; fail if the server rejects it."""
         reply = await self.post(path, body)
         assert reply.status == 201, reply.body

@@ -64,5 +64,5 @@ async def api(store: Store, logs: RecordedLogs) -> AsyncIterator[Api]:
 @pytest.fixture
 async def things(api: Api) -> Api:
     """A client of a server that serves `things.example.com`."""
-    await api.created(DEFINITIONS, build_definition())
+    await api.create(DEFINITIONS, build_definition())
     return api

@@ -70,7 +70,7 @@ async def test_update_takes_over_changed_fields(api: Api) -> None:
 
 
 async def test_items_of_keyed_lists_have_separate_owners(api: Api) -> None:
-    await api.created(f"{PODS}?fieldManager=creator", build_pod("p"))
+    await api.create(f"{PODS}?fieldManager=creator", build_pod("p"))
     spec = {"containers": [{"name": "main", "image": "i:2"}]}
     body: Document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     conflict = await apply(api, "one", body, f"{PODS}/p")
@@ -87,12 +87,12 @@ async def test_lists_of_custom_resources_are_keyed_by_their_schema(things: Api) 
     await apply(things, "one", build_thing("a", entries=[{"k": "1", "v": "x"}]), path)
     both = await apply(things, "two", build_thing("a", entries=[{"k": "2", "v": "y"}]), path)
     assert [item["k"] for item in both.body["spec"]["entries"]] == ["1", "2"]
-    left = await apply(things, "one", build_thing("a", entries=[{"k": "3", "v": "z"}]), path)
-    assert [item["k"] for item in left.body["spec"]["entries"]] == ["2", "3"]
+    reply = await apply(things, "one", build_thing("a", entries=[{"k": "3", "v": "z"}]), path)
+    assert [item["k"] for item in reply.body["spec"]["entries"]] == ["2", "3"]
 
 
 async def test_status_subresource_applies_the_status(things: Api) -> None:
-    await things.created(THINGS, build_thing("a"))
+    await things.create(THINGS, build_thing("a"))
     reply = await apply(things, "one", build_thing("a", {"phase": "go"}), f"{THINGS}/a/status")
     assert reply.body["status"] == {"phase": "go"}
     missing = await apply(things, "one", build_thing("b", {"phase": "go"}), f"{THINGS}/b/status")

@@ -11,12 +11,12 @@ from api.builders import (
 
 
 async def test_new_definition_is_served_immediately_in_all_versions(api: Api) -> None:
-    created = await api.created(DEFINITIONS, build_definition())
+    created = await api.create(DEFINITIONS, build_definition())
     assert {item["type"]: item["status"] for item in created["status"]["conditions"]} == {
         "NamesAccepted": "True",
         "Established": "True",
     }
-    await api.created(THINGS, build_thing("a"))
+    await api.create(THINGS, build_thing("a"))
     other = (await api.get(f"{THINGS.replace('/v1/', '/v1alpha1/')}/a")).body
     assert other["apiVersion"] == "example.com/v1alpha1"
     assert (await api.get(THINGS.replace("/v1/", "/v2/"))).status == 404
@@ -37,7 +37,7 @@ async def test_strict_validation_rejects_unknown_fields(things: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "field", "told"),
+    ("spec", "field", "message"),
     [
         ({"name": "a"}, "spec.name", "at least 2 chars"),
         ({"name": "abcdef"}, "spec.name", "not be more than 5 bytes"),
@@ -55,11 +55,11 @@ async def test_strict_validation_rejects_unknown_fields(things: Api) -> None:
         ({"entries": [{"v": "1"}]}, "spec.entries[0].k", "Required value"),
     ],
 )
-async def test_invalid_custom_resource_is_rejected(things: Api, spec: Document, field: str, told: str) -> None:
+async def test_invalid_custom_resource_is_rejected(things: Api, spec: Document, field: str, message: str) -> None:
     reply = await things.post(THINGS, build_thing("a", **spec))
     assert reply.refusal == (422, "Invalid")
     causes = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
-    assert told in causes[field]
+    assert message in causes[field]
 
 
 @pytest.mark.parametrize("port", [80, "http"])
@@ -73,7 +73,7 @@ async def test_custom_resource_without_required_spec_is_rejected(things: Api) ->
 
 
 async def test_generation_increases_with_changes_of_the_spec(things: Api) -> None:
-    await things.created(THINGS, build_thing("a"))
+    await things.create(THINGS, build_thing("a"))
     generations = []
     for path, patch in (
         (f"{THINGS}/a", {"metadata": {"labels": {"a": "b"}}}),
@@ -86,7 +86,7 @@ async def test_generation_increases_with_changes_of_the_spec(things: Api) -> Non
 
 
 async def test_status_request_writes_only_the_status(things: Api) -> None:
-    await things.created(THINGS, build_thing("a"))
+    await things.create(THINGS, build_thing("a"))
     reply = await things.patch(
         f"{THINGS}/a/status",
         {"status": {"phase": "go"}, "spec": {"name": "other"}, "metadata": {"labels": {"a": "b"}}},
@@ -97,13 +97,13 @@ async def test_status_request_writes_only_the_status(things: Api) -> None:
 
 
 async def test_replacement_without_resource_version_is_rejected(things: Api) -> None:
-    created = await things.created(THINGS, build_thing("a"))
+    created = await things.create(THINGS, build_thing("a"))
     assert (await things.put(f"{THINGS}/a", build_thing("a"))).refusal == (422, "Invalid")
     assert (await things.put(f"{THINGS}/a", created)).status == 200
 
 
 async def test_scale_uses_the_paths_of_the_definition(things: Api) -> None:
-    await things.created(THINGS, build_thing("a"))
+    await things.create(THINGS, build_thing("a"))
     scale = (await things.patch(f"{THINGS}/a/scale", {"spec": {"replicas": 4}})).body
     assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
     assert (await things.get(f"{THINGS}/a")).body["spec"]["replicas"] == 4

@@ -115,11 +115,11 @@ def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr("os.write", full)
-        with pytest.raises(ApiStatusError, match="No space left on device") as refused:
+        with pytest.raises(ApiStatusError, match="No space left on device") as error:
             store.update(CONFIG_MAPS, "default", "a", lambda found: found | {"data": {"k": "w"}})
         with pytest.raises(ApiStatusError):
             store.create(CONFIG_MAPS, "default", build_config_map("b"))
-    assert refused.value.code == 500
+    assert error.value.code == 500
     assert path.stat().st_size == size
     assert store.objects.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
     assert not store.objects.exists(CONFIG_MAPS, "default", "b")

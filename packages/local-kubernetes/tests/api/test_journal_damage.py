@@ -138,9 +138,9 @@ def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path
     start = find_offsets(bytes(content))[2]
     content[content.index(b'"k"', start) + 1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(JournalError) as refused:
+    with pytest.raises(JournalError) as error:
         Journal(path)
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"could not read the journal {path}: record 2 at byte {start} (configmaps default/b) does not match its "
         "checksum. 4 changes are intact. Restore the file from a copy, or start with --repair, which keeps a copy of "
         "the file and drops the damaged records"

@@ -23,7 +23,7 @@ from api.builders import (
     ],
 )
 async def test_a_merge_patch_merges_objects_and_removes_by_null(api: Api, patch: object, expected: object) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     assert (await api.patch(f"{CONFIG_MAPS}/a", patch)).body.get("data") == expected
 
 
@@ -39,13 +39,13 @@ async def test_a_merge_patch_merges_objects_and_removes_by_null(api: Api, patch:
     ],
 )
 async def test_json_patch_applies_its_operations(api: Api, operations: object, expected: object) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     reply = await api.patch(f"{CONFIG_MAPS}/a", operations, JSON_PATCH)
     assert reply.body["data"] == expected
 
 
 async def test_a_json_pointer_escapes_slash_and_tilde(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a", annotations={"a": "b"}))
+    await api.create(CONFIG_MAPS, build_config_map("a", annotations={"a": "b"}))
     operations = [{"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "~"}]
     reply = await api.patch(f"{CONFIG_MAPS}/a", operations, JSON_PATCH)
     assert reply.body["metadata"]["annotations"] == {"a": "b", "example.com/a": "~"}
@@ -71,7 +71,7 @@ async def test_a_json_pointer_escapes_slash_and_tilde(api: Api) -> None:
     ids=lambda value: str(value)[:48],
 )
 async def test_failed_json_patch_changes_nothing(api: Api, operations: object, code: int) -> None:
-    created = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    created = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     assert (await api.patch(f"{CONFIG_MAPS}/a", operations, JSON_PATCH)).status == code
     assert (await api.get(f"{CONFIG_MAPS}/a")).body == created
 
@@ -80,25 +80,25 @@ async def test_failed_json_patch_changes_nothing(api: Api, operations: object, c
     ("path", "media_type"), [(f"{CONFIG_MAPS}/a", "text/plain"), (f"{CONFIG_MAPS}/a", "application/json")]
 )
 async def test_a_patch_of_an_unknown_type_is_refused(api: Api, path: str, media_type: str) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     assert (await api.patch(path, {}, media_type)).refusal == (415, "UnsupportedMediaType")
 
 
 async def test_strategic_merge_patch_of_a_custom_resource_is_rejected(things: Api) -> None:
-    await things.created(THINGS, build_thing("a"))
+    await things.create(THINGS, build_thing("a"))
     reply = await things.patch(f"{THINGS}/a", {"spec": {"mode": "b"}}, STRATEGIC_PATCH)
     assert reply.refusal == (415, "UnsupportedMediaType")
 
 
 @pytest.mark.parametrize("media_type", [MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH])
 async def test_patch_that_is_not_an_object_is_rejected(api: Api, media_type: str) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     reply = await api.patch(f"{CONFIG_MAPS}/a?fieldManager=m", [1], media_type)
     assert reply.refusal == (400, "BadRequest")
 
 
 async def test_a_patch_against_an_old_version_is_refused(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, build_config_map("a"))
+    created = await api.create(CONFIG_MAPS, build_config_map("a"))
     version = created["metadata"]["resourceVersion"]
     patch = {"metadata": {"resourceVersion": version}, "data": {"x": "1"}}
     assert (await api.patch(f"{CONFIG_MAPS}/a", patch)).status == 200
@@ -106,7 +106,7 @@ async def test_a_patch_against_an_old_version_is_refused(api: Api) -> None:
 
 
 async def test_patched_custom_resource_is_validated_and_gets_defaults(things: Api) -> None:
-    await things.created(THINGS, build_thing("a", mode="b"))
+    await things.create(THINGS, build_thing("a", mode="b"))
     reply = await things.patch(f"{THINGS}/a", {"spec": {"mode": None}})
     assert reply.body["spec"]["mode"] == "a"
     assert (await things.patch(f"{THINGS}/a", {"spec": {"name": None}})).refusal == (422, "Invalid")

@@ -13,7 +13,7 @@ async def start_pod(api: Api, state: Document | None = None, containers: tuple[s
     """Create the pod `p` on a node, with the same status for all its containers."""
     document = build_pod("p")
     document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
-    await api.created(PODS, document)
+    await api.create(PODS, document)
     await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
     statuses = [{"name": name, **(RUNNING if state is None else state)} for name in containers]
     await api.patch(f"{PODS}/p/status", {"status": {"containerStatuses": statuses}})
@@ -91,7 +91,7 @@ async def test_log_of_a_pod_with_several_containers_requires_a_container(api: Ap
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "message"),
     [
         ({"state": {"waiting": {"reason": "ContainerCreating"}}}, "is waiting to start: ContainerCreating"),
         ({"state": {"waiting": {"reason": "ErrImagePull"}}}, "is waiting to start: image can't be pulled"),
@@ -102,11 +102,11 @@ async def test_log_of_a_pod_with_several_containers_requires_a_container(api: Ap
         ({"state": {"waiting": {"reason": "InvalidImageName"}}}, "is waiting to start: InvalidImageName"),
     ],
 )
-async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict[str, Any], told: str) -> None:
+async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict[str, Any], message: str) -> None:
     await start_pod(api, state)
     reply = await api.get(f"{PODS}/p/log")
     assert reply.refusal == (400, "BadRequest")
-    assert told in reply.body["message"]
+    assert message in reply.body["message"]
 
 
 async def test_previous_log_is_returned_after_a_restart(api: Api, logs: RecordedLogs) -> None:
@@ -116,7 +116,7 @@ async def test_previous_log_is_returned_after_a_restart(api: Api, logs: Recorded
 
 
 async def test_unscheduled_pod_has_an_empty_log(api: Api) -> None:
-    await api.created(PODS, build_pod("p"))
+    await api.create(PODS, build_pod("p"))
     assert (await api.get(f"{PODS}/p/log")).status == 204
     assert (await api.get(f"{PODS}/nope/log")).refusal == (404, "NotFound")
     assert (await api.post(f"{PODS}/p/log", {"a": 1})).refusal == (405, "MethodNotAllowed")

@@ -39,7 +39,7 @@ async def test_invalid_pod_is_rejected(api: Api, body: Document, field: str) -> 
 
 
 async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
-    spec = (await api.created(PODS, build_pod("p")))["spec"]
+    spec = (await api.create(PODS, build_pod("p")))["spec"]
     assert (spec["restartPolicy"], spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == (
         "Always",
         "default",
@@ -59,7 +59,7 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
 async def test_new_pod_is_pending_with_its_qos_class(api: Api, resources: Document, expected: str) -> None:
     document = build_pod("p") | {"status": {"phase": "Running"}}
     document["spec"]["containers"][0]["resources"] = resources
-    assert (await api.created(PODS, document))["status"] == {"phase": "Pending", "qosClass": expected}
+    assert (await api.create(PODS, document))["status"] == {"phase": "Pending", "qosClass": expected}
 
 
 async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> None:
@@ -71,20 +71,20 @@ async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> No
 
 
 async def test_pod_update_allows_only_the_image(api: Api) -> None:
-    await api.created(PODS, build_pod("p"))
+    await api.create(PODS, build_pod("p"))
     changed = await api.patch(
         f"{PODS}/p",
         [{"op": "replace", "path": "/spec/containers/0/image", "value": "i:2"}],
         "application/json-patch+json",
     )
     assert changed.body["spec"]["containers"][0]["image"] == "i:2"
-    refused = await api.patch(f"{PODS}/p", {"spec": {"restartPolicy": "Never"}})
-    assert refused.refusal == (422, "Invalid")
-    assert "pod updates may not change fields" in refused.body["message"]
+    reply = await api.patch(f"{PODS}/p", {"spec": {"restartPolicy": "Never"}})
+    assert reply.refusal == (422, "Invalid")
+    assert "pod updates may not change fields" in reply.body["message"]
 
 
 async def test_second_binding_of_a_pod_is_rejected(api: Api) -> None:
-    await api.created(PODS, build_pod("p"))
+    await api.create(PODS, build_pod("p"))
     binding = {"target": {"kind": "Node", "name": "local"}}
     assert (await api.post(f"{PODS}/p/binding", binding)).status == 201
     assert (await api.get(f"{PODS}/p")).body["spec"]["nodeName"] == "local"

@@ -116,7 +116,7 @@ async def test_a_review_in_protobuf_is_answered(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (b"{}", "does not begin"),
         (build_envelope("Pod", b""), "Pod cannot be read from protobuf here: send JSON"),
@@ -129,10 +129,10 @@ async def test_a_review_in_protobuf_is_answered(api: Api) -> None:
         (build_envelope("ConfigMap", build_part(1, build_part(1, b"\xff"))), "utf-8"),
     ],
 )
-async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, told: str) -> None:
+async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, message: str) -> None:
     reply = await api.send("POST", CONFIG_MAPS, body, PROTOBUF)
     assert reply.refusal == (400, "BadRequest")
-    assert told in reply.body["message"]
+    assert message in reply.body["message"]
 
 
 @given(st.binary(max_size=64), st.sampled_from(["ConfigMap", "Lease", "Service", "Event", "Secret"]))

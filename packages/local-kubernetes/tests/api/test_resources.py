@@ -15,7 +15,7 @@ from api.builders import (
 
 
 async def test_a_created_object_gets_identity_and_version(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    created = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     metadata = created["metadata"]
     assert (created["apiVersion"], created["kind"], metadata["namespace"]) == ("v1", "ConfigMap", "default")
     assert metadata["uid"]
@@ -26,14 +26,14 @@ async def test_a_created_object_gets_identity_and_version(api: Api) -> None:
 
 async def test_a_name_is_generated_from_its_prefix(api: Api) -> None:
     names = {
-        (await api.created(CONFIG_MAPS, {"metadata": {"generateName": "job-"}}))["metadata"]["name"] for _ in range(3)
+        (await api.create(CONFIG_MAPS, {"metadata": {"generateName": "job-"}}))["metadata"]["name"] for _ in range(3)
     }
     assert len(names) == 3
     assert all(name.startswith("job-") and len(name) == 9 for name in names)
 
 
 async def test_a_second_object_of_the_same_name_is_refused(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     reply = await api.post(CONFIG_MAPS, build_config_map("a"))
     assert reply.refusal == (409, "AlreadyExists")
     assert reply.body["message"] == 'configmaps "a" already exists'
@@ -74,14 +74,14 @@ async def test_create_in_a_missing_namespace_is_rejected(api: Api) -> None:
 
 
 async def test_a_new_namespace_has_a_service_account(api: Api) -> None:
-    created = await api.created(NAMESPACES, {"metadata": {"name": "team"}})
+    created = await api.create(NAMESPACES, {"metadata": {"name": "team"}})
     assert created["status"] == {"phase": "Active"}
     assert created["metadata"]["labels"] == {"kubernetes.io/metadata.name": "team"}
     assert await api.names("/api/v1/namespaces/team/serviceaccounts") == ["default"]
 
 
 async def test_a_replacement_against_an_old_version_is_refused(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    first = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     await api.put(f"{CONFIG_MAPS}/a", build_config_map("a", {"x": "2"}))
     reply = await api.put(f"{CONFIG_MAPS}/a", first)
     assert reply.refusal == (409, "Conflict")
@@ -89,7 +89,7 @@ async def test_a_replacement_against_an_old_version_is_refused(api: Api) -> None
 
 
 async def test_a_replacement_keeps_the_identity_of_the_object(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    first = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     second = (await api.put(f"{CONFIG_MAPS}/a", build_config_map("a", {"x": "2"}))).body
     for key in ("uid", "creationTimestamp"):
         assert second["metadata"][key] == first["metadata"][key]
@@ -97,7 +97,7 @@ async def test_a_replacement_keeps_the_identity_of_the_object(api: Api) -> None:
 
 
 async def test_update_without_changes_keeps_the_resource_version(api: Api) -> None:
-    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    first = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     second = (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "1"}})).body
     assert second == first
 
@@ -113,21 +113,21 @@ async def test_update_without_changes_keeps_the_resource_version(api: Api) -> No
 async def test_a_replacement_of_another_object_is_refused(
     api: Api, path: str, body: Document, expected: tuple[int, str]
 ) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     assert (await api.put(path, body)).refusal == expected
 
 
 async def test_a_dry_run_answers_and_stores_nothing(api: Api) -> None:
     assert (await api.post(f"{CONFIG_MAPS}?dryRun=All", build_config_map("a"))).status == 201
     assert await api.names(CONFIG_MAPS) == []
-    first = await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    first = await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     assert (await api.patch(f"{CONFIG_MAPS}/a?dryRun=All", {"data": {"x": "2"}})).body["data"] == {"x": "2"}
     assert (await api.delete(f"{CONFIG_MAPS}/a?dryRun=All")).status == 200
     assert (await api.get(f"{CONFIG_MAPS}/a")).body == first
 
 
 async def test_a_list_names_its_kind_and_version(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, build_config_map("a"))
+    created = await api.create(CONFIG_MAPS, build_config_map("a"))
     listed = (await api.get(CONFIG_MAPS)).body
     assert (listed["kind"], listed["apiVersion"]) == ("ConfigMapList", "v1")
     assert listed["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
@@ -135,16 +135,16 @@ async def test_a_list_names_its_kind_and_version(api: Api) -> None:
 
 
 async def test_a_list_over_all_namespaces_is_sorted_by_place(api: Api) -> None:
-    await api.created(NAMESPACES, {"metadata": {"name": "b"}})
+    await api.create(NAMESPACES, {"metadata": {"name": "b"}})
     for place, name in (("default", "z"), ("b", "y"), ("default", "x")):
-        await api.created(f"{NAMESPACES}/{place}/configmaps", build_config_map(name))
+        await api.create(f"{NAMESPACES}/{place}/configmaps", build_config_map(name))
     assert await api.names("/api/v1/configmaps") == ["y", "x", "z"]
     assert await api.names(CONFIG_MAPS) == ["x", "z"]
 
 
 async def test_long_list_is_paged(api: Api) -> None:
     for number in range(5):
-        await api.created(CONFIG_MAPS, build_config_map(f"c{number}"))
+        await api.create(CONFIG_MAPS, build_config_map(f"c{number}"))
     names, token, parts = [], "", []
     while True:
         part = (await api.get(f"{CONFIG_MAPS}?limit=2&continue={token}")).body
@@ -186,7 +186,7 @@ async def test_invalid_list_options_are_rejected(api: Api, query: str, expected:
 
 @pytest.mark.parametrize("subresource", ["", "/status"])
 async def test_the_status_is_written_by_its_subresource_only(api: Api, subresource: str) -> None:
-    await api.created(PODS, build_pod("p"))
+    await api.create(PODS, build_pod("p"))
     reply = await api.patch(
         f"{PODS}/p{subresource}", {"status": {"phase": "Running"}, "metadata": {"labels": {"a": "b"}}}
     )
@@ -195,7 +195,7 @@ async def test_the_status_is_written_by_its_subresource_only(api: Api, subresour
 
 
 async def test_service_gets_an_immutable_address(api: Api) -> None:
-    created = await api.created(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    created = await api.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
     spec = created["spec"]
     assert spec["clusterIPs"] == [spec["clusterIP"]]
     assert spec["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
@@ -204,19 +204,19 @@ async def test_service_gets_an_immutable_address(api: Api) -> None:
 
 
 async def test_a_headless_service_has_no_address(api: Api) -> None:
-    created = await api.created(SERVICES, {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})
+    created = await api.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})
     assert created["spec"]["clusterIPs"] == ["None"]
 
 
 async def test_plain_text_of_a_secret_is_encoded(api: Api) -> None:
-    created = await api.created(SECRETS, {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    created = await api.create(SECRETS, {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
     assert created["data"] == {"a": "Yg=="}
     assert created["type"] == "Opaque"
     assert "stringData" not in created
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "told"),
+    ("path", "body", "message"),
     [
         (CONFIG_MAPS, {"data": {"a": 1}}, "data.a"),
         (CONFIG_MAPS, {"data": []}, "data"),
@@ -228,14 +228,14 @@ async def test_plain_text_of_a_secret_is_encoded(api: Api) -> None:
         (CONFIG_MAPS, {"kind": "ConfigMap", "apiVersion": "v2"}, "v2"),
     ],
 )
-async def test_document_with_wrong_types_is_rejected(api: Api, path: str, body: Document, told: str) -> None:
+async def test_document_with_wrong_types_is_rejected(api: Api, path: str, body: Document, message: str) -> None:
     reply = await api.post(path, {"metadata": {"name": "a"}} | body)
     assert reply.refusal == (400, "BadRequest")
-    assert told in reply.body["message"]
+    assert message in reply.body["message"]
 
 
 async def test_immutable_config_map_cannot_be_changed(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}) | {"immutable": True})
+    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}) | {"immutable": True})
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "2"}})).refusal == (422, "Invalid")
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"a": "b"}}})).status == 200
 
@@ -243,7 +243,7 @@ async def test_immutable_config_map_cannot_be_changed(api: Api) -> None:
 async def test_events_are_the_same_in_both_groups(api: Api) -> None:
     involved = {"kind": "Pod", "name": "p", "namespace": "default"}
     event = {"metadata": {"name": "e"}, "involvedObject": involved, "reason": "Started", "message": "Began"}
-    await api.created("/api/v1/namespaces/default/events", event)
+    await api.create("/api/v1/namespaces/default/events", event)
     other = (await api.get("/apis/events.k8s.io/v1/namespaces/default/events/e")).body
     assert (other["apiVersion"], other["note"], other["regarding"]["name"]) == ("events.k8s.io/v1", "Began", "p")
     assert await api.names("/api/v1/events?fieldSelector=involvedObject.name%3Dp,reason%3DStarted") == ["e"]

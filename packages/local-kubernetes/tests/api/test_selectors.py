@@ -47,9 +47,9 @@ def test_label_selector_selects_matching_objects(text: str, matches: bool) -> No
     "text", ["a b", "a===b", "a=b,", ",a", "a in b", "a in (b", "=b", "a!b", "a>x", "a in (b c)", "a=b=c", "é"]
 )
 def test_invalid_label_selector_is_rejected(text: str) -> None:
-    with pytest.raises(ApiStatusError) as refused:
+    with pytest.raises(ApiStatusError) as error:
         parse_label_selector(text)
-    assert refused.value.code == 400
+    assert error.value.code == 400
 
 
 def test_object_without_labels_matches_negative_requirements() -> None:
@@ -76,6 +76,6 @@ def test_field_selector_selects_matching_objects(text: str, matches: bool) -> No
 
 @pytest.mark.parametrize("text", ["spec.foo=x", "metadata.name", "=x"])
 def test_invalid_field_selector_is_rejected(text: str) -> None:
-    with pytest.raises(ApiStatusError) as refused:
+    with pytest.raises(ApiStatusError) as error:
         parse_field_selector(text, PODS)
-    assert refused.value.code == 400
+    assert error.value.code == 400

@@ -132,7 +132,7 @@ async def test_yaml_body_is_parsed_like_json(api: Api) -> None:
 
 
 async def test_answer_is_yaml_if_requested(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "y"}))
+    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "y"}))
     reply = await api.get(f"{CONFIG_MAPS}/a", Accept="application/yaml")
     assert reply.headers["Content-Type"].startswith("application/yaml")
     assert "kind: ConfigMap" in reply.body

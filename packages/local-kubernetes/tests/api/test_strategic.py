@@ -85,6 +85,6 @@ def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: 
     ("patch", "code"), [({"$patch": "bogus"}, 500), ({"containers": [{"image": "x"}]}, 500), ([1], 400)]
 )
 def test_invalid_strategic_merge_patch_is_rejected(patch: Any, code: int) -> None:
-    with pytest.raises(ApiStatusError) as refused:
+    with pytest.raises(ApiStatusError) as error:
         apply_strategic_merge_patch(CONTAINERS, patch)
-    assert refused.value.code == code
+    assert error.value.code == code

@@ -37,27 +37,27 @@ async def read_to_end(events: AsyncIterator[Document]) -> list[Document]:
 
 @pytest.mark.parametrize("version", ["", "&resourceVersion=0"])
 async def test_watch_begins_with_existing_objects(api: Api, version: str) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1{version}") as events:
         assert await read_changes(events, 1) == [("ADDED", "a")]
-        await api.created(CONFIG_MAPS, build_config_map("b"))
+        await api.create(CONFIG_MAPS, build_config_map("b"))
         await api.patch(f"{CONFIG_MAPS}/b", {"data": {"x": "1"}})
         await api.delete(f"{CONFIG_MAPS}/a")
         assert await read_changes(events, 3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
 
 
 async def test_watch_continues_from_the_version_of_a_list(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     version = (await api.get(CONFIG_MAPS)).body["metadata"]["resourceVersion"]
-    await api.created(CONFIG_MAPS, build_config_map("b"))
+    await api.create(CONFIG_MAPS, build_config_map("b"))
     async with api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}") as events:
-        await api.created(CONFIG_MAPS, build_config_map("c"))
+        await api.create(CONFIG_MAPS, build_config_map("c"))
         assert await read_changes(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
 
 
 async def test_watch_can_continue_from_every_event(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
-        await api.created(CONFIG_MAPS, build_config_map("a"))
+        await api.create(CONFIG_MAPS, build_config_map("a"))
         await api.delete(f"{CONFIG_MAPS}/a")
         async with asyncio.timeout(DEADLINE):
             added, deleted = await anext(events), await anext(events)
@@ -66,17 +66,17 @@ async def test_watch_can_continue_from_every_event(api: Api) -> None:
 
 
 async def test_watch_reports_its_namespace_only(api: Api) -> None:
-    await api.created(NAMESPACES, {"metadata": {"name": "team"}})
+    await api.create(NAMESPACES, {"metadata": {"name": "team"}})
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events, api.watch("/api/v1/configmaps?watch=1") as everywhere:
-        await api.created(f"{NAMESPACES}/team/configmaps", build_config_map("a"))
-        await api.created(CONFIG_MAPS, build_config_map("b"))
+        await api.create(f"{NAMESPACES}/team/configmaps", build_config_map("a"))
+        await api.create(CONFIG_MAPS, build_config_map("b"))
         assert await read_changes(events, 1) == [("ADDED", "b")]
         assert await read_changes(everywhere, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
 
 async def test_objects_that_start_or_stop_matching_are_added_or_deleted(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&labelSelector=on%3Dyes") as events:
-        await api.created(CONFIG_MAPS, build_config_map("a"))
+        await api.create(CONFIG_MAPS, build_config_map("a"))
         for value in ("yes", "yes", "no", "no"):
             labels = {"on": value}
             patch = {"metadata": {"labels": labels}, "data": {"x": value}}
@@ -90,7 +90,7 @@ async def test_objects_that_start_or_stop_matching_are_added_or_deleted(api: Api
 async def test_one_object_can_be_watched_by_its_name(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Db") as events:
         for name in ("a", "b"):
-            await api.created(CONFIG_MAPS, build_config_map(name))
+            await api.create(CONFIG_MAPS, build_config_map(name))
         assert await read_changes(events, 1) == [("ADDED", "b")]
 
 
@@ -103,7 +103,7 @@ async def test_expired_version_is_reported_in_the_stream(api: Api) -> None:
 
 async def test_history_is_bounded_by_number(api: Api) -> None:
     version = (await api.get(CONFIG_MAPS)).body["metadata"]["resourceVersion"]
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     for number in range(50):
         await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": str(number)}})
     async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={version}") as events:
@@ -112,7 +112,7 @@ async def test_history_is_bounded_by_number(api: Api) -> None:
 
 
 async def test_watch_sends_a_last_bookmark_at_its_timeout(api: Api) -> None:
-    created = await api.created(CONFIG_MAPS, build_config_map("a"))
+    created = await api.create(CONFIG_MAPS, build_config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true") as events:
         found = await read_to_end(events)
     assert [event["type"] for event in found] == ["ADDED", "BOOKMARK"]
@@ -121,7 +121,7 @@ async def test_watch_sends_a_last_bookmark_at_its_timeout(api: Api) -> None:
 
 
 async def test_a_watch_can_stream_a_list(api: Api) -> None:
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
     async with api.watch(f"{CONFIG_MAPS}?{query}") as events:
         assert await read_changes(events, 1) == [("ADDED", "a")]
@@ -143,7 +143,7 @@ async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
 
 async def test_watch_converts_objects_to_the_requested_version(things: Api) -> None:
     async with things.watch(f"{THINGS.replace('/v1/', '/v1alpha1/')}?watch=1") as events:
-        await things.created(THINGS, build_thing("a"))
+        await things.create(THINGS, build_thing("a"))
         async with asyncio.timeout(DEADLINE):
             event = await anext(events)
     assert event["object"]["apiVersion"] == "example.com/v1alpha1"
@@ -152,8 +152,8 @@ async def test_watch_converts_objects_to_the_requested_version(things: Api) -> N
 async def test_a_table_can_be_watched(api: Api) -> None:
     accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     path = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
-    await api.created(CONFIG_MAPS, build_config_map("a"))
-    await api.created(CONFIG_MAPS, build_config_map("b"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("b"))
     async with api.session.get(path, headers=accept) as response:
         tables = [(await response.content.readline()).decode() for _ in range(2)]
     assert '"columnDefinitions": [{' in tables[0]
@@ -162,7 +162,7 @@ async def test_a_table_can_be_watched(api: Api) -> None:
 
 async def test_a_watch_works_by_websocket(api: Api) -> None:
     async with asyncio.timeout(DEADLINE), api.session.ws_connect(f"{api.url}{CONFIG_MAPS}?watch=1") as socket:
-        await api.created(CONFIG_MAPS, build_config_map("a"))
+        await api.create(CONFIG_MAPS, build_config_map("a"))
         event = await socket.receive_json()
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
 
@@ -176,17 +176,17 @@ async def test_websocket_watch_ends_at_its_timeout(api: Api) -> None:
 
 async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
     subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     for number in range(60):
         await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": str(number)}})
-    with pytest.raises(ApiStatusError) as refused:
+    with pytest.raises(ApiStatusError) as error:
         await anext(subscription)
-    assert refused.value.code == 410
+    assert error.value.code == 410
 
 
 async def test_a_subscription_ends_when_it_is_closed(store: Store, api: Api) -> None:
     subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
-    await api.created(CONFIG_MAPS, build_config_map("a"))
+    await api.create(CONFIG_MAPS, build_config_map("a"))
     subscription.close()
     async with asyncio.timeout(DEADLINE):
         assert [event.type async for event in subscription] == ["ADDED"]
@@ -194,7 +194,7 @@ async def test_a_subscription_ends_when_it_is_closed(store: Store, api: Api) -> 
 
 async def test_changes_of_a_received_event_do_not_affect_the_store(store: Store, api: Api) -> None:
     subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
-    await api.created(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
+    await api.create(CONFIG_MAPS, build_config_map("a", {"x": "1"}))
     event = await anext(subscription)
     event.object["data"]["x"] = "2"
     assert (await api.get(f"{CONFIG_MAPS}/a")).body["data"] == {"x": "1"}
@@ -202,7 +202,7 @@ async def test_changes_of_a_received_event_do_not_affect_the_store(store: Store,
 
 async def test_closed_watches_leave_no_subscription(store: Store, api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
-        await api.created(CONFIG_MAPS, build_config_map("a"))
+        await api.create(CONFIG_MAPS, build_config_map("a"))
         await read_changes(events, 1)
         assert store.changes.count_subscribers(CONFIG_MAP_KIND) == 1
     async with asyncio.timeout(DEADLINE):

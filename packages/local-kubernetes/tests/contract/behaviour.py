@@ -1,4 +1,4 @@
-"""Behaviours, and the collection of all of them."""
+"""Behaviours and their registry."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Behaviour:
     arguments: tuple[Any, ...] = ()
 
     @property
-    def own_words(self) -> bool:
+    def ignores_messages(self) -> bool:
         """Whether error messages are not compared."""
-        return self.script in _OWN_WORDS
+        return self.script in _MESSAGES_IGNORED
 
     @property
     def id(self) -> str:
@@ -43,44 +43,44 @@ class Behaviour:
         await self.script(conversation, *self.arguments)
 
 
-_OWN_WORDS: set[Script] = set()
-_FOUND: dict[str, Behaviour] = {}
+_MESSAGES_IGNORED: set[Script] = set()
+_BEHAVIOURS: dict[str, Behaviour] = {}
 
 
 def behaviour(script: Script) -> Script:
     """Register a script as a behaviour under its own name."""
-    _collect(Behaviour(_get_topic(script), script.__name__, script))
+    _register(Behaviour(_get_topic(script), script.__name__, script))
     return script
 
 
-def in_own_words(script: Script) -> Script:
+def ignore_error_messages(script: Script) -> Script:
     """Do not compare error messages: those of the real server mention its programming language."""
-    _OWN_WORDS.add(script)
+    _MESSAGES_IGNORED.add(script)
     return script
 
 
 def behaviours_of(cases: Iterable[tuple[Any, ...]]) -> Callable[[Script], Script]:
     """Register a script as one behaviour for each case: a name, then arguments."""
 
-    def take(script: Script) -> Script:
+    def register(script: Script) -> Script:
         for name, *arguments in cases:
-            _collect(Behaviour(_get_topic(script), f"{script.__name__}[{name}]", script, tuple(arguments)))
+            _register(Behaviour(_get_topic(script), f"{script.__name__}[{name}]", script, tuple(arguments)))
         return script
 
-    return take
+    return register
 
 
 def list_behaviours() -> list[Behaviour]:
     """Return all behaviours, in the order of their topics."""
     for module in iter_modules(behaviours.__path__):
         import_module(f"{behaviours.__name__}.{module.name}")
-    return sorted(_FOUND.values(), key=lambda item: item.topic)
+    return sorted(_BEHAVIOURS.values(), key=lambda item: item.topic)
 
 
-def _collect(found: Behaviour) -> None:
-    if found.id in _FOUND:
-        raise ValueError(f"two behaviours are called {found.id}")
-    _FOUND[found.id] = found
+def _register(item: Behaviour) -> None:
+    if item.id in _BEHAVIOURS:
+        raise ValueError(f"duplicate behaviour: {item.id}")
+    _BEHAVIOURS[item.id] = item
 
 
 def _get_topic(script: Script) -> str:

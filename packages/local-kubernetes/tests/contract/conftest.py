@@ -54,17 +54,19 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
 async def conversation(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Conversation]:
     """A conversation in a new namespace that is deleted afterwards; `things.example.com` are served."""
     behaviour = request.node.callspec.params.get("behaviour")
-    async with open_conversation(server, own_words=bool(behaviour and behaviour.own_words)) as conversation:
+    async with open_conversation(
+        server, ignores_messages=bool(behaviour and behaviour.ignores_messages)
+    ) as conversation:
         yield conversation
 
 
 @asynccontextmanager
-async def open_conversation(server: Server, *, own_words: bool = False) -> AsyncIterator[Conversation]:
+async def open_conversation(server: Server, *, ignores_messages: bool = False) -> AsyncIterator[Conversation]:
     """Open a conversation with a server, in a namespace that is deleted at the end."""
     namespace = f"contract-{secrets.token_hex(4)}"
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
     async with aiohttp.ClientSession(connector=connector) as session:
-        conversation = Conversation(session, server.url, server.token, namespace, own_words=own_words)
+        conversation = Conversation(session, server.url, server.token, namespace, ignores_messages=ignores_messages)
         await _prepare(conversation)
         try:
             yield conversation
@@ -74,7 +76,7 @@ async def open_conversation(server: Server, *, own_words: bool = False) -> Async
 
 async def _prepare(conversation: Conversation) -> None:
     namespace = {"metadata": {"name": conversation.namespace}}
-    await conversation.created("/api/v1/namespaces", namespace)
+    await conversation.create("/api/v1/namespaces", namespace)
     account = {"metadata": {"name": "default"}}
     reply = await conversation.ask("POST", conversation.path("serviceaccounts"), account)
     assert reply.status in (201, 409), reply.body

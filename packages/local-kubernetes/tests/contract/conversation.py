@@ -25,7 +25,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _OPAQUE = re.compile(r"(continue|resourceVersion)=[\w%-]{3,}")
-_KEPT_HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow", "WWW-Authenticate")
+_COMPARED_HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow", "WWW-Authenticate")
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ class Conversation:
         url: Address of the server.
         token: Bearer token; None if the connection authenticates.
         namespace: The namespace.
-        own_words: Whether error messages are not compared.
+        ignores_messages: Whether error messages are not compared.
     """
 
     session: aiohttp.ClientSession
     url: str
     token: str | None
     namespace: str
-    own_words: bool = False
+    ignores_messages: bool = False
     record: list[Document] = field(default_factory=list)
     _normal: Normaliser = field(init=False)
 
     def __post_init__(self) -> None:
-        self._normal = Normaliser(self.namespace, own_words=self.own_words)
+        self._normal = Normaliser(self.namespace, ignores_messages=self.ignores_messages)
 
     def path(self, resource: str, group: str = "v1") -> str:
         """Return the path of a resource in the namespace, such as `pods` or `pods/a/status`."""
@@ -84,7 +84,7 @@ class Conversation:
         ):
             return Reply(response.status, _parse(await response.read(), response.content_type))
 
-    async def say(
+    async def ask_compared(
         self,
         method: str,
         path: str,
@@ -114,36 +114,36 @@ class Conversation:
             ) as response,
         ):
             reply = Reply(response.status, _parse(await response.read(), response.content_type))
-            told = {
+            reply_headers = {
                 key: sorted(self._normal.text(item) for item in response.headers.getall(key))
-                for key in _KEPT_HEADERS
+                for key in _COMPARED_HEADERS
                 if key in response.headers
             }
-        if told.get("Content-Type") == [JSON] or reply.body == "":
-            told.pop("Content-Type", None)
+        if reply_headers.get("Content-Type") == [JSON] or reply.body == "":
+            reply_headers.pop("Content-Type", None)
         entry: Document = {"request": self._normalize_request(method, path), "status": reply.status}
-        if told:
-            entry["headers"] = told
+        if reply_headers:
+            entry["headers"] = reply_headers
         entry["body"] = self._normal.body(show(reply.body) if show and reply.status < 300 else reply.body)
         self.record.append(entry)
         return reply
 
     async def get(self, path: str, **options: Any) -> Reply:
-        return await self.say("GET", path, **options)
+        return await self.ask_compared("GET", path, **options)
 
     async def post(self, path: str, body: object, **options: Any) -> Reply:
-        return await self.say("POST", path, body, **options)
+        return await self.ask_compared("POST", path, body, **options)
 
     async def put(self, path: str, body: object, **options: Any) -> Reply:
-        return await self.say("PUT", path, body, **options)
+        return await self.ask_compared("PUT", path, body, **options)
 
     async def patch(self, path: str, body: object, content_type: str = MERGE_PATCH, **options: Any) -> Reply:
-        return await self.say("PATCH", path, body, content_type=content_type, **options)
+        return await self.ask_compared("PATCH", path, body, content_type=content_type, **options)
 
     async def delete(self, path: str, body: object = None, **options: Any) -> Reply:
-        return await self.say("DELETE", path, body, **options)
+        return await self.ask_compared("DELETE", path, body, **options)
 
-    async def created(self, path: str, body: object) -> Document:
+    async def create(self, path: str, body: object) -> Document:
         """Create an object; fail if the server rejects it. Not compared."""
         reply = await self.ask("POST", path, body)
         assert reply.status == 201, reply.body
@@ -151,15 +151,15 @@ class Conversation:
         return document
 
     async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
-        """Repeat a request until its answer satisfies a condition, for work of controllers. Not compared."""
+        """Repeat a request until its answer meets a condition, for the work of controllers. Not compared."""
 
         async def ask_again() -> Reply:
             return await self.ask("GET", path)
 
         return await repeat_until(ask_again, holds, seconds)
 
-    async def until_gone(self, path: str) -> None:
-        """Wait until nothing exists at a path."""
+    async def wait_until_deleted(self, path: str) -> None:
+        """Wait until a path returns 404."""
         await self.until(path, lambda reply: reply.status == 404)
 
     @asynccontextmanager
@@ -169,12 +169,12 @@ class Conversation:
         async with self.session.get(URL(self.url + path, encoded=True), headers=sent) as response:
             events = Events(response)
             yield events
-        body = self._normal.body(events.read)
+        body = self._normal.body(events.items)
         self.record.append({"request": self._normalize_request("WATCH", path), "status": response.status, "body": body})
 
-    def note(self, what: str, value: Any) -> None:
+    def note(self, label: str, value: Any) -> None:
         """Compare a value that was derived from answers."""
-        self.record.append({"note": what, "body": self._normal.body(value)})
+        self.record.append({"note": label, "body": self._normal.body(value)})
 
     def _normalize_request(self, method: str, path: str) -> str:
         return _OPAQUE.sub(r"\1=…", self._normal.text(f"{method} {path}"))
@@ -200,23 +200,23 @@ class Events:
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
-        self.read: list[Any] = []
+        self.items: list[Any] = []
 
     async def take(self, count: int) -> list[Any]:
         """Read the next events; skip those of objects that no behaviour creates."""
-        taken: list[Any] = []
+        items: list[Any] = []
         async with asyncio.timeout(DEADLINE):
-            while len(taken) < count:
+            while len(items) < count:
                 line = await self._response.content.readline()
                 if not line:
                     break
                 event = json.loads(line)
                 if ((event.get("object") or {}).get("metadata") or {}).get("name") != "kube-root-ca.crt":
-                    taken.append(event)
-        self.read += taken
-        return taken
+                    items.append(event)
+        self.items += items
+        return items
 
-    async def rest(self) -> list[Any]:
+    async def take_rest(self) -> list[Any]:
         """Read all events until the server ends the watch."""
         return await self.take(10_000)
 
@@ -233,7 +233,7 @@ async def repeat_until(
                     return reply
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        raise AssertionError(f"it did not come to that: {reply}") from None
+        raise AssertionError(f"condition not met in time, last answer: {reply}") from None
 
 
 def _encode(body: object) -> bytes:

@@ -5,25 +5,25 @@ from fnmatch import fnmatchcase
 from contract.behaviour import Behaviour
 
 DIFFERENCES = {
-    "bad_input-a_body_that_is?a key twice?": "no warning about a duplicate field",
-    "bad_input-a_token_that_is?none?": "A request without a token gets 401",
-    "bad_input-a_token_that_is?empty?": "A request without a token gets 401",
-    "bad_input-a_token_that_is?of another scheme?": "A request without a token gets 401",
-    "bad_input-a_token_that_is?with nonsense?": "A request without a token gets 401",
-    "creation-a_claim_gets_its_defaults": "not protected while a pod uses it",
-    "deletion-the_answer_to_the_deletion_of_a?claim?": "not protected while a pod uses it",
-    "custom_resources-a_schema_with?date-time?": "formats of strings are not evaluated",
-    "custom_resources-a_schema_with?rule?": "Rules in CEL",
-    "patch-a_bad_json_patch?replace of what is not there?": "JSON patches follow RFC 6902",
-    "patch-a_bad_json_patch?missing value?": "JSON patches follow RFC 6902",
-    "patch-a_bad_json_patch?copy from nowhere?": "JSON patches follow RFC 6902",
-    "patch-a_json_patch_of_a_list": "JSON patches follow RFC 6902",
-    "subresources-the_columns_of?endpoints?": "no warning about endpoints",
-    "watch-the_old_path_of_a_watch": "paths below `/watch`",
+    "bad_input-config_map_body_is_validated?duplicate key?": "no warning about a duplicate field",
+    "bad_input-request_without_valid_token_is_rejected?no token?": "A request without a token gets 401",
+    "bad_input-request_without_valid_token_is_rejected?empty token?": "A request without a token gets 401",
+    "bad_input-request_without_valid_token_is_rejected?another scheme?": "A request without a token gets 401",
+    "bad_input-request_without_valid_token_is_rejected?invalid header?": "A request without a token gets 401",
+    "creation-persistent_volume_claim_gets_defaults": "not protected while a pod uses it",
+    "deletion-deletion_returns_status_or_object?claim?": "not protected while a pod uses it",
+    "custom_resources-schema_keyword_is_evaluated?date-time?": "formats of strings are not evaluated",
+    "custom_resources-schema_keyword_is_evaluated?rule?": "Rules in CEL",
+    "patch-json_patch_is_validated?replace of missing key?": "JSON patches follow RFC 6902",
+    "patch-json_patch_is_validated?missing value?": "JSON patches follow RFC 6902",
+    "patch-json_patch_is_validated?copy from missing key?": "JSON patches follow RFC 6902",
+    "patch-json_patch_edits_list_by_index": "JSON patches follow RFC 6902",
+    "subresources-table_has_columns_of_kind?endpoints?": "no warning about endpoints",
+    "watch-deprecated_watch_path_is_served": "paths below `/watch`",
 }
 """The text of each difference, by a pattern of the behaviour's name in which `?` stands for a bracket."""
 
 
 def find_difference(behaviour: Behaviour) -> str | None:
     """Return the documented text about a behaviour that differs; None for all others."""
-    return next((told for pattern, told in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)
+    return next((text for pattern, text in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)

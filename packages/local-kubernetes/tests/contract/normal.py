@@ -13,42 +13,42 @@ _AGES = re.compile(r"\d+s")
 
 
 class Normaliser:
-    """Replaces values that differ from run to run; within one behaviour, equal values get equal names.
+    """Replaces values that differ from run to run. Within one behaviour, equal values get equal names.
 
     Args:
         namespace: The private namespace of the behaviour.
-        own_words: Whether to omit error messages, if each server has its own.
+        ignores_messages: Whether to omit error messages, because the real and the local server word them differently.
     """
 
-    def __init__(self, namespace: str, *, own_words: bool = False) -> None:
+    def __init__(self, namespace: str, *, ignores_messages: bool = False) -> None:
         self._namespace = namespace
-        self._own_words = own_words
+        self._ignores_messages = ignores_messages
         self._names: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
 
     def body(self, value: Any) -> Any:
         """Normalize a body or a part of one."""
         if isinstance(value, dict) and value.get("kind") == "Status" and value.get("status") == "Failure":
-            value = self._refusal(value)
+            value = self._normalize_error(value)
         if isinstance(value, dict):
             return {self.text(key): self._field(key, item, value) for key, item in sorted(value.items())}
         if isinstance(value, list):
             return [self.body(item) for item in value if not _is_foreign(item)]
         return self.text(value) if isinstance(value, str) else value
 
-    def _refusal(self, status: dict[str, Any]) -> dict[str, Any]:
+    def _normalize_error(self, status: dict[str, Any]) -> dict[str, Any]:
         """Return an error with each of its causes once, sorted: the real server checks some things twice."""
         details = dict(status.get("details") or {})
         causes = {repr(cause): cause for cause in details.get("causes") or ()}
-        told = [causes[key] for key in sorted(causes)]
-        result = {key: value for key, value in status.items() if key != "message" or not self._own_words}
-        if len(details.get("causes") or ()) > 1 and not self._own_words:
+        unique = [causes[key] for key in sorted(causes)]
+        result = {key: value for key, value in status.items() if key != "message" or not self._ignores_messages}
+        if len(details.get("causes") or ()) > 1 and not self._ignores_messages:
             head = status["message"].partition(": ")[0]
-            listed = [f"{cause.get('field')}: {cause['message']}" for cause in told]
+            listed = [f"{cause.get('field')}: {cause['message']}" for cause in unique]
             result["message"] = f"{head}: {listed[0]}" if len(listed) == 1 else [head, *listed]
-        if told:
-            shown = ("field", "reason") if self._own_words else ("field", "reason", "message")
-            details["causes"] = [{key: cause[key] for key in shown if key in cause} for cause in told]
+        if unique:
+            shown = ("field", "reason") if self._ignores_messages else ("field", "reason", "message")
+            details["causes"] = [{key: cause[key] for key in shown if key in cause} for cause in unique]
             result["details"] = details
         return result
 

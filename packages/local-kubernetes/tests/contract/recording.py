@@ -15,8 +15,8 @@ def read_recorded(behaviour: Behaviour) -> Any:
     return _read_topic(behaviour.topic).get(behaviour.name)
 
 
-def keep(behaviour: Behaviour, record: list[Any]) -> None:
-    """Record answers and replace earlier ones."""
+def store(behaviour: Behaviour, record: list[Any]) -> None:
+    """Store the answers of a behaviour and replace earlier ones."""
     answers = _read_topic(behaviour.topic)
     answers[behaviour.name] = record
     text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
@@ -28,17 +28,17 @@ def list_names(topic: str) -> set[str]:
     return set(_read_topic(topic))
 
 
-def forget(topic: str, gone: set[str]) -> None:
-    """Drop the answers of behaviours that no longer exist."""
-    answers = {name: record for name, record in _read_topic(topic).items() if name not in gone}
+def forget(topic: str, names: set[str]) -> None:
+    """Delete the recorded answers of the named behaviours."""
+    answers = {name: record for name, record in _read_topic(topic).items() if name not in names}
     _build_path(topic).write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @cache
 def _read_topic(topic: str) -> dict[str, Any]:
     path = _build_path(topic)
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    answers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return answers
 
 
 def _build_path(topic: str) -> Path:

@@ -116,8 +116,8 @@ async def test_kubectl_applies_changes_and_deletes(kubectl: Kubectl) -> None:
     assert (await kubectl("apply", "-f", "-", given=document)).out.strip() == "configmap/a configured"
     assert (await kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=document)).code == 0
     assert (await kubectl("delete", "configmap", "a")).out.startswith('configmap "a" deleted')
-    gone = await kubectl("get", "configmap", "a")
-    assert (gone.code, gone.err.strip()) == (1, 'Error from server (NotFound): configmaps "a" not found')
+    missing = await kubectl("get", "configmap", "a")
+    assert (missing.code, missing.err.strip()) == (1, 'Error from server (NotFound): configmaps "a" not found')
 
 
 @needs_kubectl
@@ -151,13 +151,13 @@ async def test_kubectl_shows_tables(kubectl: Kubectl) -> None:
 
 @needs_kubectl
 async def test_kubectl_describes_and_shows_events(kubectl: Kubectl, conversation: Conversation) -> None:
-    made = await conversation.created(conversation.path("pods"), build_pod("a"))
+    pod = await conversation.create(conversation.path("pods"), build_pod("a"))
     involved = {
         "apiVersion": "v1",
         "kind": "Pod",
         "namespace": conversation.namespace,
         "name": "a",
-        "uid": made["metadata"]["uid"],
+        "uid": pod["metadata"]["uid"],
     }
     event = {
         "metadata": {"name": "a.1"},
@@ -169,7 +169,7 @@ async def test_kubectl_describes_and_shows_events(kubectl: Kubectl, conversation
         "lastTimestamp": "2026-01-01T00:00:00Z",
         "source": {"component": "c"},
     }
-    await conversation.created(conversation.path("events"), event)
+    await conversation.create(conversation.path("events"), event)
     described = (await kubectl("describe", "pod", "a")).out
     assert all(word in described for word in ("Status:", "Pending", "Service Account:  default", "somebody looked"))
     assert "somebody looked" in (await kubectl("events", "--for", "pod/a")).out
@@ -197,17 +197,17 @@ async def test_kubectl_edits_patches_labels_and_scales(kubectl: Kubectl) -> None
 
 @needs_kubectl
 async def test_kubectl_waits(kubectl: Kubectl, conversation: Conversation) -> None:
-    await conversation.created(conversation.path("pods"), build_pod("a", {"nodeName": "nowhere"}))
+    await conversation.create(conversation.path("pods"), build_pod("a", {"nodeName": "nowhere"}))
     condition = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-    waiting = asyncio.create_task(kubectl("wait", "pod/a", "--for=condition=Ready", "--timeout=30s"))
+    wait = asyncio.create_task(kubectl("wait", "pod/a", "--for=condition=Ready", "--timeout=30s"))
     await conversation.ask(
         "PATCH", conversation.path("pods/a/status"), condition, content_type="application/merge-patch+json"
     )
-    assert (await waiting).out.strip() == "pod/a condition met"
-    going = asyncio.create_task(kubectl("delete", "pod", "a", "--wait", "--timeout=30s"))
+    assert (await wait).out.strip() == "pod/a condition met"
+    deletion = asyncio.create_task(kubectl("delete", "pod", "a", "--wait", "--timeout=30s"))
     await conversation.until(conversation.path("pods/a"), lambda reply: "deletionTimestamp" in reply.body["metadata"])
     await conversation.ask("DELETE", conversation.path("pods/a?gracePeriodSeconds=0"))
-    assert (await going).code == 0
+    assert (await deletion).code == 0
 
 
 @needs_kubectl
@@ -229,8 +229,8 @@ async def test_kubectl_explains_and_discovers(kubectl: Kubectl) -> None:
 @needs_kubectl
 async def test_kubectl_reports_unknown_fields(kubectl: Kubectl) -> None:
     odd = build_pod("a", {"containers": [{"name": "main", "image": "i:1", "comand": ["x"]}]})
-    refused = await kubectl("apply", "-f", "-", given=odd)
-    assert (refused.code, 'unknown field "spec.containers[0].comand"' in refused.err) == (1, True)
+    rejected = await kubectl("apply", "-f", "-", given=odd)
+    assert (rejected.code, 'unknown field "spec.containers[0].comand"' in rejected.err) == (1, True)
     warned = await kubectl("apply", "--validate=warn", "-f", "-", given=odd)
     assert warned.out.strip() == "pod/a created"
     assert warned.err.strip() == 'Warning: unknown field "spec.containers[0].comand"'
@@ -254,7 +254,7 @@ async def test_manifests_of_helm_can_be_applied(kubectl: Kubectl, tmp_path: Path
 
 @needs_kubectl
 async def test_kubectl_reports_the_same_error_messages(kubectl: Kubectl) -> None:
-    refused = await kubectl("apply", "-f", "-", given=build_service("a", ports=[{"port": 70000}]))
-    assert refused.code == 1
-    assert 'The Service "a" is invalid:' in refused.err
-    assert "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive" in refused.err
+    rejected = await kubectl("apply", "-f", "-", given=build_service("a", ports=[{"port": 70000}]))
+    assert rejected.code == 1
+    assert 'The Service "a" is invalid:' in rejected.err
+    assert "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive" in rejected.err

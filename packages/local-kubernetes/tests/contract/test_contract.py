@@ -20,12 +20,12 @@ async def test_answers_equal_those_of_the_real_server(
     await behaviour.run(conversation)
     real = request.node.callspec.params["server"] == "kubernetes"
     if real and request.config.getoption("--record", default=False):
-        recording.keep(behaviour, conversation.record)
-    told = find_difference(behaviour)
-    if told is None or real:
+        recording.store(behaviour, conversation.record)
+    difference = find_difference(behaviour)
+    if difference is None or real:
         assert conversation.record == recording.read_recorded(behaviour)
     else:
-        assert conversation.record != recording.read_recorded(behaviour), f"it no longer differs: {told}"
+        assert conversation.record != recording.read_recorded(behaviour), f"behaviour no longer differs: {difference}"
 
 
 @pytest.mark.parametrize("pattern", DIFFERENCES)
@@ -43,9 +43,9 @@ def test_there_are_at_least_150_behaviours() -> None:
 def test_every_recorded_answer_belongs_to_a_behaviour(request: pytest.FixtureRequest) -> None:
     topics = {path.stem for path in Path(recording.__file__).with_name("recorded").iterdir()}
     known = {topic: {item.name for item in BEHAVIOURS if item.topic == topic} for topic in topics}
-    unknown = {topic: gone for topic in topics if (gone := recording.list_names(topic) - known[topic])}
+    unknown = {topic: names for topic in topics if (names := recording.list_names(topic) - known[topic])}
     if request.config.getoption("--record", default=False):
-        for topic, gone in unknown.items():
-            recording.forget(topic, gone)
+        for topic, names in unknown.items():
+            recording.forget(topic, names)
         return
     assert unknown == {}

@@ -82,7 +82,7 @@ async def log_answers(kubeconfig: Path, image: str) -> Json:
     async with open_conversation(read_server(kubeconfig)) as api:
         following = asyncio.create_task(_follow(api, image))
         for name, (spec, _) in _PODS.items():
-            await api.created(api.path("pods"), _build_pod(name, spec, image))
+            await api.create(api.path("pods"), _build_pod(name, spec, image))
         for name, (_, holds) in _PODS.items():
             path = api.path(f"pods/{name}")
             await api.until(path, partial(_has_body, holds), DEADLINE_SECONDS)
@@ -97,7 +97,7 @@ def _has_body(holds: Callable[[Json], bool], reply: Reply) -> bool:
 
 async def _follow(api: Conversation, image: str) -> Json:
     """Return the log of a container that writes while the log is read."""
-    await api.created(api.path("pods"), _build_pod("followed", build_spec(build_container(_SLOWLY)), image))
+    await api.create(api.path("pods"), _build_pod("followed", build_spec(build_container(_SLOWLY)), image))
     await api.until(api.path("pods/followed"), is_ready_or_ended, DEADLINE_SECONDS)
     return await _ask(api, "followed?follow=true")
 

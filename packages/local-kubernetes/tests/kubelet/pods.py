@@ -98,17 +98,17 @@ class RunningNode:
         found = [item for item in self.status(name).get("conditions") or () if item["type"] == kind]
         return found[0] if found else {}
 
-    async def ended(self, name: str = "it") -> Json:
+    async def wait_for_end(self, name: str = "it") -> Json:
         await wait_until(lambda: self.phase(name) in ("Succeeded", "Failed"))
         return self.status(name)
 
-    async def waiting(self, reason: str, name: str = "it") -> str:
-        def message() -> str | None:
+    async def wait_for_waiting_reason(self, reason: str, name: str = "it") -> str:
+        def read_message() -> str | None:
             waiting = self.state(0, name).get("waiting") or {}
             return waiting.get("message", "") + " " if waiting.get("reason") == reason else None
 
-        await wait_until(message)
-        return message() or ""
+        await wait_until(read_message)
+        return read_message() or ""
 
     async def output(self, name: str = "it", container: str = "main", **options: Any) -> str:
         pieces = await self.kubelet.read("default", name, container, **options)
@@ -117,13 +117,13 @@ class RunningNode:
     async def wait_for_output(self, text: str, name: str = "it") -> None:
         """Wait until the pod's container has written `text`."""
 
-        async def found() -> bool:
+        async def is_written() -> bool:
             try:
                 return text in await self.output(name)
             except ApiStatusError:
                 return False
 
-        await wait_until_async(found)
+        await wait_until_async(is_written)
 
 
 async def wait_until_async(condition: Callable[[], Any], seconds: float = 60) -> None:

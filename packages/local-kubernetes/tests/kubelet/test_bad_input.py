@@ -18,7 +18,7 @@ def outside(tmp_path: Path) -> set[str]:
 
 async def check_still_works(node: RunningNode) -> bool:
     node.create(build_pod(build_shell("true"), name="next"))
-    return bool((await node.ended("next"))["phase"] == "Succeeded")
+    return bool((await node.wait_for_end("next"))["phase"] == "Succeeded")
 
 
 async def test_a_link_in_a_volume_is_not_mounted_from(node: RunningNode, tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_a_link_in_a_volume_is_not_mounted_from(node: RunningNode, tmp_pat
     second = build_shell("touch /t/x", volumeMounts=[{"name": "s", "mountPath": "/t", "subPath": "link/made"}])
     node.create(build_pod(second, initContainers=[first], volumes=[SCRATCH]))
 
-    message = await node.waiting("CreateContainerConfigError")
+    message = await node.wait_for_waiting_reason("CreateContainerConfigError")
 
     assert "subPath link/made of volume s leads out of the volume" in message
     assert outside(tmp_path) == set()
@@ -65,14 +65,16 @@ async def test_a_sub_path_through_a_file_is_a_configuration_error(node: RunningN
     mount = {"name": "s", "mountPath": "/s", "subPath": "a/b"}
     node.create(build_pod(build_shell("true", volumeMounts=[mount]), volumes=[volume]))
 
-    assert "subPath a/b of volume s cannot be a folder" in await node.waiting("CreateContainerConfigError")
+    assert "subPath a/b of volume s cannot be a folder" in await node.wait_for_waiting_reason(
+        "CreateContainerConfigError"
+    )
 
 
 @pytest.mark.parametrize("directory", ["/../../../../../../escaped", "a/../../../../../escaped"])
 async def test_a_working_directory_stays_in_the_container(node: RunningNode, tmp_path: Path, directory: str) -> None:
     node.create(build_pod(build_shell("true", workingDir=directory)))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["reason"] == "StartError"
     assert "must not lead out of the container" in terminated["message"]
@@ -86,7 +88,7 @@ async def test_a_working_directory_stays_in_the_container(node: RunningNode, tmp
 async def test_a_termination_message_is_read_from_a_file_only(node: RunningNode, trick: str) -> None:
     node.create(build_pod(build_shell(f"rm -f /dev/termination-log; {trick}; exit 3")))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["exitCode"] == 3
     assert "message" not in terminated
@@ -96,7 +98,7 @@ async def test_a_termination_message_is_read_from_a_file_only(node: RunningNode,
 async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
     node.create(build_pod(build_shell("head -c 100000 /dev/zero | tr '\\0' x > /dev/termination-log")))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["message"] == "x" * 4096
 
@@ -115,7 +117,7 @@ async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
 async def test_invalid_process_arguments_are_a_start_error(node: RunningNode, fields: dict[str, Any]) -> None:
     node.create(build_pod(build_shell("true", **fields)))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["reason"] == "StartError"
     assert terminated["message"]
@@ -129,7 +131,7 @@ async def test_only_the_last_two_logs_of_a_container_are_kept(node: RunningNode)
         build_pod(build_shell(f"echo run; {count}", volumeMounts=mounts), restartPolicy="OnFailure", volumes=[SCRATCH])
     )
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["containerStatuses"][0]["restartCount"] == 2
     assert {path.name for path in (node.home / "logs").rglob("*.log")} == {"1.log", "2.log"}

@@ -29,9 +29,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def log(tmp_path: Path, clock: Clock) -> Iterator[ContainerLog]:
-    made = ContainerLog(tmp_path / "main" / "0.log", max_file_bytes=1000, clock=clock)
-    yield made
-    made.close()
+    log = ContainerLog(tmp_path / "main" / "0.log", max_file_bytes=1000, clock=clock)
+    yield log
+    log.close()
 
 
 async def read(log: ContainerLog, **query: object) -> bytes:
@@ -73,8 +73,8 @@ async def test_full_file_is_rotated_and_two_files_are_kept(log: ContainerLog) ->
     files = sorted(path.name for path in log.path.parent.iterdir())
     assert files == ["0.log", "0.log.1"]
     assert all(path.stat().st_size <= 1000 for path in log.path.parent.iterdir())
-    kept = (await read(log)).decode().splitlines()
-    assert kept == [f"line {number}" for number in range(100 - len(kept), 100)]
+    lines = (await read(log)).decode().splitlines()
+    assert lines == [f"line {number}" for number in range(100 - len(lines), 100)]
 
 
 @pytest.mark.parametrize("wanted", [0, 1, 3, 17, 1000])

@@ -14,7 +14,7 @@ from kubelet.pods import RunningNode, build_container, build_pod, build_shell
 async def test_pod_with_exit_code_0_succeeds(node: RunningNode) -> None:
     node.create(build_pod(build_shell("echo hello")))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["phase"] == "Succeeded"
     terminated = status["containerStatuses"][0]["state"]["terminated"]
@@ -30,7 +30,7 @@ async def test_pod_with_exit_code_0_succeeds(node: RunningNode) -> None:
 async def test_pod_with_another_exit_code_fails(node: RunningNode, script: str, code: int) -> None:
     node.create(build_pod(build_shell(script)))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     terminated = status["containerStatuses"][0]["state"]["terminated"]
     assert (status["phase"], terminated["exitCode"], terminated["reason"]) == ("Failed", code, "Error")
@@ -65,7 +65,7 @@ async def test_environment_contains_values_references_and_fields(node: RunningNo
     it = build_container("env", env=env, envFrom=sources, resources={"limits": {"cpu": "1500m"}})
     node.create(build_pod(it))
 
-    await node.ended()
+    await node.wait_for_end()
 
     lines = dict(line.partition("=")[::2] for line in (await node.output()).splitlines())
     expected = {
@@ -115,7 +115,7 @@ async def test_mount_paths_map_to_directories_of_volumes(node: RunningNode) -> N
     it = build_shell(script, volumeMounts=mounts, env=[{"name": "FOLDER", "value": "/scratch"}])
     node.create(build_pod(it, volumes=volumes))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     output = await node.output()
     assert status["phase"] == "Succeeded", output
@@ -130,7 +130,7 @@ async def test_deleted_pod_keeps_its_log_but_not_its_directory(node: RunningNode
         )
     )
 
-    await node.ended()
+    await node.wait_for_end()
 
     await wait_until(lambda: not list((node.home / "pods").iterdir()))
     assert len(list((node.home / "logs").rglob("0.log"))) == 1
@@ -141,18 +141,18 @@ async def test_a_pod_waits_for_its_config_map(node: RunningNode) -> None:
     node.create(
         build_pod(build_shell("cat /files/a", volumeMounts=[{"name": "files", "mountPath": "/files"}]), volumes=volumes)
     )
-    await node.waiting("ContainerCreating")
+    await node.wait_for_waiting_reason("ContainerCreating")
 
     node.create_config_map("later", a="here")
 
-    assert (await node.ended())["phase"] == "Succeeded"
+    assert (await node.wait_for_end())["phase"] == "Succeeded"
     assert await node.output() == "here"
 
 
 async def test_missing_reference_is_a_configuration_error_until_it_exists(node: RunningNode) -> None:
     source = {"configMapKeyRef": {"name": "later", "key": "a"}}
     node.create(build_pod(build_shell("echo $A", env=[{"name": "A", "valueFrom": source}])))
-    assert 'configmap "later" not found' in await node.waiting("CreateContainerConfigError")
+    assert 'configmap "later" not found' in await node.wait_for_waiting_reason("CreateContainerConfigError")
 
     node.create_config_map("later", b="here")
     await wait_until(lambda: node.state()["waiting"]["message"] == "couldn't find key a in ConfigMap default/later")
@@ -163,14 +163,14 @@ async def test_missing_reference_is_a_configuration_error_until_it_exists(node: 
         lambda it: it | {"data": {"a": "yes"}},
     )
 
-    await node.ended()
+    await node.wait_for_end()
     assert await node.output() == "yes\n"
 
 
 async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true", image="unknown:1")))
 
-    message = await node.waiting("ImagePullBackOff")
+    message = await node.wait_for_waiting_reason("ImagePullBackOff")
 
     assert 'the local cluster has no runtime for the image "unknown:1"' in message
     assert node.phase() == "Pending"
@@ -182,7 +182,7 @@ async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> No
 async def test_missing_program_is_a_start_error(node: RunningNode) -> None:
     node.create(build_pod(build_container("no-such-program")))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     terminated = status["containerStatuses"][0]["state"]["terminated"]
     assert (status["phase"], terminated["exitCode"], terminated["reason"]) == ("Failed", 128, "StartError")
@@ -195,7 +195,7 @@ async def test_shortened_deadline_terminates_the_pod(node: RunningNode) -> None:
 
     node.store.update(PODS, "default", "it", lambda it: it | {"spec": it["spec"] | {"activeDeadlineSeconds": 1}})
 
-    status = await node.ended()
+    status = await node.wait_for_end()
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
 
 
@@ -205,7 +205,7 @@ async def test_init_containers_run_in_order_before_main_containers(node: Running
     main = build_shell("cat /s/x", volumeMounts=mounts)
     node.create(build_pod(main, initContainers=init, volumes=[{"name": "s", "emptyDir": {}}]))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert await node.output() == "one\ntwo\n"
     assert [item["state"]["terminated"]["reason"] for item in status["initContainerStatuses"]] == ["Completed"] * 2
@@ -214,7 +214,7 @@ async def test_init_containers_run_in_order_before_main_containers(node: Running
 async def test_a_failed_init_container_fails_the_pod(node: RunningNode) -> None:
     node.create(build_pod(build_shell("echo never"), initContainers=[build_shell("exit 4", name="first")]))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["phase"] == "Failed"
     assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
@@ -233,7 +233,7 @@ async def test_sidecar_terminates_after_main_containers(node: RunningNode) -> No
     main = build_shell("while ! cat /s/up; do sleep 0.05; done", volumeMounts=mounts)
     node.create(build_pod(main, initContainers=[sidecar], volumes=[{"name": "s", "emptyDir": {}}]))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["phase"] == "Succeeded"
     await wait_until(lambda: "terminated" in node.status()["initContainerStatuses"][0]["state"])
@@ -242,13 +242,13 @@ async def test_sidecar_terminates_after_main_containers(node: RunningNode) -> No
 async def test_the_pod_fails_if_one_of_its_containers_does(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true", name="good"), build_shell("exit 1", name="bad")))
 
-    assert (await node.ended())["phase"] == "Failed"
+    assert (await node.wait_for_end())["phase"] == "Failed"
 
 
 async def test_failing_container_is_restarted_with_backoff(node: RunningNode) -> None:
     node.create(build_pod(build_shell("exit 1"), restartPolicy="Always"))
 
-    message = await node.waiting("CrashLoopBackOff")
+    message = await node.wait_for_waiting_reason("CrashLoopBackOff")
 
     assert "back-off 10s restarting failed container=main pod=it_default(" in message
     assert node.phase() == "Running"
@@ -264,7 +264,7 @@ async def test_failing_container_is_restarted_with_backoff(node: RunningNode) ->
 async def test_mount_of_an_unknown_volume_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
     node.create(build_pod(build_shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))
 
-    assert await node.waiting("CreateContainerConfigError")
+    assert await node.wait_for_waiting_reason("CreateContainerConfigError")
 
 
 async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
         (node.home / "logs").write_text("not a folder")
         node.create(build_pod(build_shell("sleep 600")))
 
-        status = await node.ended()
+        status = await node.wait_for_end()
 
         assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
         assert "cannot write" in status["message"]

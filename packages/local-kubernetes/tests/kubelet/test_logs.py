@@ -12,7 +12,7 @@ async def test_restarted_container_keeps_its_previous_log(node: RunningNode) -> 
     it = build_shell(script, volumeMounts=[{"name": "s", "mountPath": "/s"}])
     node.create(build_pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     described = status["containerStatuses"][0]
     assert (status["phase"], described["restartCount"]) == ("Succeeded", 1)
@@ -23,7 +23,7 @@ async def test_restarted_container_keeps_its_previous_log(node: RunningNode) -> 
 async def test_a_termination_message_is_reported(node: RunningNode) -> None:
     node.create(build_pod(build_shell("printf 'out of luck' > /dev/termination-log; exit 1")))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["containerStatuses"][0]["state"]["terminated"]["message"] == "out of luck"
 
@@ -31,14 +31,14 @@ async def test_a_termination_message_is_reported(node: RunningNode) -> None:
 async def test_last_log_lines_replace_a_missing_termination_message(node: RunningNode) -> None:
     node.create(build_pod(build_shell("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     assert status["containerStatuses"][0]["state"]["terminated"]["message"] == "why\n"
 
 
 async def test_log_options_limit_lines_times_and_bytes(node: RunningNode) -> None:
     node.create(build_pod(build_shell("for i in 1 2 3 4; do echo line $i; done")))
-    await node.ended()
+    await node.wait_for_end()
 
     assert await node.output(tail_lines=2) == "line 3\nline 4\n"
     assert await node.output(limit_bytes=8) == "line 1\nl"
@@ -70,7 +70,7 @@ async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None
 
 async def test_the_log_of_a_container_that_waits_is_refused(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true", image="unknown")))
-    await node.waiting("ImagePullBackOff")
+    await node.wait_for_waiting_reason("ImagePullBackOff")
 
     with pytest.raises(ApiStatusError, match="is waiting to start: ImagePullBackOff"):
         await node.output()

@@ -48,7 +48,7 @@ def build_memory_holder(mebibytes: int, **fields: Any) -> dict[str, object]:
 async def test_container_over_its_memory_limit_is_killed(node: RunningNode) -> None:
     node.create(build_pod(build_memory_holder(128)))
 
-    status = await node.ended()
+    status = await node.wait_for_end()
 
     terminated = status["containerStatuses"][0]["state"]["terminated"]
     assert (terminated["reason"], terminated["exitCode"]) == ("OOMKilled", 137)
@@ -59,7 +59,7 @@ async def test_container_within_its_memory_limit_runs(node: RunningNode) -> None
     node.create(build_pod(build_memory_holder(128), name="other"))
     await node.wait_for_output("holds")
 
-    await node.ended("other")
+    await node.wait_for_end("other")
 
     assert node.phase() == "Running"
 
@@ -74,7 +74,7 @@ async def test_out_of_memory_container_is_restarted_by_its_restart_policy(node: 
     )
     node.create(build_pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
 
-    described = (await node.ended())["containerStatuses"][0]
+    described = (await node.wait_for_end())["containerStatuses"][0]
 
     assert (described["restartCount"], described["lastState"]["terminated"]["reason"]) == (1, "OOMKilled")
     assert described["state"]["terminated"]["reason"] == "Completed"
@@ -105,7 +105,7 @@ def test_the_memory_of_all_processes_of_a_container_counts(
 async def test_invalid_memory_limit_is_a_start_error(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true", resources={"limits": {"memory": "much"}})))
 
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+    terminated = (await node.wait_for_end())["containerStatuses"][0]["state"]["terminated"]
 
     assert terminated["reason"] == "StartError"
     assert terminated["message"] == "resources.limits.memory: 'much' is not a quantity"
@@ -115,6 +115,6 @@ async def test_container_without_memory_limit_is_not_measured(node: RunningNode)
     node.create(build_pod(build_memory_holder(128) | {"resources": {}}))
     node.create(build_pod(build_memory_holder(128), name="other"))
 
-    await node.ended("other")
+    await node.wait_for_end("other")
 
     await wait_until(lambda: node.phase() == "Running")

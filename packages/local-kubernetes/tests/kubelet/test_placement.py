@@ -28,25 +28,25 @@ async def test_pod_waits_for_a_place_on_a_full_node(tmp_path: Path) -> None:
         node.store.delete(PODS, "default", "deleted")
         node.store.delete(PODS, "default", "first", grace_seconds=0)
 
-        assert (await node.ended("second"))["phase"] == "Succeeded"
+        assert (await node.wait_for_end("second"))["phase"] == "Succeeded"
         await wait_until(lambda: not node.exists("deleted"))
 
 
 async def test_pod_of_another_scheduler_runs_after_that_scheduler_binds_it(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true"), schedulerName="another"))
     node.create(build_pod(build_shell("true"), name="control"))
-    await node.ended("control")
+    await node.wait_for_end("control")
     assert "nodeName" not in node.get()["spec"]
 
     node.store.update(PODS, "default", "it", _build_binding)
 
-    assert (await node.ended())["phase"] == "Succeeded"
+    assert (await node.wait_for_end())["phase"] == "Succeeded"
 
 
 async def test_pod_of_another_scheduler_can_be_deleted_before_it_is_bound(node: RunningNode) -> None:
     node.create(build_pod(build_shell("true"), schedulerName="another"))
     node.create(build_pod(build_shell("true"), name="control"))
-    await node.ended("control")
+    await node.wait_for_end("control")
 
     node.store.delete(PODS, "default", "it")
 

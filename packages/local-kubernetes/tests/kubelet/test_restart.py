@@ -34,7 +34,7 @@ def is_running(node: RunningNode) -> bool:
 async def test_pod_without_restart_fails_with_its_node(tmp_path: Path) -> None:
     two = build_pod(build_shell("echo up; sleep 600"), build_shell("sleep 600", name="other"))
     async with restart(tmp_path, two, is_running) as node:
-        status = await node.ended()
+        status = await node.wait_for_end()
 
         ended = [item["state"]["terminated"] for item in status["containerStatuses"]]
         assert status["phase"] == "Failed"
@@ -46,7 +46,7 @@ async def test_log_of_a_lost_pod_is_readable_after_restart(tmp_path: Path) -> No
         first.create(build_pod(build_shell("echo up; sleep 600")))
         await first.wait_for_output("up")
     async with RunningNode(tmp_path / "home", store=first.store) as second:
-        await second.ended()
+        await second.wait_for_end()
 
         assert await second.output() == "up\n"
 
@@ -84,7 +84,7 @@ async def test_a_container_that_had_succeeded_is_not_repeated(tmp_path: Path) ->
     async with restart(
         tmp_path, document, lambda node: "terminated" in node.state(0) and (tmp_path / "again").exists()
     ) as node:
-        status = await node.ended()
+        status = await node.wait_for_end()
 
         assert status["phase"] == "Succeeded"
         assert (tmp_path / "count").read_text() == "done\n"
@@ -111,4 +111,4 @@ async def test_pending_pod_starts_after_restart(tmp_path: Path) -> None:
     ) as node:
         node.create_config_map("later", a="here")
 
-        assert (await node.ended())["phase"] == "Succeeded"
+        assert (await node.wait_for_end())["phase"] == "Succeeded"

@@ -13,10 +13,10 @@ PORTS = [{"name": "rpc", "containerPort": 7077}, {"name": "web", "containerPort"
 
 @pytest.fixture
 def store() -> Store:
-    made = Store()
+    store = Store()
     for name in ("default", "other"):
-        made.create(NAMESPACES, None, {"metadata": {"name": name}})
-    return made
+        store.create(NAMESPACES, None, {"metadata": {"name": name}})
+    return store
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def test_replaced_pod_keeps_its_assigned_ports(store: Store, addresses: ServiceA
 
 def test_ports_of_deleted_pods_are_released(store: Store, addresses: ServiceAddresses) -> None:
     create_pod(store, **ASSIGNED)
-    kept = addresses.assign_port("default", "it-0", 7077)
+    port = addresses.assign_port("default", "it-0", 7077)
 
     for number in range(300):
-        addresses.assign_port("default", f"gone-{number}", 7077)
+        addresses.assign_port("default", f"deleted-{number}", 7077)
 
-    assert addresses.assign_port("default", "it-0", 7077) == kept
+    assert addresses.assign_port("default", "it-0", 7077) == port
     assert len(addresses._assigned) < 150

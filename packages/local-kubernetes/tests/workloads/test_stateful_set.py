@@ -28,12 +28,12 @@ def edit(document: Json) -> Json:
 def build_pod(document: Json, number: int, state: str = "ready") -> Json:
     """Return a pod as the set creates it: ready, waiting, failed or deleted."""
     alone = document | {"spec": document["spec"] | {"replicas": 1, "ordinals": {"start": number}}}
-    made = dict(decide(alone, []).creations[0])
+    pod = dict(decide(alone, []).creations[0])
     phase = {"waiting": "Pending", "failed": "Failed"}.get(state, "Running")
-    made["status"] = {"phase": phase, "conditions": [{"type": "Ready", "status": str(state == "ready")}]}
+    pod["status"] = {"phase": phase, "conditions": [{"type": "Ready", "status": str(state == "ready")}]}
     if state == "going":
-        made["metadata"] = made["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
-    return made
+        pod["metadata"] = pod["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    return pod
 
 
 def list_names(documents: Any) -> list[str]:
@@ -119,14 +119,14 @@ def test_on_delete_replaces_only_deleted_pods() -> None:
 
 def test_a_pod_has_its_name_as_host_name_and_belongs_to_the_set() -> None:
     it = build_parallel(1, serviceName="web-svc")
-    made = decide(it, []).creations[0]
+    pod = decide(it, []).creations[0]
 
-    assert (made["spec"]["hostname"], made["spec"]["subdomain"]) == ("web-0", "web-svc")
-    assert made["metadata"]["labels"]["app"] == "web"
-    assert made["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] == "web-0"
-    assert made["metadata"]["labels"]["apps.kubernetes.io/pod-index"] == "0"
-    assert belongs_to(it, made)
-    assert not belongs_to(it | {"metadata": it["metadata"] | {"uid": "u2"}}, made)
+    assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("web-0", "web-svc")
+    assert pod["metadata"]["labels"]["app"] == "web"
+    assert pod["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] == "web-0"
+    assert pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] == "0"
+    assert belongs_to(it, pod)
+    assert not belongs_to(it | {"metadata": it["metadata"] | {"uid": "u2"}}, pod)
 
 
 def test_each_pod_has_its_own_claims() -> None:
@@ -134,7 +134,7 @@ def test_each_pod_has_its_own_claims() -> None:
     decision = decide(build_parallel(2, volumeClaimTemplates=[template]), [])
 
     assert list_names(decision.claims) == ["data-web-0", "data-web-1"]
-    volumes = [made["spec"]["volumes"] for made in decision.creations]
+    volumes = [pod["spec"]["volumes"] for pod in decision.creations]
     assert volumes[1] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}]
 
 

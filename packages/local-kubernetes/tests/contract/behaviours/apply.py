@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, Conversation
 from contract.documents import EXAMPLE, build_config_map, build_pod, build_service, build_stateful_set, build_thing
 
@@ -10,32 +10,32 @@ ME = "?fieldManager=me"
 
 
 @behaviour
-async def an_object_is_created(api: Conversation) -> None:
+async def apply_creates_missing_object(api: Conversation) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def applying_the_same_again_changes_nothing(api: Conversation) -> None:
+async def identical_apply_changes_nothing(api: Conversation) -> None:
     for _ in range(2):
         await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
-async def fields_that_are_left_out_go(api: Conversation) -> None:
+async def omitted_applied_fields_are_removed(api: Conversation) -> None:
     for data in ({"k": "v", "l": "v"}, {"k": "v"}):
         await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", data), APPLY_PATCH)
 
 
 @behaviour
-async def fields_that_another_owns_stay(api: Conversation) -> None:
+async def omitted_fields_of_another_manager_are_kept(api: Conversation) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
     await api.patch(api.path("configmaps/a?fieldManager=you"), build_config_map("a", {"l": "v"}), APPLY_PATCH)
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
-async def a_conflict_names_the_other_manager(api: Conversation) -> None:
+async def conflict_error_names_other_manager(api: Conversation) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v", "l": "v"}), APPLY_PATCH)
     path = api.path("configmaps/a?fieldManager=you")
     await api.patch(path, build_config_map("a", {"k": "w"}), APPLY_PATCH)
@@ -44,20 +44,20 @@ async def a_conflict_names_the_other_manager(api: Conversation) -> None:
 
 
 @behaviour
-async def a_conflict_with_an_update(api: Conversation) -> None:
+async def apply_of_field_owned_by_creation_conflicts(api: Conversation) -> None:
     await api.ask("POST", api.path("configmaps") + "?fieldManager=you", build_config_map("a", {"k": "v"}))
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "w"}), APPLY_PATCH)
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
 
 
 @behaviour
-async def an_update_takes_fields_away(api: Conversation) -> None:
+async def update_transfers_ownership_of_changed_fields(api: Conversation) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", {"k": "v"}), APPLY_PATCH)
     await api.put(api.path("configmaps/a?fieldManager=you"), build_config_map("a", {"k": "w"}))
 
 
 @behaviour
-async def a_manager_is_needed(api: Conversation) -> None:
+async def apply_without_field_manager_is_rejected(api: Conversation) -> None:
     await api.patch(api.path("configmaps/a"), build_config_map("a"), APPLY_PATCH)
 
 
@@ -76,27 +76,27 @@ async def a_manager_is_needed(api: Conversation) -> None:
         ("a wrong type", lambda document: document.update(data=7)),
     ]
 )
-@in_own_words
-async def a_configuration_with(api: Conversation, change: Any) -> None:
+@ignore_error_messages
+async def applied_configuration_is_validated(api: Conversation, change: Any) -> None:
     document = build_config_map("a", {"k": "v"})
     change(document)
     await api.patch(api.path(f"configmaps/a{ME}"), document, APPLY_PATCH)
 
 
 @behaviours_of([("empty", ""), ("a text", "x"), ("a list", "[]"), ("no YAML", "{a: [}"), ("no JSON", '{"a":')])
-@in_own_words
-async def a_configuration_that_is(api: Conversation, body: str) -> None:
+@ignore_error_messages
+async def malformed_configuration_is_rejected(api: Conversation, body: str) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), body, APPLY_PATCH)
 
 
 @behaviour
-async def a_configuration_in_yaml(api: Conversation) -> None:
+async def yaml_configuration_is_applied(api: Conversation) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  date: 2001-01-01\n  number: '1'\n"
     await api.patch(api.path(f"configmaps/a{ME}"), text, APPLY_PATCH)
 
 
 @behaviour
-async def a_pod(api: Conversation) -> None:
+async def apply_creates_and_updates_pod(api: Conversation) -> None:
     spec = {"containers": [{"name": "main", "image": "i:1", "ports": [{"containerPort": 80}]}]}
     await api.patch(api.path(f"pods/a{ME}"), build_pod("a", spec), APPLY_PATCH)
     spec["containers"][0]["image"] = "i:2"
@@ -104,7 +104,7 @@ async def a_pod(api: Conversation) -> None:
 
 
 @behaviour
-async def a_pod_with_everything_keyed(api: Conversation) -> None:
+async def list_items_of_pod_are_owned_by_key(api: Conversation) -> None:
     container = {
         "name": "main",
         "image": "i:1",
@@ -126,14 +126,14 @@ async def a_pod_with_everything_keyed(api: Conversation) -> None:
 
 
 @behaviour
-async def a_service_merges_ports_by_number_and_protocol(api: Conversation) -> None:
+async def apply_merges_ports_by_number_and_protocol(api: Conversation) -> None:
     await api.patch(api.path(f"services/a{ME}"), build_service("a", ports=[{"name": "x", "port": 80}]), APPLY_PATCH)
     other = build_service("a", ports=[{"name": "y", "port": 81, "protocol": "TCP"}])
     await api.patch(api.path("services/a?fieldManager=you"), other, APPLY_PATCH)
 
 
 @behaviour
-async def a_stateful_set_is_scaled_beside_its_owner(api: Conversation) -> None:
+async def scaling_transfers_ownership_of_replicas(api: Conversation) -> None:
     await api.patch(
         api.path(f"statefulsets/a{ME}", "apps/v1"), build_stateful_set("a"), APPLY_PATCH, show=_get_managers
     )
@@ -147,7 +147,7 @@ async def a_stateful_set_is_scaled_beside_its_owner(api: Conversation) -> None:
 
 
 @behaviour
-async def a_custom_resource(api: Conversation) -> None:
+async def list_items_of_custom_resource_are_owned_by_key(api: Conversation) -> None:
     path = api.path(f"things/a{ME}", EXAMPLE)
     await api.patch(path, build_thing("a", {"entries": [{"k": "1", "v": "a"}]}), APPLY_PATCH)
     other = build_thing("a", {"entries": [{"k": "2", "v": "b"}]})
@@ -156,21 +156,21 @@ async def a_custom_resource(api: Conversation) -> None:
 
 
 @behaviour
-async def a_list_without_keys_is_owned_as_a_whole(api: Conversation) -> None:
+async def list_without_keys_is_owned_as_one_field(api: Conversation) -> None:
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"texts": ["a"]}), APPLY_PATCH)
     path = api.path("things/a?fieldManager=you", EXAMPLE)
     await api.patch(path, build_thing("a", {"texts": ["b"]}), APPLY_PATCH)
 
 
 @behaviour
-async def a_default_is_owned_by_nobody(api: Conversation) -> None:
+async def default_value_has_no_owner(api: Conversation) -> None:
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a"), APPLY_PATCH)
     path = api.path("things/a?fieldManager=you", EXAMPLE)
     await api.patch(path, build_thing("a", {"replicas": 3}), APPLY_PATCH)
 
 
 @behaviour
-async def the_status_has_managers_of_its_own(api: Conversation) -> None:
+async def status_has_separate_managers(api: Conversation) -> None:
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a"), APPLY_PATCH)
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a"}, "status": {"phase": "x"}}
     await api.patch(api.path("things/a/status?fieldManager=controller", EXAMPLE), status, APPLY_PATCH)
@@ -178,18 +178,18 @@ async def the_status_has_managers_of_its_own(api: Conversation) -> None:
 
 
 @behaviour
-async def a_status_is_not_applied_by_the_main_resource(api: Conversation) -> None:
+async def apply_to_main_resource_ignores_status(api: Conversation) -> None:
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", status={"phase": "x"}), APPLY_PATCH)
 
 
 @behaviour
-async def a_status_of_what_is_not_there(api: Conversation) -> None:
+async def status_of_missing_object_is_rejected(api: Conversation) -> None:
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a"}, "status": {"phase": "x"}}
     await api.patch(api.path(f"things/a/status{ME}", EXAMPLE), status, APPLY_PATCH)
 
 
 @behaviour
-async def a_custom_resource_that_is_not_valid(api: Conversation) -> None:
+async def invalid_custom_resource_is_rejected(api: Conversation) -> None:
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"replicas": -1}), APPLY_PATCH)
     await api.patch(api.path(f"things/a{ME}", EXAMPLE), build_thing("a", {"nonsense": 1}), APPLY_PATCH)
     await api.patch(
@@ -198,7 +198,7 @@ async def a_custom_resource_that_is_not_valid(api: Conversation) -> None:
 
 
 @behaviour
-async def finalizers_are_a_set(api: Conversation) -> None:
+async def finalizers_of_managers_are_merged_as_set(api: Conversation) -> None:
     document = build_config_map("a", finalizers=["example.com/a"])
     await api.patch(api.path(f"configmaps/a{ME}"), document, APPLY_PATCH)
     other = build_config_map("a", finalizers=["example.com/b"])
@@ -213,7 +213,7 @@ async def finalizers_are_a_set(api: Conversation) -> None:
 
 
 @behaviour
-async def labels_belong_to_who_applied_them(api: Conversation) -> None:
+async def labels_are_owned_by_applying_manager(api: Conversation) -> None:
     await api.patch(api.path(f"configmaps/a{ME}"), build_config_map("a", labels={"x": "1", "y": "1"}), APPLY_PATCH)
     other = build_config_map("a", labels={"z": "1"}, annotations={"n": "1"})
     await api.patch(api.path("configmaps/a?fieldManager=you"), other, APPLY_PATCH)

@@ -1,6 +1,6 @@
 """Invalid requests: bodies, types, tokens, paths."""
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
 
@@ -12,18 +12,18 @@ from contract.documents import EXAMPLE, build_config_map, build_pod, build_thing
         ("a list", "[]"),
         ("a text", '"x"'),
         ("a number", "7"),
-        ("cut off", '{"metadata":'),
+        ("truncated", '{"metadata":'),
         ("two documents", '{"metadata":{"name":"a"}}{}'),
         ("single quotes", "{'a': 1}"),
-        ("not a number", '{"metadata":{"name":"a"},"data":{"a":NaN}}'),
-        ("bytes", b"\xff\xfe\x00"),
+        ("NaN", '{"metadata":{"name":"a"},"data":{"a":NaN}}'),
+        ("invalid UTF-8", b"\xff\xfe\x00"),
         ("a null byte", '{"metadata":{"name":"a\\u0000"}}'),
-        ("a key twice", '{"metadata":{"name":"a"},"metadata":{"name":"b"}}'),
+        ("duplicate key", '{"metadata":{"name":"a"},"metadata":{"name":"b"}}'),
         ("deeply nested", "[" * 20_000),
     ]
 )
-@in_own_words
-async def a_body_that_is(api: Conversation, body: str | bytes) -> None:
+@ignore_error_messages
+async def config_map_body_is_validated(api: Conversation, body: str | bytes) -> None:
     await api.post(api.path("configmaps"), body)
 
 
@@ -32,13 +32,13 @@ async def a_body_that_is(api: Conversation, body: str | bytes) -> None:
         ("empty", ""),
         ("null", "null"),
         ("a list", "[]"),
-        ("cut off", '{"metadata":'),
+        ("truncated", '{"metadata":'),
         ("a text", '"x"'),
         ("deeply nested", '{"apiVersion":"example.com/v1","kind":"Thing","spec":' + '{"a":' * 11_000),
     ]
 )
-@in_own_words
-async def a_custom_body_that_is(api: Conversation, body: str) -> None:
+@ignore_error_messages
+async def malformed_custom_resource_body_is_rejected(api: Conversation, body: str) -> None:
     await api.post(api.path("things", EXAMPLE), body)
 
 
@@ -47,20 +47,20 @@ async def a_custom_body_that_is(api: Conversation, body: str) -> None:
         ("plain text", "text/plain"),
         ("form", "application/x-www-form-urlencoded"),
         ("a patch", "application/merge-patch+json"),
-        ("nothing", None),
+        ("no type", None),
         ("xml", "application/xml"),
         ("with a charset", "application/json; charset=utf-8"),
         ("upper case", "Application/JSON"),
         ("nonsense", "nonsense"),
     ]
 )
-@in_own_words
-async def a_body_of_type(api: Conversation, content_type: str | None) -> None:
+@ignore_error_messages
+async def content_type_is_validated(api: Conversation, content_type: str | None) -> None:
     await api.post(api.path("configmaps"), build_config_map("a"), content_type=content_type)
 
 
 @behaviour
-async def a_body_in_yaml(api: Conversation) -> None:
+async def yaml_body_is_accepted(api: Conversation) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: 'yes'\n"
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
@@ -71,54 +71,54 @@ async def a_body_in_yaml(api: Conversation) -> None:
         ("unclosed", "a: [1"),
         ("text", "x"),
         ("tag", "!!python/object/apply:os.system ['x']"),
-        ("flag for text", "metadata:\n  name: a\ndata:\n  k: yes\n"),
+        ("boolean for string", "metadata:\n  name: a\ndata:\n  k: yes\n"),
     ]
 )
-@in_own_words
-async def a_body_in_bad_yaml(api: Conversation, text: str) -> None:
+@ignore_error_messages
+async def malformed_yaml_body_is_rejected(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
 
 @behaviour
-async def a_body_over_3_megabytes(api: Conversation) -> None:
+async def body_over_3_megabytes_is_rejected(api: Conversation) -> None:
     body = build_config_map("a", {"k": "x" * (3 * 1024 * 1024)})
     await api.post(api.path("configmaps"), body)
     await api.get("/readyz")
 
 
 @behaviour
-async def a_patch_over_3_megabytes(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def patch_over_3_megabytes_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"k": "x" * (3 * 1024 * 1024)}})
 
 
 @behaviour
-async def a_config_map_over_1_megabyte(api: Conversation) -> None:
+async def config_map_over_1_megabyte_is_rejected(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", {"k": "x" * (1024 * 1024 + 1)}))
 
 
 @behaviour
-async def a_custom_resource_over_1_megabyte(api: Conversation) -> None:
+async def custom_resource_over_1_megabyte_is_rejected(api: Conversation) -> None:
     document = build_thing("a", {"free": {"k": "x" * (1600 * 1024)}})
     await api.post(api.path("things", EXAMPLE), document)
 
 
 @behaviours_of(
     [
-        ("none", ""),
-        ("wrong", "Bearer wrong"),
-        ("empty", "Bearer "),
-        ("of another scheme", "Basic dXNlcjpwYXNzd29yZA=="),
-        ("with nonsense", "nonsense"),
+        ("no token", ""),
+        ("wrong token", "Bearer wrong"),
+        ("empty token", "Bearer "),
+        ("another scheme", "Basic dXNlcjpwYXNzd29yZA=="),
+        ("invalid header", "nonsense"),
     ]
 )
-async def a_token_that_is(api: Conversation, authorization: str) -> None:
+async def request_without_valid_token_is_rejected(api: Conversation, authorization: str) -> None:
     await api.get(api.path("configmaps"), headers={"Authorization": authorization})
 
 
 @behaviours_of(
     [
-        ("dots", "configmaps/%2e%2e"),
+        ("two dots", "configmaps/%2e%2e"),
         ("a dot", "configmaps/%2e"),
         ("an encoded slash", "configmaps/a%2Fb"),
         ("an encoded traversal", "configmaps/..%2F..%2Fsecrets"),
@@ -128,38 +128,38 @@ async def a_token_that_is(api: Conversation, authorization: str) -> None:
         ("a long name", "configmaps/" + "a" * 3000),
         ("a trailing slash", "configmaps/"),
         ("unicode", "configmaps/%C3%A4"),
-        ("broken unicode", "configmaps/%FF"),
-        ("a bad escape", "configmaps/%zz"),
+        ("invalid UTF-8", "configmaps/%FF"),
+        ("an invalid escape", "configmaps/%zz"),
     ]
 )
-@in_own_words
-async def a_name_in_the_path_with(api: Conversation, rest: str) -> None:
+@ignore_error_messages
+async def object_name_in_path_is_validated(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
 
-@behaviours_of([("log", "pods/%2e%2e/log"), ("encoded", "pods/..%2F..%2Fx/log")])
-async def a_log_of_a_name_that_leads_out(api: Conversation, rest: str) -> None:
+@behaviours_of([("dots", "pods/%2e%2e/log"), ("encoded slashes", "pods/..%2F..%2Fx/log")])
+async def log_path_with_traversal_is_rejected(api: Conversation, rest: str) -> None:
     await api.get(api.path(rest))
 
 
 @behaviours_of(
     [
-        ("a name", "/api/v1/namespaces//secrets?labelSelector=nothing"),
-        ("a group", "/apis//v1/things"),
-        ("anything", "//"),
+        ("empty namespace", "/api/v1/namespaces//secrets?labelSelector=nothing"),
+        ("empty group", "/apis//v1/things"),
+        ("only slashes", "//"),
     ]
 )
-async def a_path_without(api: Conversation, path: str) -> None:
+async def path_with_empty_segment_is_served_or_not_found(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
 @behaviour
-async def a_query_with_nonsense(api: Conversation) -> None:
+async def unknown_query_parameters_are_ignored(api: Conversation) -> None:
     await api.get(api.path("secrets?nonsense=1&&=&%zz"))
 
 
 @behaviour
-async def a_namespace_where_there_is_none(api: Conversation) -> None:
+async def path_of_wrong_scope_is_not_found(api: Conversation) -> None:
     await api.get(api.path("nodes"))
     await api.get(api.path("namespaces"))
     await api.get("/api/v1/configmaps/a")
@@ -168,13 +168,13 @@ async def a_namespace_where_there_is_none(api: Conversation) -> None:
 @behaviours_of(
     [
         ("a second document", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\n"),
-        ("a marker first", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
-        ("a marker alone", "---\n"),
+        ("a leading marker", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+        ("only a marker", "---\n"),
         ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
     ]
 )
-@in_own_words
-async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
+@ignore_error_messages
+async def first_document_of_yaml_body_is_read(api: Conversation, text: str) -> None:
     await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
 
@@ -188,31 +188,31 @@ async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
         ("a text", "x"),
     ]
 )
-@in_own_words
-async def an_eviction_with(api: Conversation, eviction: object) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+@ignore_error_messages
+async def invalid_eviction_is_rejected(api: Conversation, eviction: object) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/eviction"), eviction)
 
 
 @behaviours_of([(method, method) for method in ("OPTIONS", "TRACE", "COPY", "LOCK")])
-async def the_method(api: Conversation, method: str) -> None:
-    await api.say(method, api.path("configmaps"))
-    await api.say(method, api.path("configmaps/a"))
+async def unsupported_method_is_rejected(api: Conversation, method: str) -> None:
+    await api.ask_compared(method, api.path("configmaps"))
+    await api.ask_compared(method, api.path("configmaps/a"))
 
 
 @behaviour
-async def the_version_takes_no_document(api: Conversation) -> None:
+async def post_to_version_is_rejected(api: Conversation) -> None:
     await api.post("/version", {})
 
 
 @behaviours_of(
     [
         ("a long value", "labelSelector=a%3D" + "b" * 64),
-        ("a long value among others", "labelSelector=a+in+(b," + "c" * 64 + ")"),
+        ("a long value in a set", "labelSelector=a+in+(b," + "c" * 64 + ")"),
         ("a trailing escape", "fieldSelector=metadata.name%3Da%5C"),
         ("an unknown escape", "fieldSelector=metadata.name%3Da%5Cb"),
         ("an escape", "fieldSelector=metadata.name%3Da%5C%2Cb"),
     ]
 )
-async def a_selector_with(api: Conversation, query: str) -> None:
+async def selector_values_and_escapes_are_validated(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import (
     EXAMPLE,
@@ -18,18 +18,18 @@ from contract.documents import (
 
 
 @behaviour
-async def an_object_gets_its_identity(api: Conversation) -> None:
+async def created_object_gets_uid_version_and_time(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def kind_and_version_of_a_built_in_object_may_be_left_out(api: Conversation) -> None:
+async def built_in_object_without_kind_and_version_is_accepted(api: Conversation) -> None:
     await api.post(api.path("configmaps"), {"metadata": {"name": "a"}})
 
 
 @behaviour
-async def a_name_is_generated(api: Conversation) -> None:
+async def name_is_generated_from_prefix(api: Conversation) -> None:
     document = build_config_map("ignored")
     document["metadata"] = {"generateName": "prefix-"}
     await api.post(api.path("configmaps"), document)
@@ -39,7 +39,7 @@ async def a_name_is_generated(api: Conversation) -> None:
 
 
 @behaviour
-async def a_given_name_wins_over_a_prefix(api: Conversation) -> None:
+async def name_overrides_generate_name(api: Conversation) -> None:
     document = build_config_map("mine")
     document["metadata"]["generateName"] = "prefix-"
     reply = await api.post(api.path("configmaps"), document, show=lambda _: None)
@@ -47,36 +47,36 @@ async def a_given_name_wins_over_a_prefix(api: Conversation) -> None:
 
 
 @behaviour
-async def a_name_that_is_taken(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def existing_name_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.post(api.path("configmaps"), build_config_map("a"))
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
 
 
 @behaviour
-async def a_namespace_that_is_not_there(api: Conversation) -> None:
+async def missing_namespace_is_rejected(api: Conversation) -> None:
     await api.post("/api/v1/namespaces/missing-namespace/configmaps", build_config_map("a"))
     await api.post("/apis/example.com/v1/namespaces/missing-namespace/things", build_thing("a"))
 
 
 @behaviour
-async def another_namespace_than_the_path_names(api: Conversation) -> None:
+async def namespace_different_from_path_is_rejected(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", namespace="other"))
 
 
 @behaviour
-async def a_creation_outside_of_a_namespace(api: Conversation) -> None:
+async def creation_without_namespace_is_rejected(api: Conversation) -> None:
     await api.post("/api/v1/configmaps", build_config_map("a"))
 
 
 @behaviour
-async def a_creation_with_a_resource_version(api: Conversation) -> None:
+async def creation_with_resource_version_is_rejected(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", resourceVersion="7"))
 
 
 @behaviour
-async def what_the_server_decides_is_ignored(api: Conversation) -> None:
+async def client_values_of_server_fields_are_ignored(api: Conversation) -> None:
     mine: dict[str, Any] = {
         "uid": "00000000-0000-4000-8000-000000000001",
         "creationTimestamp": "2001-01-01T00:00:00Z",
@@ -100,7 +100,7 @@ async def what_the_server_decides_is_ignored(api: Conversation) -> None:
         ("unicode", "ä"),
     ]
 )
-async def a_name_that_is_not_valid(api: Conversation, name: str) -> None:
+async def invalid_name_is_rejected(api: Conversation, name: str) -> None:
     await api.post(api.path("configmaps"), build_config_map(name))
 
 
@@ -112,17 +112,17 @@ async def a_name_that_is_not_valid(api: Conversation, name: str) -> None:
         ("upper case", "Svc"),
     ]
 )
-async def the_name_of_a_service_is_a_label(api: Conversation, name: str) -> None:
+async def service_name_must_be_dns_label(api: Conversation, name: str) -> None:
     await api.post(api.path("services"), build_service(name))
 
 
 @behaviour
-async def the_name_of_a_namespace_is_a_label(api: Conversation) -> None:
+async def namespace_name_must_be_dns_label(api: Conversation) -> None:
     await api.post("/api/v1/namespaces", {"metadata": {"name": "a.b"}})
 
 
 @behaviour
-async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
+async def role_name_must_be_path_segment(api: Conversation) -> None:
     group = "rbac.authorization.k8s.io/v1"
     await api.post(api.path("roles", group), {"metadata": {"name": "a:B_c"}, "rules": []})
     await api.post(api.path("roles", group), {"metadata": {"name": "a%b"}, "rules": []})
@@ -138,7 +138,7 @@ async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
         ("prefix in upper case", {"labels": {"Example.com/a": "d"}}),
         ("annotation key", {"annotations": {"a b": "d"}}),
         ("number as value", {"labels": {"a": 1}}),
-        ("annotations that are too large", {"annotations": {"a": "x" * 300_000}}),
+        ("annotations too large", {"annotations": {"a": "x" * 300_000}}),
         ("finalizer without a slash", {"finalizers": ["nonsense"]}),
         ("finalizer with a space", {"finalizers": ["example.com/a b"]}),
         ("owner without uid", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}),
@@ -157,8 +157,8 @@ async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
         ),
     ]
 )
-@in_own_words
-async def metadata_that_is_not_valid(api: Conversation, metadata: dict[str, Any]) -> None:
+@ignore_error_messages
+async def invalid_metadata_is_rejected(api: Conversation, metadata: dict[str, Any]) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", **metadata))
 
 
@@ -170,8 +170,10 @@ async def metadata_that_is_not_valid(api: Conversation, metadata: dict[str, Any]
         ("secret", "secrets", "v1", {}),
     ]
 )
-@in_own_words
-async def a_finalizer_of_one_word(api: Conversation, resource: str, group: str, document: dict[str, Any]) -> None:
+@ignore_error_messages
+async def unqualified_finalizer_is_rejected_only_by_core_group(
+    api: Conversation, resource: str, group: str, document: dict[str, Any]
+) -> None:
     metadata = {"name": "a", "finalizers": ["nonsense"]}
     await api.post(
         api.path(resource, group) + "?dryRun=All",
@@ -180,8 +182,8 @@ async def a_finalizer_of_one_word(api: Conversation, resource: str, group: str, 
     )
 
 
-@behaviours_of([("as much as fits", 1024 * 1024), ("too much", 1024 * 1024 + 1)])
-async def what_data_is_measured_by(api: Conversation, size: int) -> None:
+@behaviours_of([("at the limit", 1024 * 1024), ("above the limit", 1024 * 1024 + 1)])
+async def size_of_decoded_data_is_limited(api: Conversation, size: int) -> None:
     encoded = base64.b64encode(bytes(size)).decode()
     for resource, document in (("secrets", {"data": {"a": encoded}}), ("configmaps", {"binaryData": {"a": encoded}})):
         named = document | {"metadata": {"name": "a"}}
@@ -193,32 +195,32 @@ async def what_data_is_measured_by(api: Conversation, size: int) -> None:
         ("number for data", {"data": {"a": 1}}),
         ("list for data", {"data": []}),
         ("text for metadata", {"metadata": "a"}),
-        ("binary that is no base64", {"binaryData": {"a": "%"}}),
-        ("key that is no file name", {"data": {"a/b": "c"}}),
+        ("invalid base64", {"binaryData": {"a": "%"}}),
+        ("key with a slash", {"data": {"a/b": "c"}}),
         ("key in both", {"data": {"a": "b"}, "binaryData": {"a": "YQ=="}}),
         ("other kind", {"kind": "Secret"}),
         ("other version", {"apiVersion": "v2"}),
         ("other group", {"apiVersion": "apps/v1"}),
     ]
 )
-@in_own_words
-async def a_config_map_that_is_not_valid(api: Conversation, more: dict[str, Any]) -> None:
+@ignore_error_messages
+async def invalid_config_map_is_rejected(api: Conversation, more: dict[str, Any]) -> None:
     await api.post(api.path("configmaps"), {**build_config_map("a"), **more})
 
 
 @behaviour
-async def a_secret_takes_plain_text(api: Conversation) -> None:
+async def string_data_of_secret_is_encoded(api: Conversation) -> None:
     await api.post(api.path("secrets"), build_secret("a", stringData={"k": "v"}, data={"l": "dg=="}))
 
 
 @behaviour
-@in_own_words
-async def a_secret_that_is_no_base64(api: Conversation) -> None:
+@ignore_error_messages
+async def secret_with_invalid_base64_is_rejected(api: Conversation) -> None:
     await api.post(api.path("secrets"), build_secret("a", data={"l": "%%"}))
 
 
 @behaviour
-async def a_service_gets_an_address(api: Conversation) -> None:
+async def service_gets_cluster_ip(api: Conversation) -> None:
     await api.post(api.path("services"), build_service("a"))
 
 
@@ -233,15 +235,15 @@ async def a_service_gets_an_address(api: Conversation) -> None:
         ("two ports without names", {"ports": [{"port": 80}, {"port": 81}]}),
         ("unknown type", {"type": "Nonsense"}),
         ("unknown protocol", {"ports": [{"port": 80, "protocol": "X"}]}),
-        ("external name without one", {"type": "ExternalName", "ports": []}),
+        ("external name missing", {"type": "ExternalName", "ports": []}),
     ]
 )
-async def a_service(api: Conversation, spec: dict[str, Any]) -> None:
+async def service_spec_is_validated(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("services"), build_service("a", **spec))
 
 
 @behaviour
-async def a_namespace_is_active(api: Conversation) -> None:
+async def created_namespace_is_active(api: Conversation) -> None:
     name = f"{api.namespace}-more"
     await api.post("/api/v1/namespaces", {"metadata": {"name": name}})
     await api.get(f"/api/v1/namespaces/{name}")
@@ -249,7 +251,7 @@ async def a_namespace_is_active(api: Conversation) -> None:
 
 
 @behaviour
-async def a_lease(api: Conversation) -> None:
+async def lease_duration_must_be_positive(api: Conversation) -> None:
     path = api.path("leases", "coordination.k8s.io/v1")
     await api.post(path, build_lease("a", "me"))
     wrong = build_lease("b", "me")
@@ -258,7 +260,7 @@ async def a_lease(api: Conversation) -> None:
 
 
 @behaviour
-async def a_lease_keeps_microseconds(api: Conversation) -> None:
+async def lease_times_keep_microseconds(api: Conversation) -> None:
     path = api.path("leases", "coordination.k8s.io/v1")
     document = build_lease("a", "me")
     document["spec"] |= {"acquireTime": "2026-01-02T03:04:05.678901Z", "renewTime": "2026-01-02T03:04:05.000000Z"}
@@ -267,63 +269,63 @@ async def a_lease_keeps_microseconds(api: Conversation) -> None:
 
 
 @behaviour
-@in_own_words
-async def a_lease_wants_microseconds(api: Conversation) -> None:
+@ignore_error_messages
+async def lease_time_without_microseconds_is_rejected(api: Conversation) -> None:
     document = build_lease("a", "me")
     document["spec"]["renewTime"] = "2026-01-02T03:04:05Z"
     await api.post(api.path("leases", "coordination.k8s.io/v1"), document)
 
 
 @behaviour
-async def a_stateful_set(api: Conversation) -> None:
+async def stateful_set_gets_defaults(api: Conversation) -> None:
     document = build_stateful_set("a")
     await api.post(api.path("statefulsets", "apps/v1"), document)
 
 
 @behaviours_of(
     [
-        ("selector", lambda spec: spec.pop("selector")),
-        ("selector that fits", lambda spec: spec.update(selector={"matchLabels": {"x": "y"}})),
-        ("template", lambda spec: spec.pop("template")),
-        ("whole number of replicas", lambda spec: spec.update(replicas=-1)),
+        ("missing selector", lambda spec: spec.pop("selector")),
+        ("selector without match", lambda spec: spec.update(selector={"matchLabels": {"x": "y"}})),
+        ("missing template", lambda spec: spec.pop("template")),
+        ("negative replicas", lambda spec: spec.update(replicas=-1)),
     ]
 )
-async def a_stateful_set_without(api: Conversation, change: Any) -> None:
+async def incomplete_stateful_set_is_rejected(api: Conversation, change: Any) -> None:
     document = build_stateful_set("a")
     change(document["spec"])
     await api.post(api.path("statefulsets", "apps/v1"), document)
 
 
 @behaviour
-async def a_pod_gets_its_defaults(api: Conversation) -> None:
+async def pod_gets_defaults(api: Conversation) -> None:
     await api.post(api.path("pods"), build_pod("a"))
 
 
 @behaviour
-async def a_network_policy_gets_its_defaults(api: Conversation) -> None:
+async def network_policy_gets_defaults(api: Conversation) -> None:
     document = {"metadata": {"name": "a"}, "spec": {"podSelector": {}, "egress": [{}]}}
     await api.post(api.path("networkpolicies", "networking.k8s.io/v1"), document)
 
 
 @behaviour
-async def a_claim_gets_its_defaults(api: Conversation) -> None:
+async def persistent_volume_claim_gets_defaults(api: Conversation) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await api.post(api.path("persistentvolumeclaims"), {"metadata": {"name": "a"}, "spec": spec})
 
 
 @behaviour
-async def a_disruption_budget(api: Conversation) -> None:
+async def disruption_budget_gets_status(api: Conversation) -> None:
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
     await api.post(api.path("poddisruptionbudgets", "policy/v1"), {"metadata": {"name": "a"}, "spec": spec})
 
 
 @behaviour
-async def a_service_account(api: Conversation) -> None:
+async def service_account_is_created(api: Conversation) -> None:
     await api.post(api.path("serviceaccounts"), {"metadata": {"name": "a"}})
 
 
 @behaviour
-async def a_role_binding(api: Conversation) -> None:
+async def role_binding_is_created(api: Conversation) -> None:
     document = {
         "metadata": {"name": "a"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
@@ -333,14 +335,14 @@ async def a_role_binding(api: Conversation) -> None:
 
 
 @behaviour
-async def a_priority_class(api: Conversation) -> None:
+async def priority_class_is_created_and_deleted(api: Conversation) -> None:
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
     await api.post(path, {"metadata": {"name": f"{api.namespace}-high"}, "value": 7})
     await api.delete(f"{path}/{api.namespace}-high")
 
 
 @behaviour
-async def fields_that_nobody_knows_are_dropped_with_a_warning(api: Conversation) -> None:
+async def unknown_fields_are_dropped_or_rejected_by_field_validation(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a", {"nonsense": 1}))
     await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Ignore", build_thing("b", {"nonsense": 1}))
     await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Strict", build_thing("c", {"nonsense": 1}))
@@ -348,6 +350,6 @@ async def fields_that_nobody_knows_are_dropped_with_a_warning(api: Conversation)
 
 
 @behaviour
-async def the_manager_of_fields_can_be_named(api: Conversation) -> None:
+async def given_field_manager_is_recorded(api: Conversation) -> None:
     await api.post(api.path("configmaps") + "?fieldManager=me", build_config_map("a", {"k": "v"}))
     await api.post(api.path("configmaps") + "?fieldManager=" + "x" * 129, build_config_map("b", {"k": "v"}))

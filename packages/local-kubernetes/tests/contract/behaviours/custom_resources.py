@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation, repeat_until
 from contract.documents import DEFINITIONS, EXAMPLE, build_thing, build_thing_definition
 
@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 
 @behaviour
-async def defaults_are_filled_in(api: Conversation) -> None:
+async def omitted_fields_get_schema_defaults(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
     await api.post(api.path("things", EXAMPLE), build_thing("b", {"replicas": None, "mode": None}))
 
@@ -23,7 +23,7 @@ async def unknown_fields_are_pruned(api: Conversation) -> None:
 
 
 @behaviour
-async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) -> None:
+async def unknown_fields_are_kept_if_schema_preserves_them(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a", {"free": {"a": {"b": [1, 2.5, None, True]}}}))
 
 
@@ -33,27 +33,27 @@ async def unknown_fields_are_kept_where_the_schema_says_so(api: Conversation) ->
         ("null", lambda spec: spec.update(name=None)),
         ("too short", lambda spec: spec.update(name="a")),
         ("too long", lambda spec: spec.update(name="abcdef")),
-        ("of another pattern", lambda spec: spec.update(name="ABC")),
+        ("pattern mismatch", lambda spec: spec.update(name="ABC")),
         ("number for text", lambda spec: spec.update(name=1)),
         ("text for number", lambda spec: spec.update(replicas="1")),
         ("fraction for integer", lambda spec: spec.update(replicas=1.5)),
-        ("whole fraction for integer", lambda spec: spec.update(replicas=2.0)),
+        ("integral float for integer", lambda spec: spec.update(replicas=2.0)),
         ("below the minimum", lambda spec: spec.update(replicas=-1)),
-        ("outside of the enumeration", lambda spec: spec.update(mode="c")),
+        ("not in enumeration", lambda spec: spec.update(mode="c")),
         ("too many items", lambda spec: spec.update(texts=["a", "b", "c"])),
         ("text for list", lambda spec: spec.update(texts="a")),
         ("list for object", lambda spec: spec.update(labels=[])),
-        ("number in a map of texts", lambda spec: spec.update(labels={"a": 1})),
-        ("item without what it needs", lambda spec: spec.update(entries=[{"v": "1"}])),
-        ("the same key twice", lambda spec: spec.update(entries=[{"k": "1"}, {"k": "1"}])),
+        ("number in map of strings", lambda spec: spec.update(labels={"a": 1})),
+        ("item without required field", lambda spec: spec.update(entries=[{"v": "1"}])),
+        ("duplicate key", lambda spec: spec.update(entries=[{"k": "1"}, {"k": "1"}])),
         ("null in a list", lambda spec: spec.update(texts=[None])),
-        ("text for integer or text", lambda spec: spec.update(port="http")),
-        ("number for integer or text", lambda spec: spec.update(port=80)),
-        ("flag for integer or text", lambda spec: spec.update(port=True)),
-        ("several at once", lambda spec: spec.update(replicas=-1, mode="c", name="A")),
+        ("string for int-or-string", lambda spec: spec.update(port="http")),
+        ("number for int-or-string", lambda spec: spec.update(port=80)),
+        ("boolean for int-or-string", lambda spec: spec.update(port=True)),
+        ("several errors", lambda spec: spec.update(replicas=-1, mode="c", name="A")),
     ]
 )
-async def a_value(api: Conversation, change: Any) -> None:
+async def value_is_validated_against_schema(api: Conversation, change: Any) -> None:
     document = build_thing("a")
     change(document["spec"])
     await api.post(api.path("things", EXAMPLE), document)
@@ -75,15 +75,15 @@ async def a_value(api: Conversation, change: Any) -> None:
         ("a bad name", lambda document: document["metadata"].update(name="A B")),
     ]
 )
-@in_own_words
-async def a_document_with(api: Conversation, change: Any) -> None:
+@ignore_error_messages
+async def document_of_custom_resource_is_validated(api: Conversation, change: Any) -> None:
     document = build_thing("a")
     change(document)
     await api.post(api.path("things", EXAMPLE), document)
 
 
 @behaviour
-async def one_object_in_two_versions(api: Conversation) -> None:
+async def object_is_served_in_both_versions(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a", "example.com/v1alpha1"))
     await api.get(api.path("things", "example.com/v1alpha1"))
@@ -112,7 +112,7 @@ def build_own_definition(api: Conversation, **version: Any) -> Document:
 
 async def _define(api: Conversation, definition: Document) -> str:
     """Define a kind and wait until it is served; return the path of its collection."""
-    await api.created(DEFINITIONS, definition)
+    await api.create(DEFINITIONS, definition)
     group = definition["spec"]["group"]
     root = f"/apis/{group}/{definition['spec']['versions'][0]['name']}"
     if definition["spec"]["scope"] == "Namespaced":
@@ -127,7 +127,7 @@ async def _undefine(api: Conversation, definition: Document) -> None:
 
 
 @behaviour
-async def a_definition_is_completed(api: Conversation) -> None:
+async def definition_gets_defaults(api: Conversation) -> None:
     definition = build_own_definition(api)
 
     def show(body: Document) -> Document:
@@ -138,7 +138,7 @@ async def a_definition_is_completed(api: Conversation) -> None:
 
 
 @behaviour
-async def a_definition_becomes_established(api: Conversation) -> None:
+async def definition_becomes_established(api: Conversation) -> None:
     definition = build_own_definition(api)
     await _define(api, definition)
 
@@ -153,7 +153,7 @@ async def a_definition_becomes_established(api: Conversation) -> None:
 
 
 @behaviour
-async def a_defined_kind_is_served(api: Conversation) -> None:
+async def defined_kind_is_served(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
@@ -164,20 +164,20 @@ async def a_defined_kind_is_served(api: Conversation) -> None:
 
 
 @behaviour
-async def a_kind_goes_with_its_definition(api: Conversation) -> None:
+async def kind_is_removed_with_its_definition(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "a"}}
-    await api.created(path, box)
+    await api.create(path, box)
     await _undefine(api, definition)
-    await api.until_gone(f"{DEFINITIONS}/{definition['metadata']['name']}")
-    await api.until_gone(path)
+    await api.wait_until_deleted(f"{DEFINITIONS}/{definition['metadata']['name']}")
+    await api.wait_until_deleted(path)
     await api.get(path)
 
 
 @behaviour
-async def a_cluster_wide_kind(api: Conversation) -> None:
+async def cluster_scoped_kind_is_served_without_namespace(api: Conversation) -> None:
     definition = build_own_definition(api)
     definition["spec"]["scope"] = "Cluster"
     path = await _define(api, definition)
@@ -191,7 +191,7 @@ async def a_cluster_wide_kind(api: Conversation) -> None:
 
 
 @behaviour
-async def without_a_status_subresource_the_status_is_a_field(api: Conversation) -> None:
+async def status_is_plain_field_without_status_subresource(api: Conversation) -> None:
     schema = {"type": "object", "properties": {"status": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     definition = build_own_definition(api, schema={"openAPIV3Schema": schema})
     path = await _define(api, definition)
@@ -203,13 +203,13 @@ async def without_a_status_subresource_the_status_is_a_field(api: Conversation) 
 
 
 @behaviour
-async def selectable_fields(api: Conversation) -> None:
+async def only_selectable_fields_can_be_selected(api: Conversation) -> None:
     definition = build_own_definition(api, selectableFields=[{"jsonPath": ".spec.a"}])
     path = await _define(api, definition)
     group = definition["spec"]["group"]
     for name, value in (("one", "x"), ("two", "y")):
         box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": name}, "spec": {"a": value}}
-        await api.created(path, box)
+        await api.create(path, box)
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(f"{path}?fieldSelector=spec.a%3Dx", show=show)
     await api.get(f"{path}?fieldSelector=spec.b%3Dx", show=show)
@@ -224,28 +224,28 @@ KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
     ("one of", {"type": "integer", "oneOf": [{"minimum": 1}, {"minimum": 2}]}, 3),
     ("all of", {"type": "integer", "allOf": [{"minimum": 5}]}, 3),
     ("not", {"type": "integer", "not": {"minimum": 3}}, 3),
-    ("fewer properties", {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}, {}),
+    ("minimum properties", {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}, {}),
     ("unique items", {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["a", "a"]),
-    ("fewest items", {"type": "array", "items": {"type": "string"}, "minItems": 2}, ["a"]),
+    ("minimum items", {"type": "array", "items": {"type": "string"}, "minItems": 2}, ["a"]),
     ("date-time", {"type": "string", "format": "date-time"}, "yesterday"),
     ("int32", {"type": "integer", "format": "int32"}, 2**40),
     ("int32 below", {"type": "integer", "format": "int32"}, -(2**31) - 1),
     ("uint32", {"type": "integer", "format": "uint32"}, -1),
     ("uint64", {"type": "integer", "format": "uint64"}, 2**64),
-    ("more than 64 bits", {"type": "integer"}, 2**63),
-    ("more than 64 bits of int64", {"type": "integer", "format": "int64"}, 2**63),
-    ("a whole fraction", {"type": "integer", "format": "int32"}, 3.0),
+    ("integer above 64 bits", {"type": "integer"}, 2**63),
+    ("int64 above 64 bits", {"type": "integer", "format": "int64"}, 2**63),
+    ("integral float for int32", {"type": "integer", "format": "int32"}, 3.0),
     ("a fraction below the minimum", {"type": "integer", "minimum": 3}, 1.5),
     ("fraction for int32", {"type": "integer", "format": "int32"}, 1.5),
     ("boolean for int32", {"type": "integer", "format": "int32"}, True),
     ("object for int32", {"type": "integer", "format": "int32"}, {}),
     ("text for int32", {"type": "integer", "format": "int32"}, "1"),
-    ("large whole fraction", {"type": "integer"}, 1e16),
+    ("large integral float", {"type": "integer"}, 1e16),
     ("float", {"type": "number", "format": "float"}, 1e300),
     ("float32", {"type": "number", "format": "float32"}, 1e300),
     ("double", {"type": "number", "format": "double"}, 1e300),
     ("number for text", {"type": "string", "format": "int32"}, 2**40),
-    ("number of several types", {"x-kubernetes-int-or-string": True, "format": "int32"}, 2**40),
+    ("number for int-or-string", {"x-kubernetes-int-or-string": True, "format": "int32"}, 2**40),
     ("nullable", {"type": "string", "nullable": True}, None),
     ("rule", {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3", "message": "too many"}]}, 3),
     (
@@ -260,7 +260,7 @@ KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
 
 
 @behaviours_of(KEYWORDS)
-async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None:
+async def schema_keyword_is_evaluated(api: Conversation, schema: Document, value: Any) -> None:
     whole = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": schema}}}}
     definition = build_own_definition(api, schema={"openAPIV3Schema": whole})
     path = await _define(api, definition)
@@ -297,7 +297,7 @@ async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None
         ("a scale without paths", lambda document: _add_scale(document)),
         ("a scale without a status", lambda document: _add_scale(document, specReplicasPath=".spec.a")),
         (
-            "a scale whose paths are exchanged",
+            "a scale with exchanged paths",
             lambda document: _add_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
         ),
         (
@@ -306,7 +306,7 @@ async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None
         ),
     ]
 )
-async def a_definition_with(api: Conversation, change: Any) -> None:
+async def definition_is_validated(api: Conversation, change: Any) -> None:
     definition = build_own_definition(api)
     change(definition)
     reply = await api.ask("POST", DEFINITIONS, definition)
@@ -322,7 +322,7 @@ def _add_scale(definition: Document, **scale: str) -> None:
 
 
 @behaviour
-async def a_definition_can_be_changed(api: Conversation) -> None:
+async def changed_definition_takes_effect(api: Conversation) -> None:
     definition = build_own_definition(api)
     path = await _define(api, definition)
     changed = deepcopy(definition)
@@ -344,7 +344,7 @@ async def a_definition_can_be_changed(api: Conversation) -> None:
 
 
 @behaviour
-async def the_shared_definition_has_two_versions(api: Conversation) -> None:
+async def definition_status_lists_stored_versions(api: Conversation) -> None:
     name = build_thing_definition()["metadata"]["name"]
     show = lambda body: body["status"]["storedVersions"]  # noqa: E731
     await api.get(f"{DEFINITIONS}/{name}", show=show)

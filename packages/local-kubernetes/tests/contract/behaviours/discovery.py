@@ -16,19 +16,19 @@ def _select_resource(*names: str) -> Any:
         for item in found:
             item.pop("storageVersionHash", None)
             item["verbs"] = sorted(item["verbs"])
-        kept = {key: body[key] for key in ("kind", "apiVersion", "groupVersion") if key in body}
-        return kept | {"resources": sorted(found, key=lambda item: item["name"])}
+        header = {key: body[key] for key in ("kind", "apiVersion", "groupVersion") if key in body}
+        return header | {"resources": sorted(found, key=lambda item: item["name"])}
 
     return show
 
 
 @behaviour
-async def versions_of_the_core_group(api: Conversation) -> None:
+async def core_group_lists_its_versions(api: Conversation) -> None:
     await api.get("/api", show=lambda body: {"kind": body["kind"], "versions": body["versions"]})
 
 
 @behaviour
-async def the_list_of_groups_has_its_kind_and_no_items_without_versions(api: Conversation) -> None:
+async def group_list_describes_versions_of_groups(api: Conversation) -> None:
     def show(body: Any) -> Any:
         wanted = ("apps", "coordination.k8s.io", "example.com", "apiextensions.k8s.io", "events.k8s.io")
         groups = {item["name"]: item for item in body["groups"] if item["name"] in wanted}
@@ -43,10 +43,10 @@ async def the_list_of_groups_has_its_kind_and_no_items_without_versions(api: Con
         ("apps", "/apis/apps"),
         ("coordination", "/apis/coordination.k8s.io"),
         ("authorization", "/apis/authorization.k8s.io"),
-        ("of nobody", "/apis/nobody.example.com"),
+        ("unknown", "/apis/nobody.example.com"),
     ]
 )
-async def a_group(api: Conversation, path: str) -> None:
+async def group_is_described_if_served(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
@@ -80,17 +80,17 @@ async def a_group(api: Conversation, path: str) -> None:
         ("a core version that is not served", "/api/v2", ()),
     ]
 )
-async def resources(api: Conversation, path: str, names: tuple[str, ...]) -> None:
+async def resources_are_described_if_version_is_served(api: Conversation, path: str, names: tuple[str, ...]) -> None:
     await api.get(path, show=_select_resource(*names))
 
 
 @behaviour
-async def discovery_takes_no_other_verb(api: Conversation) -> None:
+async def delete_on_discovery_path_is_rejected(api: Conversation) -> None:
     await api.delete("/api/v1")
 
 
 @behaviour
-async def the_version_is_told_without_a_token(api: Conversation) -> None:
+async def version_is_served_without_token(api: Conversation) -> None:
     await api.get(
         "/version",
         headers={"Authorization": ""},
@@ -99,12 +99,12 @@ async def the_version_is_told_without_a_token(api: Conversation) -> None:
 
 
 @behaviours_of([("healthz", "/healthz"), ("livez", "/livez"), ("readyz", "/readyz"), ("ping", "/healthz/ping")])
-async def health(api: Conversation, path: str) -> None:
+async def health_check_returns_ok(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
 @behaviour
-async def the_index_of_openapi_names_a_document_for_each_version(api: Conversation) -> None:
+async def openapi_index_lists_document_for_each_version(api: Conversation) -> None:
     reply = await api.until("/openapi/v3", lambda reply: "apis/example.com/v1" in str(reply.body))
     found = json.loads(reply.body) if isinstance(reply.body, str) else reply.body
     for path in ("api/v1", "apis/apps/v1", "apis/example.com/v1"):
@@ -126,8 +126,8 @@ async def openapi_describes_custom_resources(api: Conversation) -> None:
     await api.get("/openapi/v3/apis/example.com/v1", show=show)
 
 
-@behaviours_of([("unknown", "/openapi/v3/apis/nobody.example.com/v1"), ("beyond", "/openapi/v4")])
-async def openapi_of_nothing(api: Conversation, path: str) -> None:
+@behaviours_of([("unknown group", "/openapi/v3/apis/nobody.example.com/v1"), ("unknown version", "/openapi/v4")])
+async def unknown_openapi_path_is_not_found(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
@@ -143,11 +143,11 @@ async def openapi_of_nothing(api: Conversation, path: str) -> None:
         ("root", "/nothing/here"),
     ]
 )
-async def there_is_no_such(api: Conversation, path: str) -> None:
+async def unknown_path_is_not_found(api: Conversation, path: str) -> None:
     await api.get(path)
 
 
 @behaviour
-async def a_custom_resource_subresource_that_is_not_defined(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def undefined_subresource_is_not_found(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things/a/nothing", EXAMPLE))

@@ -6,61 +6,61 @@ from contract.documents import EXAMPLE, build_config_map, build_thing
 
 
 @behaviour
-async def a_creation(api: Conversation) -> None:
+async def dry_run_creation_stores_nothing(api: Conversation) -> None:
     await api.post(api.path("configmaps") + "?dryRun=All", build_config_map("a", {"k": "v"}))
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def a_creation_of_a_custom_resource(api: Conversation) -> None:
+async def dry_run_creation_of_custom_resource_stores_nothing(api: Conversation) -> None:
     await api.post(api.path("things", EXAMPLE) + "?dryRun=All", build_thing("a"))
     await api.get(api.path("things/a", EXAMPLE))
 
 
 @behaviour
-async def a_creation_that_would_be_refused(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def invalid_dry_run_creation_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.post(api.path("configmaps") + "?dryRun=All", build_config_map("a"))
     await api.post(api.path("things", EXAMPLE) + "?dryRun=All", build_thing("a", {"replicas": -1}))
 
 
 @behaviour
-async def an_update(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+async def dry_run_update_stores_nothing(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.put(api.path("configmaps/a?dryRun=All"), build_config_map("a", {"k": "w"}))
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def a_patch(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def dry_run_patch_stores_nothing(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a?dryRun=All", EXAMPLE), {"spec": {"replicas": 7}})
     await api.get(api.path("things/a", EXAMPLE))
 
 
 @behaviour
-async def an_apply(api: Conversation) -> None:
+async def dry_run_apply_stores_nothing(api: Conversation) -> None:
     path = api.path("configmaps/a?fieldManager=me&dryRun=All")
     await api.patch(path, build_config_map("a", {"k": "v"}), APPLY_PATCH)
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def a_deletion(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def dry_run_deletion_keeps_object(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.delete(api.path("configmaps/a?dryRun=All"))
     await api.delete(api.path("configmaps/a"), {"dryRun": ["All"]})
     await api.get(api.path("configmaps/a"))
 
 
 @behaviour
-async def a_deletion_of_many(api: Conversation) -> None:
-    await api.created(api.path("secrets"), {"metadata": {"name": "a"}})
+async def dry_run_deletion_keeps_collection(api: Conversation) -> None:
+    await api.create(api.path("secrets"), {"metadata": {"name": "a"}})
     await api.delete(api.path("secrets?dryRun=All"))
     await api.get(api.path("secrets/a"))
 
 
 @behaviour
-async def another_word_than_all(api: Conversation) -> None:
+async def dry_run_value_other_than_all_is_rejected(api: Conversation) -> None:
     await api.post(api.path("configmaps") + "?dryRun=Some", build_config_map("a"))
     await api.delete(api.path("configmaps/a?dryRun=true"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviours_of, in_own_words
+from contract.behaviour import behaviours_of, ignore_error_messages
 from contract.conversation import Conversation, Document
 from contract.documents import build_stateful_set
 
@@ -190,8 +190,8 @@ KINDS: list[tuple[str, str, Documents]] = [
 
 
 @behaviours_of([(resource, resource, group, documents) for resource, group, documents in KINDS])
-@in_own_words
-async def odd(api: Conversation, resource: str, group: str, documents: Documents) -> None:
+@ignore_error_messages
+async def fields_of_kind_are_validated(api: Conversation, resource: str, group: str, documents: Documents) -> None:
     for name, document in documents.items():
         named = document | {"metadata": {"name": name.replace(" ", "-")}}
         await api.post(api.path(resource, group) + "?dryRun=All", named, show=_remove_metadata)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -29,51 +29,51 @@ def _get_spec(body: Any) -> Any:
         ("sets", {"data": {"x": "1"}}),
         ("replaces", {"data": {"k": "1"}}),
         ("removes", {"data": {"k": None}}),
-        ("removes what is not there", {"data": {"nothing": None}}),
+        ("removes missing key", {"data": {"nothing": None}}),
         ("removes an object", {"data": None}),
         ("sets labels", {"metadata": {"labels": {"a": "b"}}}),
         ("nothing", {}),
     ]
 )
-async def a_merge_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
+async def merge_patch_is_applied(api: Conversation, patch: Any) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
     await api.patch(api.path("configmaps/a"), patch, show=_get_data)
 
 
 @behaviours_of(
     [
-        ("of an object by a text", {"data": "x"}),
-        ("to a number", {"data": {"k": 1}}),
-        ("of a name", {"metadata": {"name": "b"}}),
-        ("of a namespace", {"metadata": {"namespace": "b"}}),
-        ("of an old version", {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
-        ("of another uid", {"metadata": {"uid": "00000000-0000-4000-8000-000000000001"}}),
-        ("of the kind", {"kind": "Secret"}),
-        ("of a label", {"metadata": {"labels": {"a": "b c"}}}),
-        ("of the creation", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
-        ("that is a list", []),
-        ("that is a text", "x"),
-        ("that is null", "null"),
-        ("that is empty", ""),
-        ("that is no JSON", "{"),
+        ("string for an object", {"data": "x"}),
+        ("number for a string", {"data": {"k": 1}}),
+        ("another name", {"metadata": {"name": "b"}}),
+        ("another namespace", {"metadata": {"namespace": "b"}}),
+        ("old version", {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
+        ("another uid", {"metadata": {"uid": "00000000-0000-4000-8000-000000000001"}}),
+        ("another kind", {"kind": "Secret"}),
+        ("invalid label", {"metadata": {"labels": {"a": "b c"}}}),
+        ("creation timestamp", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
+        ("list", []),
+        ("string", "x"),
+        ("null", "null"),
+        ("empty", ""),
+        ("malformed JSON", "{"),
     ]
 )
-@in_own_words
-async def a_bad_merge_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+@ignore_error_messages
+async def merge_patch_is_validated(api: Conversation, patch: Any) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch)
 
 
 @behaviour
-async def a_merge_patch_of_a_custom_resource_replaces_lists(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
+async def merge_patch_of_custom_resource_replaces_lists(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
     patch = {"spec": {"texts": ["c"], "entries": [{"k": "2"}]}}
     await api.patch(api.path("things/a", EXAMPLE), patch)
 
 
 @behaviour
-async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def merge_patch_of_custom_resource_is_validated(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": -1}})
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"nonsense": 1}})
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"mode": None}})
@@ -83,7 +83,7 @@ async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> Non
 @behaviours_of(
     [
         ("add", [{"op": "add", "path": "/data/x", "value": "1"}]),
-        ("add over", [{"op": "add", "path": "/data/k", "value": "1"}]),
+        ("add to existing key", [{"op": "add", "path": "/data/k", "value": "1"}]),
         ("replace", [{"op": "replace", "path": "/data/k", "value": "1"}]),
         ("remove", [{"op": "remove", "path": "/data/k"}]),
         ("test and replace", [{"op": "test", "path": "/data/k", "value": "v"}, {"op": "remove", "path": "/data/k"}]),
@@ -100,49 +100,49 @@ async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> Non
         ("nothing", []),
     ]
 )
-async def a_json_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
+async def json_patch_is_applied(api: Conversation, patch: Any) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v", "l": "v"}))
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH, show=_get_data)
 
 
 @behaviours_of(
     [
-        ("test that fails", [{"op": "test", "path": "/data/k", "value": "other"}]),
-        ("test of what is not there", [{"op": "test", "path": "/data/x", "value": "v"}]),
-        ("remove of what is not there", [{"op": "remove", "path": "/data/x"}]),
-        ("replace of what is not there", [{"op": "replace", "path": "/data/x", "value": "v"}]),
-        ("parent that is not there", [{"op": "add", "path": "/x/y/z", "value": "v"}]),
+        ("failed test", [{"op": "test", "path": "/data/k", "value": "other"}]),
+        ("test of missing key", [{"op": "test", "path": "/data/x", "value": "v"}]),
+        ("remove of missing key", [{"op": "remove", "path": "/data/x"}]),
+        ("replace of missing key", [{"op": "replace", "path": "/data/x", "value": "v"}]),
+        ("missing parent", [{"op": "add", "path": "/x/y/z", "value": "v"}]),
         ("unknown operation", [{"op": "nonsense", "path": "/data/k"}]),
         ("missing path", [{"op": "add", "value": "v"}]),
         ("missing value", [{"op": "add", "path": "/data/x"}]),
         ("relative path", [{"op": "add", "path": "data", "value": "v"}]),
         ("object instead of a list", {"op": "add"}),
-        ("list of texts", ["x"]),
-        ("no JSON", "["),
+        ("list of strings", ["x"]),
+        ("malformed JSON", "["),
         ("index in an object", [{"op": "add", "path": "/metadata/finalizers/5", "value": "a.b/c"}]),
-        ("copy from nowhere", [{"op": "copy", "from": "/x", "path": "/data/m"}]),
-        ("removing the name", [{"op": "remove", "path": "/metadata/name"}]),
-        ("removing everything", [{"op": "remove", "path": ""}]),
-        ("replacing everything by a text", [{"op": "replace", "path": "", "value": "x"}]),
+        ("copy from missing key", [{"op": "copy", "from": "/x", "path": "/data/m"}]),
+        ("removal of name", [{"op": "remove", "path": "/metadata/name"}]),
+        ("removal of root", [{"op": "remove", "path": ""}]),
+        ("replacement of root by string", [{"op": "replace", "path": "", "value": "x"}]),
     ]
 )
-@in_own_words
-async def a_bad_json_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+@ignore_error_messages
+async def json_patch_is_validated(api: Conversation, patch: Any) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
 
 
 @behaviour
-async def too_many_json_patch_operations(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def json_patch_with_too_many_operations_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     patch = [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10_001
     await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
 
 
 @behaviour
-@in_own_words
-async def a_json_patch_of_a_list(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a"]}))
+@ignore_error_messages
+async def json_patch_edits_list_by_index(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"texts": ["a"]}))
     path = api.path("things/a", EXAMPLE)
     for operation in (
         {"op": "add", "path": "/spec/texts/-", "value": "b"},
@@ -168,9 +168,9 @@ CONTAINERS = [{"name": "main", "image": "i:1", "env": [{"name": "A", "value": "1
         ("labels deleted", {"metadata": {"labels": {"$patch": "delete"}}}),
     ]
 )
-async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
+async def strategic_patch_of_pod_is_merged(api: Conversation, patch: Any) -> None:
     metadata = {"finalizers": ["example.com/a"], "labels": {"a": "b"}}
-    await api.created(api.path("pods"), build_pod("a", {"containers": CONTAINERS}, **metadata))
+    await api.create(api.path("pods"), build_pod("a", {"containers": CONTAINERS}, **metadata))
     show = lambda body: {  # noqa: E731
         "spec": body["spec"],
         "finalizers": body["metadata"].get("finalizers"),
@@ -192,10 +192,10 @@ async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
         ("retains keys", {"securityContext": {"$retainKeys": ["runAsUser"], "runAsUser": 7}}),
     ]
 )
-async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None:
+async def strategic_patch_of_pod_template_is_merged(api: Conversation, patch: Any) -> None:
     document = build_stateful_set("a")
     document["spec"]["template"]["spec"]["containers"] = CONTAINERS
-    await api.created(api.path("statefulsets", "apps/v1"), document)
+    await api.create(api.path("statefulsets", "apps/v1"), document)
     body = {"spec": {"template": {"spec": patch}}}
     show = lambda found: found["spec"]["template"]["spec"]  # noqa: E731
     await api.patch(api.path("statefulsets/a", "apps/v1"), body, STRATEGIC_PATCH, show=show)
@@ -214,20 +214,20 @@ async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None
         ("text for an item", {"spec": {"containers": ["x"]}}),
         ("text for keys to retain", {"spec": {"$retainKeys": "x"}}),
         ("text for an order", {"metadata": {"$setElementOrder/finalizers": "x"}}),
-        ("deletion of everything", {"$patch": "delete"}),
-        ("replacement by nothing", {"$patch": "replace"}),
+        ("deletion of root", {"$patch": "delete"}),
+        ("replacement of root", {"$patch": "replace"}),
     ]
 )
-@in_own_words
-async def a_bad_strategic_patch(api: Conversation, patch: Any) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+@ignore_error_messages
+async def invalid_strategic_patch_is_rejected(api: Conversation, patch: Any) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH)
 
 
 @behaviour
-async def a_strategic_patch_of_ports(api: Conversation) -> None:
+async def strategic_patch_merges_ports_by_number(api: Conversation) -> None:
     ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
-    await api.created(api.path("services"), build_service("a", ports=ports))
+    await api.create(api.path("services"), build_service("a", ports=ports))
     show = lambda body: body["spec"]["ports"]  # noqa: E731
     await api.patch(
         api.path("services/a"), {"spec": {"ports": [{"port": 81, "name": "c"}]}}, STRATEGIC_PATCH, show=show
@@ -235,16 +235,16 @@ async def a_strategic_patch_of_ports(api: Conversation) -> None:
 
 
 @behaviour
-async def a_strategic_patch_of_conditions(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def strategic_patch_merges_conditions_by_type(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     for kind, status in (("Ready", "False"), ("Initialized", "True"), ("Ready", "True")):
         patch = {"status": {"conditions": [{"type": kind, "status": status}]}}
         await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH, show=lambda body: body["status"])
 
 
 @behaviour
-async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def strategic_patch_of_custom_resource_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, STRATEGIC_PATCH)
 
 
@@ -252,14 +252,14 @@ async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
     [
         ("JSON", JSON),
         ("plain text", "text/plain"),
-        ("nothing", ""),
+        ("no type", ""),
         ("YAML", "application/yaml"),
         ("with a parameter", MERGE_PATCH + "; charset=utf-8"),
     ]
 )
-@in_own_words
-async def a_patch_of_type(api: Conversation, content_type: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+@ignore_error_messages
+async def content_type_of_patch_is_validated(api: Conversation, content_type: str) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_get_data)
 
 
@@ -270,23 +270,23 @@ async def a_patch_of_type(api: Conversation, content_type: str) -> None:
         ("strategic", STRATEGIC_PATCH, {}),
     ]
 )
-async def what_is_not_there_is_not_patched(api: Conversation, content_type: str, patch: Any) -> None:
+async def patch_of_missing_object_is_rejected(api: Conversation, content_type: str, patch: Any) -> None:
     await api.patch(api.path("configmaps/missing"), patch, content_type)
 
 
 @behaviour
-async def an_apply_to_a_custom_resource_that_is_not_there(api: Conversation) -> None:
+async def apply_creates_missing_custom_resource(api: Conversation) -> None:
     await api.patch(api.path("things/a?fieldManager=me", EXAMPLE), build_thing("a"), APPLY_PATCH)
 
 
 @behaviour
-async def a_patch_notes_its_manager(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
+async def patch_records_field_manager(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": "b"}}})
     await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": None}}})
 
 
 @behaviour
-async def force_is_for_apply_only(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def force_is_rejected_without_apply(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps/a?force=true"), {"data": {"a": "b"}})

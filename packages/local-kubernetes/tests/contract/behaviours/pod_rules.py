@@ -487,7 +487,7 @@ def build_security(**fields: Any) -> Document:
         ),
     ]
 )
-async def pods_with_odd(api: Conversation, specs: dict[str, Document]) -> None:
+async def fields_of_pod_are_validated(api: Conversation, specs: dict[str, Document]) -> None:
     for name, spec in specs.items():
         document = build_pod(name.lower().replace(" ", "-"), spec)
         await api.post(api.path("pods?dryRun=All"), document, show=_get_spec)

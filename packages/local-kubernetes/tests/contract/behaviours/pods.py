@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import build_pod
 
@@ -69,7 +69,7 @@ def _get_spec(body: Any) -> Any:
         ),
         ("sidecar", {"initContainers": [MAIN | {"name": "side", "restartPolicy": "Always"}]}),
         ("toleration", {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}),
-        ("toleration of all", {"tolerations": [{"operator": "Exists"}]}),
+        ("toleration of everything", {"tolerations": [{"operator": "Exists"}]}),
         ("host network", {"hostNetwork": True, "containers": [MAIN | {"ports": [{"containerPort": 80}]}]}),
         ("security context", {"securityContext": {"runAsUser": 185, "fsGroup": 185}}),
         ("empty lists", {"volumes": [], "initContainers": [], "imagePullSecrets": []}),
@@ -77,7 +77,7 @@ def _get_spec(body: Any) -> Any:
         ("scheduling gate", {"schedulingGates": [{"name": "example.com/g"}]}),
     ]
 )
-async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+async def pod_spec_gets_defaults(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
@@ -88,31 +88,31 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
         ("no name", {"containers": [{"image": "i"}]}),
         ("a bad name", {"containers": [{"name": "A_b", "image": "i"}]}),
         ("a long name", {"containers": [{"name": "a" * 64, "image": "i"}]}),
-        ("one name twice", {"containers": [MAIN, MAIN]}),
-        ("one name in both lists", {"initContainers": [MAIN]}),
+        ("a duplicate name", {"containers": [MAIN, MAIN]}),
+        ("a name in both lists", {"initContainers": [MAIN]}),
         ("an unknown restart policy", {"restartPolicy": "Sometimes"}),
         ("an unknown pull policy", {"containers": [MAIN | {"imagePullPolicy": "Odd"}]}),
-        ("a mount of nothing", {"containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
+        ("a mount of an unknown volume", {"containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
         (
-            "two mounts at one place",
+            "two mounts at one path",
             {
                 "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}] * 2}],
                 "volumes": [{"name": "v", "emptyDir": {}}],
             },
         ),
         (
-            "a mount without a place",
+            "a mount without a path",
             {"containers": [MAIN | {"volumeMounts": [{"name": "v"}]}], "volumes": [{"name": "v"}]},
         ),
-        ("one volume twice", {"volumes": [{"name": "v"}, {"name": "v"}]}),
-        ("a volume of two kinds", {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}),
+        ("a duplicate volume", {"volumes": [{"name": "v"}, {"name": "v"}]}),
+        ("a volume with two sources", {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}),
         ("a volume with a bad name", {"volumes": [{"name": "../v"}]}),
         (
-            "a key that leads out",
+            "a key path with dots",
             {"volumes": [{"name": "v", "configMap": {"name": "c", "items": [{"key": "k", "path": "../x"}]}}]},
         ),
         (
-            "a sub path that leads out",
+            "a sub path with dots",
             {
                 "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "../x"}]}],
                 "volumes": [{"name": "v", "emptyDir": {}}],
@@ -121,13 +121,13 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
         ("a port out of range", {"containers": [MAIN | {"ports": [{"containerPort": 70000}]}]}),
         ("a bad quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": "lots"}}}]}),
         (
-            "more asked than allowed",
+            "a request above its limit",
             {"containers": [MAIN | {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}]},
         ),
         ("a variable without a name", {"containers": [MAIN | {"env": [{"value": "1"}]}]}),
         ("a variable with an equals sign", {"containers": [MAIN | {"env": [{"name": "A=B", "value": "1"}]}]}),
         (
-            "a variable of two kinds",
+            "a variable with two sources",
             {
                 "containers": [
                     MAIN
@@ -136,7 +136,7 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
             },
         ),
         (
-            "a field that is none",
+            "an unknown field path",
             {
                 "containers": [
                     MAIN | {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nonsense"}}}]}
@@ -144,37 +144,37 @@ async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
             },
         ),
         ("a negative grace period", {"terminationGracePeriodSeconds": -1}),
-        ("no deadline", {"activeDeadlineSeconds": 0}),
+        ("a deadline of zero", {"activeDeadlineSeconds": 0}),
         ("text for a number", {"terminationGracePeriodSeconds": "x"}),
         ("text for a list", {"containers": "x"}),
         ("a number for a command", {"containers": [MAIN | {"command": [1]}]}),
         ("an unknown account", {"serviceAccountName": "nobody"}),
         ("an unknown priority class", {"priorityClassName": "nonsense"}),
-        ("an unknown policy of names", {"dnsPolicy": "Odd"}),
+        ("an unknown DNS policy", {"dnsPolicy": "Odd"}),
     ]
 )
-@in_own_words
-async def a_bad_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+@ignore_error_messages
+async def pod_spec_is_validated(api: Conversation, spec: dict[str, Any]) -> None:
     await api.post(api.path("pods"), build_pod("a", spec))
 
 
 @behaviour
-async def no_specification(api: Conversation) -> None:
+async def pod_without_spec_is_rejected(api: Conversation) -> None:
     document = build_pod("a")
     del document["spec"]
     await api.post(api.path("pods"), document)
 
 
 @behaviour
-async def a_pod_cannot_be_created_with_a_status(api: Conversation) -> None:
+async def status_of_created_pod_is_ignored(api: Conversation) -> None:
     await api.post(api.path("pods"), build_pod("a") | {"status": {"phase": "Running"}}, show=_get_spec)
 
 
 @behaviour
-async def a_priority_class_gives_a_priority(api: Conversation) -> None:
+async def priority_class_sets_priority_of_pod(api: Conversation) -> None:
     name = f"{api.namespace}-high"
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    await api.created(path, {"metadata": {"name": name}, "value": 70})
+    await api.create(path, {"metadata": {"name": name}, "value": 70})
     document = build_pod("a", {"priorityClassName": name})
     show = lambda body: [body["spec"]["priority"], body["spec"]["preemptionPolicy"]]  # noqa: E731
     await api.post(api.path("pods"), document, show=show)

@@ -2,7 +2,7 @@
 
 import yaml
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import METADATA, METADATA_LIST, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -17,7 +17,7 @@ from contract.documents import (
 
 
 @behaviour
-async def an_object_that_is_not_there(api: Conversation) -> None:
+async def missing_object_is_not_found(api: Conversation) -> None:
     await api.get(api.path("pods/missing"))
     await api.get(api.path("things/missing", EXAMPLE))
     await api.get("/api/v1/namespaces/missing-namespace/pods/missing")
@@ -26,28 +26,28 @@ async def an_object_that_is_not_there(api: Conversation) -> None:
 
 
 @behaviour
-async def an_empty_list(api: Conversation) -> None:
+async def list_without_objects_is_empty(api: Conversation) -> None:
     await api.get(api.path("pods"))
     await api.get(api.path("things", EXAMPLE))
     await api.get("/api/v1/namespaces/missing-namespace/pods")
 
 
 @behaviour
-async def a_list_is_sorted_by_name(api: Conversation) -> None:
+async def list_is_sorted_by_name(api: Conversation) -> None:
     for name in ("b", "c", "a"):
-        await api.created(api.path("secrets"), build_secret(name))
+        await api.create(api.path("secrets"), build_secret(name))
     await api.get(api.path("secrets"))
 
 
 @behaviour
-async def items_of_a_custom_list_carry_their_type(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def items_of_custom_resource_list_have_kind_and_version(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things", EXAMPLE))
 
 
 @behaviour
-async def a_list_over_all_namespaces(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
+async def list_without_namespace_covers_all_namespaces(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
     await api.get(f"/api/v1/secrets?labelSelector=of%3D{api.namespace}")
 
 
@@ -78,10 +78,10 @@ LABELS = {"one": {"app": "x", "tier": "1"}, "two": {"app": "y", "tier": "2"}, "t
         ("greater than text", "tier%3Eabc"),
     ]
 )
-@in_own_words
-async def a_label_selector(api: Conversation, selector: str) -> None:
+@ignore_error_messages
+async def label_selector_is_evaluated(api: Conversation, selector: str) -> None:
     for name, labels in LABELS.items():
-        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
+        await api.create(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"secrets?labelSelector={selector}"), show=show)
 
@@ -103,10 +103,10 @@ async def a_label_selector(api: Conversation, selector: str) -> None:
         ("in", "metadata.name%20in%20(a)"),
     ]
 )
-@in_own_words
-async def a_field_selector_of_pods(api: Conversation, selector: str) -> None:
-    await api.created(api.path("pods"), build_pod("a", {"restartPolicy": "Never"}))
-    await api.created(api.path("pods"), build_bound_pod("b"))
+@ignore_error_messages
+async def field_selector_of_pods_is_evaluated(api: Conversation, selector: str) -> None:
+    await api.create(api.path("pods"), build_pod("a", {"restartPolicy": "Never"}))
+    await api.create(api.path("pods"), build_bound_pod("b"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"pods?fieldSelector={selector}"), show=show)
 
@@ -121,68 +121,68 @@ async def a_field_selector_of_pods(api: Conversation, selector: str) -> None:
         ("address of service", "services", "spec.clusterIP%3DNone"),
     ]
 )
-async def a_field_selector(api: Conversation, resource: str, selector: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
-    await api.created(api.path("secrets"), build_secret("a"))
-    await api.created(api.path("events"), build_event("a", api.namespace))
-    await api.created(api.path("services"), build_service("a", clusterIP="None"))
+async def field_selector_of_kind_is_evaluated(api: Conversation, resource: str, selector: str) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
+    await api.create(api.path("secrets"), build_secret("a"))
+    await api.create(api.path("events"), build_event("a", api.namespace))
+    await api.create(api.path("services"), build_service("a", clusterIP="None"))
     show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
     await api.get(api.path(f"{resource}?fieldSelector={selector}"), show=show)
 
 
 @behaviour
-async def a_field_selector_of_custom_resources(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def custom_resources_are_selected_by_metadata_only(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things?fieldSelector=metadata.name%3Da", EXAMPLE))
     await api.get(api.path("things?fieldSelector=spec.name%3Dabc", EXAMPLE))
 
 
 @behaviour
-async def a_list_in_pages(api: Conversation) -> None:
+async def list_is_split_into_pages(api: Conversation) -> None:
     for name in ("a", "b", "c", "d", "e"):
-        await api.created(api.path("secrets"), build_secret(name))
+        await api.create(api.path("secrets"), build_secret(name))
     first = await api.get(api.path("secrets?limit=2"))
-    second = await api.say("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
+    second = await api.ask_compared("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
     versions = [page.body["metadata"]["resourceVersion"] for page in (first, second)]
     api.note("all pages are of one version", versions[0] == versions[1])
-    await api.say("GET", api.path(f"secrets?limit=2&continue={second.body['metadata']['continue']}"))
+    await api.ask_compared("GET", api.path(f"secrets?limit=2&continue={second.body['metadata']['continue']}"))
 
 
 @behaviour
-async def a_page_with_a_selector_counts_no_rest(api: Conversation) -> None:
+async def page_with_selector_omits_remaining_count(api: Conversation) -> None:
     for name in ("a", "b", "c"):
-        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": {"l": "1"}}})
+        await api.create(api.path("secrets"), {"metadata": {"name": name, "labels": {"l": "1"}}})
     await api.get(api.path("secrets?limit=2&labelSelector=l"))
 
 
 @behaviour
-async def a_limit_that_is_not_reached(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def limit_that_is_not_exceeded_returns_whole_list(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     await api.get(api.path("secrets?limit=1"))
     await api.get(api.path("secrets?limit=0"))
 
 
 @behaviours_of(
     [
-        ("a token of nobody", "continue=nonsense"),
+        ("an invalid token", "continue=nonsense"),
         ("a token and a version", "resourceVersion=1&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ"),
-        ("a limit that is no number", "limit=many"),
-        ("a version that is no number", "resourceVersion=abc"),
-        ("a timeout that is no number", "timeoutSeconds=x"),
+        ("a non-numeric limit", "limit=many"),
+        ("a non-numeric version", "resourceVersion=abc"),
+        ("a non-numeric timeout", "timeoutSeconds=x"),
         ("a match without version", "resourceVersionMatch=Exact"),
         ("an unknown match", "resourceVersion=1&resourceVersionMatch=Odd"),
         ("exactly version 0", "resourceVersion=0&resourceVersionMatch=Exact"),
         ("initial events without watch", "sendInitialEvents=true"),
     ]
 )
-@in_own_words
-async def a_list_with(api: Conversation, query: str) -> None:
+@ignore_error_messages
+async def invalid_list_option_is_rejected(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))
 
 
 @behaviour
-@in_own_words
-async def a_version_from_the_future(api: Conversation) -> None:
+@ignore_error_messages
+async def list_at_future_version_times_out(api: Conversation) -> None:
     await api.get(
         api.path("secrets?resourceVersion=999999999999999999"),
         show=lambda body: body,
@@ -190,8 +190,8 @@ async def a_version_from_the_future(api: Conversation) -> None:
 
 
 @behaviour
-async def a_list_not_older_than(api: Conversation) -> None:
-    created = await api.created(api.path("secrets"), build_secret("a"))
+async def list_not_older_than_version_contains_object(api: Conversation) -> None:
+    created = await api.create(api.path("secrets"), build_secret("a"))
     version = created["metadata"]["resourceVersion"]
     query = f"resourceVersion={version}&resourceVersionMatch=NotOlderThan"
     reply = await api.ask("GET", api.path(f"secrets?{query}"))
@@ -199,8 +199,8 @@ async def a_list_not_older_than(api: Conversation) -> None:
 
 
 @behaviour
-async def only_metadata(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
+async def partial_metadata_is_returned_on_request(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     await api.get(api.path("configmaps/a"), accept=METADATA)
     await api.get(api.path("configmaps?labelSelector=l"), accept=METADATA_LIST)
 
@@ -208,38 +208,38 @@ async def only_metadata(api: Conversation) -> None:
 @behaviours_of(
     [
         ("plain text", "text/plain"),
-        ("html or anything", "text/html,*/*;q=0.1"),
+        ("HTML, then anything", "text/html,*/*;q=0.1"),
         ("any application", "application/*"),
-        ("unknown first", "application/nonsense, application/json"),
+        ("unknown, then JSON", "application/nonsense, application/json"),
         ("an unknown form", "application/json;as=Nonsense;v=v1;g=meta.k8s.io"),
-        ("a form or else", "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json"),
-        ("nothing", ""),
+        ("an unknown form, then JSON", "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json"),
+        ("empty", ""),
     ]
 )
-@in_own_words
-async def an_answer_as(api: Conversation, accept: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+@ignore_error_messages
+async def accept_header_is_negotiated(api: Conversation, accept: str) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.get(api.path("configmaps/a"), accept=accept)
 
 
 @behaviour
-async def an_answer_as_yaml(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "true"}))
+async def yaml_is_returned_on_request(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "true"}))
     reply = await api.ask("GET", api.path("configmaps/a"), accept="application/yaml")
     document = yaml.safe_load(reply.body)
     api.note("kind and data", [document["kind"], document["data"]])
 
 
 @behaviour
-async def a_head_request(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def head_request_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     reply = await api.ask("HEAD", api.path("configmaps/a"))
     api.note("status of HEAD", reply.status)
 
 
 @behaviour
-async def a_table_of_config_maps(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
+async def table_includes_objects_on_request(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}, labels={"l": "1"}))
     show = _remove_descriptions
     await api.get(api.path("configmaps?labelSelector=l"), accept=TABLE, show=show)
     await api.get(api.path("configmaps/a?includeObject=None"), accept=TABLE, show=show)
@@ -248,8 +248,8 @@ async def a_table_of_config_maps(api: Conversation) -> None:
 
 
 @behaviour
-async def a_table_of_things(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def table_of_custom_resources_has_printer_columns(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.get(api.path("things", EXAMPLE), accept=TABLE, show=_remove_descriptions)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -17,8 +17,8 @@ from contract.documents import (
 
 
 @behaviour
-async def a_status_is_written_alone(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def status_update_changes_only_status(api: Conversation) -> None:
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     document["status"] = {"phase": "x"}
     document["spec"]["replicas"] = 9
     document["metadata"]["labels"] = {"l": "1"}
@@ -28,23 +28,23 @@ async def a_status_is_written_alone(api: Conversation) -> None:
 
 
 @behaviour
-async def a_status_is_patched_alone(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def status_patch_changes_only_status(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     patch = {"spec": {"replicas": 9}, "status": {"phase": "x", "nonsense": 1}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("things/a/status", EXAMPLE), patch)
     await api.patch(api.path("things/a/status", EXAMPLE), [{"op": "remove", "path": "/status/phase"}], JSON_PATCH)
 
 
 @behaviour
-async def a_status_of_a_pod_with_labels_is_patched(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+async def status_patch_of_pod_changes_labels_and_annotations(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     patch = {"status": {"message": "x"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}
     await api.patch(api.path("pods/a/status"), patch)
 
 
 @behaviour
-async def a_status_with_labels_is_applied(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def status_apply_ignores_labels(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a", "labels": {"a": "b"}}}
     path = api.path("things/a/status?fieldManager=m", EXAMPLE)
     await api.patch(path, status | {"status": {"phase": "x"}}, APPLY_PATCH)
@@ -52,45 +52,45 @@ async def a_status_with_labels_is_applied(api: Conversation) -> None:
 
 
 @behaviour
-@in_own_words
-async def a_status_is_judged_by_the_schema(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+@ignore_error_messages
+async def status_is_validated_against_schema(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.patch(api.path("things/a/status", EXAMPLE), {"status": {"phase": 7}})
 
 
 @behaviour
-async def a_status_of_an_old_version(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def status_update_of_old_version_is_rejected(api: Conversation) -> None:
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.ask("PATCH", api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, content_type=MERGE_PATCH)
     document["status"] = {"phase": "x"}
     await api.put(api.path("things/a/status", EXAMPLE), document)
 
 
 @behaviour
-async def a_status_takes_no_other_verbs(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def other_verbs_on_status_are_rejected(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/status", EXAMPLE))
     await api.post(api.path("things/a/status", EXAMPLE), build_thing("a"))
 
 
 @behaviour
-async def the_status_of_a_pod(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def status_patch_of_pod_changes_phase_and_addresses(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     patch = {"status": {"phase": "Running", "podIP": "10.1.2.3"}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH)
     await api.get(api.path("pods/a"))
 
 
 @behaviour
-async def a_pod_cannot_change_its_status_by_an_update(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+async def patch_of_pod_ignores_status(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     show = lambda body: body["status"]  # noqa: E731
     await api.patch(api.path("pods/a"), {"status": {"phase": "Running"}}, show=show)
 
 
 @behaviour
-async def the_scale_of_a_stateful_set(api: Conversation) -> None:
-    await api.created(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
+async def scale_of_stateful_set_is_read_and_changed(api: Conversation) -> None:
+    await api.create(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
     path = api.path("statefulsets/a/scale", "apps/v1")
     show = lambda body: {key: body[key] for key in ("kind", "apiVersion", "spec")}  # noqa: E731
     scale = (await api.get(path, show=show)).body
@@ -102,8 +102,8 @@ async def the_scale_of_a_stateful_set(api: Conversation) -> None:
 
 
 @behaviour
-async def the_scale_of_a_custom_resource(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"replicas": 3}))
+async def scale_of_custom_resource_is_read_and_changed(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"replicas": 3}))
     path = api.path("things/a/scale", EXAMPLE)
     scale = (await api.get(path)).body
     scale["spec"] = {"replicas": 2}
@@ -115,21 +115,21 @@ async def the_scale_of_a_custom_resource(api: Conversation) -> None:
 
 
 @behaviour
-async def the_scale_of_what_is_not_there(api: Conversation) -> None:
+async def scale_of_missing_object_is_not_found(api: Conversation) -> None:
     await api.get(api.path("things/missing/scale", EXAMPLE))
     await api.get(api.path("statefulsets/missing/scale", "apps/v1"))
     await api.get(api.path("configmaps/missing/scale"))
 
 
 @behaviour
-async def a_scale_takes_no_other_verbs(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def deletion_of_scale_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.delete(api.path("things/a/scale", EXAMPLE))
 
 
 @behaviour
-async def a_pod_is_bound_once(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+async def second_binding_of_pod_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -148,56 +148,56 @@ async def a_pod_is_bound_once(api: Conversation) -> None:
         ("a target of another kind", {"metadata": {"name": "a"}, "target": {"kind": "Pod", "name": "x"}}),
     ]
 )
-@in_own_words
-async def a_binding_with(api: Conversation, binding: Any) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+@ignore_error_messages
+async def invalid_binding_is_rejected(api: Conversation, binding: Any) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     await api.post(api.path("pods/a/binding"), {"apiVersion": "v1", "kind": "Binding", **binding})
 
 
 @behaviours_of(
     [
-        ("one", ""),
-        ("one by name", "?container=main"),
-        ("an unknown one", "?container=nobody"),
-        ("lines that are no number", "?tailLines=x"),
+        ("no options", ""),
+        ("container name", "?container=main"),
+        ("unknown container", "?container=nobody"),
+        ("non-numeric lines", "?tailLines=x"),
         ("negative lines", "?tailLines=-1"),
-        ("no seconds", "?sinceSeconds=0"),
-        ("no bytes", "?limitBytes=0"),
+        ("zero seconds", "?sinceSeconds=0"),
+        ("zero bytes", "?limitBytes=0"),
         ("both times", "?sinceSeconds=5&sinceTime=2026-01-01T00:00:00Z"),
-        ("a time that is none", "?sinceTime=yesterday"),
-        ("a flag that is none", "?follow=perhaps"),
+        ("invalid time", "?sinceTime=yesterday"),
+        ("invalid flag", "?follow=perhaps"),
     ]
 )
-@in_own_words
-async def the_log_of_a_pod_that_nobody_placed(api: Conversation, query: str) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+@ignore_error_messages
+async def log_options_of_unscheduled_pod_are_validated(api: Conversation, query: str) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     await api.get(api.path(f"pods/a/log{query}"))
 
 
 @behaviour
-async def the_log_of_several_containers(api: Conversation) -> None:
+async def log_of_several_containers_requires_container_name(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     init = [{"name": "first", "image": "i:1"}]
-    await api.created(api.path("pods"), build_pod("a", {"containers": containers, "initContainers": init}))
+    await api.create(api.path("pods"), build_pod("a", {"containers": containers, "initContainers": init}))
     await api.get(api.path("pods/a/log"))
 
 
 @behaviour
-async def the_log_of_a_default_container(api: Conversation) -> None:
+async def log_ignores_default_container_annotation(api: Conversation) -> None:
     containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
     annotations = {"kubectl.kubernetes.io/default-container": "two"}
-    await api.created(api.path("pods"), build_pod("a", {"containers": containers}, annotations=annotations))
+    await api.create(api.path("pods"), build_pod("a", {"containers": containers}, annotations=annotations))
     await api.get(api.path("pods/a/log"))
 
 
 @behaviour
-async def the_log_of_a_pod_that_is_not_there(api: Conversation) -> None:
+async def log_of_missing_pod_is_not_found(api: Conversation) -> None:
     await api.get(api.path("pods/missing/log"))
     await api.post(api.path("pods/missing/log"), {})
 
 
 @behaviour
-async def access_is_allowed(api: Conversation) -> None:
+async def access_review_allows_access(api: Conversation) -> None:
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
@@ -211,7 +211,7 @@ async def access_is_allowed(api: Conversation) -> None:
 
 
 @behaviour
-async def a_review_of_nothing(api: Conversation) -> None:
+async def access_review_without_attributes_is_rejected(api: Conversation) -> None:
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     await api.post(path, {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}})
     await api.get(path)
@@ -219,7 +219,7 @@ async def a_review_of_nothing(api: Conversation) -> None:
 
 
 @behaviour
-async def the_rules_of_a_user(api: Conversation) -> None:
+async def rules_review_lists_all_permissions(api: Conversation) -> None:
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
@@ -236,14 +236,14 @@ async def the_rules_of_a_user(api: Conversation) -> None:
 
 
 @behaviour
-async def who_a_user_is(api: Conversation) -> None:
+async def self_review_returns_groups_of_user(api: Conversation) -> None:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     show = lambda body: [body["kind"], "system:masters" in body["status"]["userInfo"]["groups"]]  # noqa: E731
     await api.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, show=show)
 
 
 @behaviour
-async def an_event_is_there_in_both_groups(api: Conversation) -> None:
+async def core_event_is_served_in_events_group(api: Conversation) -> None:
     times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:01Z", "count": 2}
     document = build_event("a", api.namespace, source={"component": "c"}, **times)
     await api.post(api.path("events"), document)
@@ -251,7 +251,7 @@ async def an_event_is_there_in_both_groups(api: Conversation) -> None:
 
 
 @behaviour
-async def an_event_of_the_new_group_is_there_in_the_old_one(api: Conversation) -> None:
+async def event_of_events_group_is_served_in_core_group(api: Conversation) -> None:
     document = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -276,12 +276,12 @@ async def an_event_of_the_new_group_is_there_in_the_old_one(api: Conversation) -
         ("an unknown type", {"type": "Odd"}),
     ]
 )
-async def an_event_of(api: Conversation, more: dict[str, Any]) -> None:
+async def core_event_is_validated(api: Conversation, more: dict[str, Any]) -> None:
     await api.post(api.path("events"), build_event("a", api.namespace) | more)
 
 
 @behaviour
-async def an_event_of_the_new_group_has_to_be_whole(api: Conversation) -> None:
+async def incomplete_event_of_events_group_is_rejected(api: Conversation) -> None:
     document = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -319,7 +319,7 @@ def _get_rows(body: Any) -> Any:
         ("new events", "events", "events.k8s.io/v1"),
     ]
 )
-async def the_columns_of(api: Conversation, resource: str, group: str) -> None:
+async def table_has_columns_of_kind(api: Conversation, resource: str, group: str) -> None:
     path = api.path(f"{resource}?labelSelector=nothing", group)
     await api.get(path, accept=TABLE, show=lambda body: _get_rows(body)["columns"])
 
@@ -335,7 +335,7 @@ async def the_columns_of(api: Conversation, resource: str, group: str) -> None:
         ("cluster roles", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
     ]
 )
-async def the_columns_of_cluster_wide(api: Conversation, path: str) -> None:
+async def table_has_columns_of_cluster_scoped_kind(api: Conversation, path: str) -> None:
     show = lambda body: _get_rows(body)["columns"]  # noqa: E731
     await api.get(f"{path}?labelSelector=nothing", accept=TABLE, show=show)
 
@@ -369,26 +369,26 @@ WAITING = {
         ("completed", {"phase": "Succeeded"}),
     ]
 )
-async def the_row_of_a_pod(api: Conversation, status: Any) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def table_row_shows_status_of_pod(api: Conversation, status: Any) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     await api.ask("PATCH", api.path("pods/a/status"), {"status": status}, content_type=MERGE_PATCH)
     await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
-async def the_row_of_a_pod_that_is_being_deleted(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def table_row_shows_deletion_of_pod(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     await api.ask("DELETE", api.path("pods/a"))
     await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _get_rows(body)["rows"])
 
 
 @behaviour
-async def rows_of_other_kinds(api: Conversation) -> None:
-    await api.created(
+async def table_rows_show_fields_of_kind(api: Conversation) -> None:
+    await api.create(
         api.path("services"), build_service("a", ports=[{"name": "x", "port": 80}, {"name": "y", "port": 81}])
     )
-    await api.created(api.path("services"), build_service("b", clusterIP="None"))
-    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v", "l": "v"}))
-    await api.created(api.path("things", EXAMPLE), build_thing("a", {"mode": "b"}))
+    await api.create(api.path("services"), build_service("b", clusterIP="None"))
+    await api.create(api.path("secrets"), build_secret("a", stringData={"k": "v", "l": "v"}))
+    await api.create(api.path("things", EXAMPLE), build_thing("a", {"mode": "b"}))
     for resource, group in (("services", "v1"), ("secrets", "v1"), ("things", EXAMPLE)):
         await api.get(api.path(resource, group), accept=TABLE, show=lambda body: _get_rows(body)["rows"])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation, Document
 from contract.documents import build_config_map, build_event, build_lease, build_pod, build_service, build_stateful_set
 
@@ -48,7 +48,9 @@ def _build_odd_set() -> Document:
         ("in a lease", "leases", "coordination.k8s.io/v1", build_lease("a", "me") | {"wat": 1}),
     ]
 )
-async def an_unknown_field(api: Conversation, resource: str, group: str, document: Document) -> None:
+async def unknown_field_is_rejected_only_with_strict_validation(
+    api: Conversation, resource: str, group: str, document: Document
+) -> None:
     path = api.path(resource, group)
     await api.post(f"{path}?fieldValidation=Strict", document)
     await api.post(f"{path}?fieldValidation=Ignore&dryRun=All", document, show=_remove_metadata)
@@ -56,7 +58,7 @@ async def an_unknown_field(api: Conversation, resource: str, group: str, documen
 
 
 @behaviour
-async def several_unknown_fields(api: Conversation) -> None:
+async def all_unknown_fields_are_reported(api: Conversation) -> None:
     document = build_pod("a", {"a": 1, "b": 2, "containers": [MAIN | {"c": 3, "env": [{"name": "A", "d": 4}]}]})
     await api.post(api.path("pods?fieldValidation=Strict"), document)
     await api.post(api.path("pods"), document, show=_get_spec)
@@ -70,26 +72,26 @@ async def several_unknown_fields(api: Conversation) -> None:
         ("apply", build_config_map("a", {"k": "w"}) | {"wat": 1}, APPLY_PATCH),
     ]
 )
-@in_own_words
-async def an_unknown_field_in_a_patch(api: Conversation, patch: Any, content_type: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+@ignore_error_messages
+async def unknown_field_in_patch_is_reported(api: Conversation, patch: Any, content_type: str) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     manager = "fieldManager=me"
     await api.patch(api.path(f"configmaps/a?{manager}&fieldValidation=Strict"), patch, content_type)
     await api.patch(api.path(f"configmaps/a?{manager}"), patch, content_type, show=_remove_metadata)
 
 
 @behaviour
-async def an_unknown_field_in_an_update(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+async def unknown_field_in_update_is_reported(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document = build_config_map("a", {"k": "w"}) | {"wat": 1}
     await api.put(api.path("configmaps/a?fieldValidation=Strict"), document)
     await api.put(api.path("configmaps/a"), document, show=_remove_metadata)
 
 
 @behaviour
-@in_own_words
-async def an_unknown_field_in_a_status(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_pod("a"))
+@ignore_error_messages
+async def unknown_field_in_status_is_reported(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_pod("a"))
     patch = {"status": {"phase": "Running", "wat": 1}}
     await api.patch(api.path("pods/a/status?fieldValidation=Strict"), patch)
     await api.patch(api.path("pods/a/status"), patch, show=lambda body: body["status"]["phase"])
@@ -97,23 +99,23 @@ async def an_unknown_field_in_a_status(api: Conversation) -> None:
 
 @behaviours_of(
     [
-        ("a text for a number", {"terminationGracePeriodSeconds": "1"}),
+        ("a string for a number", {"terminationGracePeriodSeconds": "1"}),
         ("a fraction", {"terminationGracePeriodSeconds": 1.5}),
-        ("a whole number with a point", {"terminationGracePeriodSeconds": 1.0}),
+        ("an integral float", {"terminationGracePeriodSeconds": 1.0}),
         ("a number of more than 64 bits", {"terminationGracePeriodSeconds": 2**63}),
         ("a number of more than 32 bits", {"priority": 2**31}),
-        ("a flag for a number", {"terminationGracePeriodSeconds": True}),
-        ("a text for a flag", {"hostNetwork": "true"}),
-        ("a number for a flag", {"hostPID": 1}),
-        ("a number for a text", {"hostname": 1}),
+        ("a boolean for a number", {"terminationGracePeriodSeconds": True}),
+        ("a string for a boolean", {"hostNetwork": "true"}),
+        ("a number for a boolean", {"hostPID": 1}),
+        ("a number for a string", {"hostname": 1}),
         ("a list for an object", {"securityContext": []}),
-        ("a text for an object", {"affinity": "x"}),
+        ("a string for an object", {"affinity": "x"}),
         ("an object for a list", {"volumes": {}}),
         ("a list for a map", {"nodeSelector": []}),
         ("a number in a map", {"nodeSelector": {"a": 1}}),
-        ("a quantity that is none", {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]}),
-        ("a flag for a quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": True}}}]}),
-        ("a port that is a flag", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": True}}}]}),
+        ("an invalid quantity", {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]}),
+        ("a boolean for a quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": True}}}]}),
+        ("a boolean for a port", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": True}}}]}),
         ("a port of more than 32 bits", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": 2**31}}}]}),
         ("null in a list of objects", {"volumes": [None]}),
         ("null in a map", {"nodeSelector": {"a": None}}),
@@ -121,20 +123,20 @@ async def an_unknown_field_in_a_status(api: Conversation) -> None:
         ("null for an object", {"securityContext": None}),
     ]
 )
-@in_own_words
-async def a_field_with(api: Conversation, spec: Document) -> None:
+@ignore_error_messages
+async def type_of_field_is_validated(api: Conversation, spec: Document) -> None:
     await api.post(api.path("pods"), build_pod("a", spec), show=_get_spec)
 
 
 @behaviours_of(
     [
-        ("no time", "coordination.k8s.io/v1", "leases", {"acquireTime": "yesterday"}),
+        ("an invalid time", "coordination.k8s.io/v1", "leases", {"acquireTime": "yesterday"}),
         ("a time without microseconds", "coordination.k8s.io/v1", "leases", {"renewTime": "2026-01-01T00:00:00Z"}),
         ("a number for a time", "coordination.k8s.io/v1", "leases", {"renewTime": 1}),
     ]
 )
-@in_own_words
-async def a_specification_of(api: Conversation, group: str, resource: str, spec: Document) -> None:
+@ignore_error_messages
+async def invalid_time_in_lease_is_rejected(api: Conversation, group: str, resource: str, spec: Document) -> None:
     document = build_lease("a", "me")
     document["spec"] |= spec
     await api.post(api.path(resource, group), document)
@@ -142,21 +144,21 @@ async def a_specification_of(api: Conversation, group: str, resource: str, spec:
 
 @behaviours_of(
     [
-        ("none", "yesterday"),
+        ("invalid", "yesterday"),
         ("a date", "2026-01-01"),
         ("a number", 1),
         ("another zone", "2026-01-01T02:00:00+02:00"),
         ("fractions", "2026-01-01T00:00:00.75Z"),
     ]
 )
-@in_own_words
-async def a_time_of_an_event_that_is(api: Conversation, time: Any) -> None:
+@ignore_error_messages
+async def time_of_event_is_validated(api: Conversation, time: Any) -> None:
     document = build_event("a", api.namespace, firstTimestamp=time)
     await api.post(api.path("events"), document, show=lambda body: body["firstTimestamp"][-9:])
 
 
 @behaviour
-async def quantities_are_shown_in_one_form(api: Conversation) -> None:
+async def quantities_are_returned_in_canonical_form(api: Conversation) -> None:
     for quantity in QUANTITIES:
         limits = {"example.com/none": "1", "memory": quantity}
         document = build_pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import Conversation
 from contract.documents import (
     EXAMPLE,
@@ -17,71 +17,71 @@ from contract.documents import (
 
 
 @behaviour
-async def an_update_is_a_new_version(api: Conversation) -> None:
+async def update_creates_new_version(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "w"}))
 
 
 @behaviour
-async def an_update_that_changes_nothing_is_no_new_version(api: Conversation) -> None:
+async def update_without_change_keeps_version(api: Conversation) -> None:
     await api.post(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}))
 
 
 @behaviour
-async def an_update_of_the_present_version(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+async def update_of_current_version_is_accepted(api: Conversation) -> None:
+    document = await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["data"] = {"k": "w"}
     await api.put(api.path("configmaps/a"), document)
 
 
 @behaviour
-async def an_update_of_an_old_version(api: Conversation) -> None:
-    old = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+async def update_of_old_version_is_rejected(api: Conversation) -> None:
+    old = await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     await api.ask("PUT", api.path("configmaps/a"), build_config_map("a", {"k": "w"}))
     await api.put(api.path("configmaps/a"), old)
-    custom = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+    custom = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     custom["spec"]["replicas"] = 2
     await api.ask("PUT", api.path("things/a", EXAMPLE), custom)
     await api.put(api.path("things/a", EXAMPLE), custom)
 
 
 @behaviour
-@in_own_words
-async def an_update_of_another_uid(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+@ignore_error_messages
+async def update_with_another_uid_is_rejected(api: Conversation) -> None:
+    document = await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["metadata"]["uid"] = "00000000-0000-4000-8000-000000000001"
     await api.put(api.path("configmaps/a"), document)
 
 
 @behaviours_of(
     [
-        ("number", "x"),
+        ("not a number", "x"),
         ("negative", "-1"),
     ]
 )
-@in_own_words
-async def an_update_of_a_version_that_is_none(api: Conversation, version: str) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+@ignore_error_messages
+async def update_with_invalid_version_is_rejected(api: Conversation, version: str) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.put(api.path("configmaps/a"), build_config_map("a", resourceVersion=version))
 
 
 @behaviour
-async def an_update_of_what_is_not_there(api: Conversation) -> None:
+async def update_of_missing_object_is_rejected(api: Conversation) -> None:
     await api.put(api.path("secrets/missing"), build_secret("missing"))
     await api.put(api.path("things/missing", EXAMPLE), build_thing("missing", metadata={"resourceVersion": "1"}))
     await api.put(api.path("things/missing", EXAMPLE), build_thing("missing"))
 
 
 @behaviour
-async def some_kinds_are_created_by_an_update(api: Conversation) -> None:
+async def update_creates_missing_lease_but_no_config_map(api: Conversation) -> None:
     await api.put(api.path("configmaps/new"), build_config_map("new"))
     await api.put(api.path("leases/new", "coordination.k8s.io/v1"), build_lease("new", "me"))
 
 
 @behaviour
-async def an_update_under_another_name(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a"))
+async def update_with_another_name_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a"))
     await api.put(api.path("configmaps/a"), build_config_map("b"))
     await api.put(api.path("configmaps/a"), build_config_map("a", namespace="other"))
     nameless = build_config_map("a")
@@ -90,20 +90,20 @@ async def an_update_under_another_name(api: Conversation) -> None:
 
 
 @behaviour
-async def custom_resources_want_to_know_which_version_is_replaced(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def update_of_custom_resource_requires_version(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.put(api.path("things/a", EXAMPLE), build_thing("a"))
 
 
 @behaviour
-async def leases_want_to_know_which_version_is_replaced(api: Conversation) -> None:
-    await api.created(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
+async def update_of_lease_requires_version(api: Conversation) -> None:
+    await api.create(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
     await api.put(api.path("leases/a", "coordination.k8s.io/v1"), build_lease("a", "you"))
 
 
 @behaviour
-async def the_generation_counts_changes_of_the_specification(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def generation_counts_changes_of_spec(api: Conversation) -> None:
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     generations = [document["metadata"]["generation"]]
     changes: tuple[dict[str, Any], ...] = ({"replicas": 2}, {"replicas": 2}, {"mode": "b"})
     for change in changes:
@@ -116,24 +116,24 @@ async def the_generation_counts_changes_of_the_specification(api: Conversation) 
 
 
 @behaviour
-async def the_generation_of_a_pod(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), build_pod("a"))
+async def generation_of_pod_counts_changes_of_spec(api: Conversation) -> None:
+    document = await api.create(api.path("pods"), build_pod("a"))
     document["spec"]["activeDeadlineSeconds"] = 60
     changed = (await api.ask("PUT", api.path("pods/a"), document)).body
     api.note("generations", [item["metadata"].get("generation") for item in (document, changed)])
 
 
 @behaviour
-async def the_status_is_not_written_by_an_update(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a", status={"phase": "mine"}))
+async def update_ignores_status(api: Conversation) -> None:
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a", status={"phase": "mine"}))
     document["status"] = {"phase": "x"}
     document["spec"]["replicas"] = 5
     await api.put(api.path("things/a", EXAMPLE), document)
 
 
 @behaviour
-async def metadata_of_the_server_stays(api: Conversation) -> None:
-    document = await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def update_keeps_metadata_set_by_server(api: Conversation) -> None:
+    document = await api.create(api.path("things", EXAMPLE), build_thing("a"))
     document["metadata"] |= {"creationTimestamp": "2001-01-01T00:00:00Z", "generation": 70}
     reply = await api.ask("PUT", api.path("things/a", EXAMPLE), document)
     api.note("generation", reply.body["metadata"]["generation"])
@@ -141,9 +141,9 @@ async def metadata_of_the_server_stays(api: Conversation) -> None:
 
 
 @behaviour
-async def no_finalizer_is_added_to_what_is_being_deleted(api: Conversation) -> None:
+async def finalizer_cannot_be_added_during_deletion(api: Conversation) -> None:
     metadata = {"name": "a", "finalizers": ["example.com/x"]}
-    await api.created(api.path("secrets"), build_secret("a", metadata=metadata))
+    await api.create(api.path("secrets"), build_secret("a", metadata=metadata))
     await api.ask("DELETE", api.path("secrets/a"))
     await api.put(
         api.path("secrets/a"), build_secret("a", metadata=metadata | {"finalizers": ["example.com/x", "a.b/y"]})
@@ -153,28 +153,28 @@ async def no_finalizer_is_added_to_what_is_being_deleted(api: Conversation) -> N
 
 
 @behaviour
-async def an_immutable_config_map(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}) | {"immutable": True})
+async def immutable_config_map_cannot_change_data(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}) | {"immutable": True})
     await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "w"}) | {"immutable": True})
     await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}))
     await api.put(api.path("configmaps/a"), build_config_map("a", {"k": "v"}, labels={"l": "1"}) | {"immutable": True})
 
 
 @behaviour
-async def an_immutable_secret(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", data={"k": "dg=="}, immutable=True))
+async def immutable_secret_cannot_change_data(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", data={"k": "dg=="}, immutable=True))
     await api.put(api.path("secrets/a"), build_secret("a", data={"k": "dw=="}, immutable=True))
 
 
 @behaviour
-async def the_type_of_a_secret_stays(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", type="example.com/x"))
+async def type_of_secret_cannot_change(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", type="example.com/x"))
     await api.put(api.path("secrets/a"), build_secret("a", type="example.com/y"))
 
 
 @behaviour
-async def the_specification_of_a_pod_stays(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), build_pod("a"))
+async def command_of_pod_cannot_change(api: Conversation) -> None:
+    document = await api.create(api.path("pods"), build_pod("a"))
     document["spec"]["containers"][0]["command"] = ["x"]
     reply = await api.ask("PUT", api.path("pods/a"), document)
     api.note("status", [reply.status, reply.body["reason"], reply.body["details"]["causes"][0]["field"]])
@@ -183,64 +183,64 @@ async def the_specification_of_a_pod_stays(api: Conversation) -> None:
 
 
 @behaviour
-async def the_image_of_a_container_may_change(api: Conversation) -> None:
-    document = await api.created(api.path("pods"), build_pod("a"))
+async def image_of_container_can_change(api: Conversation) -> None:
+    document = await api.create(api.path("pods"), build_pod("a"))
     document["spec"]["containers"][0]["image"] = "i:2"
     reply = await api.put(api.path("pods/a"), document, show=lambda body: body["spec"]["containers"])
     api.note("status", reply.status)
 
 
 @behaviour
-async def a_service_keeps_its_address(api: Conversation) -> None:
-    await api.created(api.path("services"), build_service("a"))
+async def update_keeps_cluster_ip_of_service(api: Conversation) -> None:
+    await api.create(api.path("services"), build_service("a"))
     await api.put(api.path("services/a"), build_service("a", ports=[{"port": 81}]))
     await api.put(api.path("services/a"), build_service("a", clusterIP="10.96.77.77"))
 
 
 @behaviour
-async def the_selector_of_a_stateful_set_stays(api: Conversation) -> None:
-    document = await api.created(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
+async def service_name_of_stateful_set_cannot_change(api: Conversation) -> None:
+    document = await api.create(api.path("statefulsets", "apps/v1"), build_stateful_set("a"))
     document["spec"]["serviceName"] = "other"
     del document["metadata"]["resourceVersion"]
     await api.put(api.path("statefulsets/a", "apps/v1"), document)
 
 
 @behaviour
-async def managers_of_fields_are_noted(api: Conversation) -> None:
+async def update_records_field_managers(api: Conversation) -> None:
     await api.post(api.path("configmaps") + "?fieldManager=one", build_config_map("a", {"k": "v", "l": "v"}))
     await api.put(api.path("configmaps/a?fieldManager=two"), build_config_map("a", {"k": "w", "l": "v"}))
     await api.put(api.path("configmaps/a?fieldManager=one"), build_config_map("a", {"k": "w", "m": "v"}))
 
 
 @behaviour
-async def without_a_name_the_manager_is_the_user_agent(api: Conversation) -> None:
+async def default_field_manager_is_user_agent(api: Conversation) -> None:
     await api.post(
         api.path("configmaps"), build_config_map("a", {"k": "v"}), headers={"User-Agent": "kubectl/v1 (linux)"}
     )
 
 
 @behaviour
-async def managers_can_be_reset(api: Conversation) -> None:
-    document = await api.created(api.path("configmaps"), build_config_map("a", {"k": "v"}))
+async def empty_managed_fields_reset_managers(api: Conversation) -> None:
+    document = await api.create(api.path("configmaps"), build_config_map("a", {"k": "v"}))
     document["metadata"]["managedFields"] = [{}]
     await api.put(api.path("configmaps/a"), document)
 
 
 @behaviour
-async def an_update_of_another_kind(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def update_with_another_kind_is_rejected(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     await api.put(api.path("things/a", EXAMPLE), build_thing("a") | {"kind": "Other"})
     await api.put(api.path("things/a", EXAMPLE), build_config_map("a"))
 
 
 @behaviour
-async def a_collection_cannot_be_replaced(api: Conversation) -> None:
+async def method_for_wrong_path_is_rejected(api: Conversation) -> None:
     await api.put(api.path("configmaps"), build_config_map("a"))
     await api.patch(api.path("configmaps"), {})
     await api.post(api.path("configmaps/a"), build_config_map("a"))
 
 
 @behaviour
-async def an_unknown_verb(api: Conversation) -> None:
-    await api.say("OPTIONS", api.path("configmaps"))
-    await api.say("TRACE", api.path("configmaps"))
+async def options_and_trace_are_rejected(api: Conversation) -> None:
+    await api.ask_compared("OPTIONS", api.path("configmaps"))
+    await api.ask_compared("TRACE", api.path("configmaps"))

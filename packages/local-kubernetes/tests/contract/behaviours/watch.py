@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import METADATA, TABLE, Conversation
 from contract.documents import (
     EXAMPLE,
@@ -21,20 +21,20 @@ async def _read_list_version(api: Conversation, path: str) -> str:
 
 
 @behaviour
-async def the_life_of_an_object(api: Conversation) -> None:
+async def watch_reports_creation_update_and_deletion(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("secrets"))
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
-        await api.created(api.path("secrets"), build_secret("a"))
+        await api.create(api.path("secrets"), build_secret("a"))
         await api.ask("PUT", api.path("secrets/a"), build_secret("a", stringData={"k": "v"}))
         await api.ask("DELETE", api.path("secrets/a"))
         await events.take(3)
 
 
 @behaviour
-async def the_life_of_a_custom_resource(api: Conversation) -> None:
+async def watch_reports_status_change_of_custom_resource(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("things", EXAMPLE))
     async with api.watch(api.path(f"things?watch=1&resourceVersion={version}", EXAMPLE)) as events:
-        await api.created(api.path("things", EXAMPLE), build_thing("a"))
+        await api.create(api.path("things", EXAMPLE), build_thing("a"))
         await api.ask(
             "PATCH",
             api.path("things/a/status", EXAMPLE),
@@ -46,18 +46,18 @@ async def the_life_of_a_custom_resource(api: Conversation) -> None:
 
 
 @behaviour
-async def from_no_version_what_is_there_comes_first(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
-    await api.created(api.path("secrets"), build_secret("b"))
+async def watch_without_version_starts_with_existing_objects(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
+    await api.create(api.path("secrets"), build_secret("b"))
     async with api.watch(api.path("secrets?watch=1")) as events:
         await events.take(2)
-        await api.created(api.path("secrets"), build_secret("c"))
+        await api.create(api.path("secrets"), build_secret("c"))
         await events.take(1)
 
 
 @behaviour
-async def version_0_shows_what_is_there(api: Conversation) -> None:
-    created = await api.created(api.path("secrets"), build_secret("a"))
+async def watch_from_version_0_starts_with_existing_objects(api: Conversation) -> None:
+    created = await api.create(api.path("secrets"), build_secret("a"))
     path = api.path("secrets")
     at_least = created["metadata"]["resourceVersion"]
     # The real server answers version 0 from a cache that may be behind, so let it catch up first.
@@ -67,48 +67,48 @@ async def version_0_shows_what_is_there(api: Conversation) -> None:
 
 
 @behaviour
-async def a_resumed_watch_misses_nothing(api: Conversation) -> None:
-    first = await api.created(api.path("secrets"), build_secret("a"))
-    await api.created(api.path("secrets"), build_secret("b"))
+async def resumed_watch_reports_all_missed_events(api: Conversation) -> None:
+    first = await api.create(api.path("secrets"), build_secret("a"))
+    await api.create(api.path("secrets"), build_secret("b"))
     await api.ask("DELETE", api.path("secrets/b"))
-    await api.created(api.path("secrets"), build_secret("c"))
+    await api.create(api.path("secrets"), build_secret("c"))
     version = first["metadata"]["resourceVersion"]
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
         await events.take(3)
 
 
 @behaviour
-async def the_old_path_of_a_watch(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def deprecated_watch_path_is_served(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     path = api.path("secrets").replace("/api/v1/", "/api/v1/watch/")
     async with api.watch(f"{path}?timeoutSeconds=1") as events:
-        await events.rest()
+        await events.take_rest()
 
 
 @behaviour
-async def one_object_is_watched_by_its_name(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def watch_with_name_selector_reports_one_object(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     async with api.watch(api.path("secrets?watch=1&fieldSelector=metadata.name%3Db")) as events:
-        await api.created(api.path("secrets"), build_secret("b"))
+        await api.create(api.path("secrets"), build_secret("b"))
         await events.take(1)
 
 
 @behaviour
-async def an_object_that_comes_to_match_a_selector_is_added_and_one_that_ceases_is_deleted(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def change_of_label_match_is_reported_as_added_or_deleted(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     version = await _read_list_version(api, api.path("secrets"))
     path = api.path(f"secrets?watch=1&resourceVersion={version}&labelSelector=app%3Dx")
     merge = {"content_type": "application/merge-patch+json"}
     async with api.watch(path) as events:
-        await api.created(api.path("secrets"), build_secret("other"))
+        await api.create(api.path("secrets"), build_secret("other"))
         for labels in ({"app": "x"}, {"more": "1"}, {"app": "y"}):
             await api.ask("PATCH", api.path("secrets/a"), {"metadata": {"labels": labels}}, **merge)  # type: ignore[arg-type]
         await events.take(3)
 
 
 @behaviour
-async def a_pod_that_comes_to_match_a_field_selector_is_added(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def change_of_field_match_is_reported_as_added_or_deleted(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     version = await _read_list_version(api, api.path("pods"))
     path = api.path(f"pods?watch=1&resourceVersion={version}&fieldSelector=status.phase%3DRunning")
     async with api.watch(path) as events:
@@ -123,8 +123,8 @@ async def a_pod_that_comes_to_match_a_field_selector_is_added(api: Conversation)
 
 
 @behaviour
-async def a_deletion_carries_the_last_state_and_a_new_version(api: Conversation) -> None:
-    created = await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
+async def deleted_event_has_last_state_and_new_version(api: Conversation) -> None:
+    created = await api.create(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     version = created["metadata"]["resourceVersion"]
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
         await api.ask("DELETE", api.path("secrets/a"))
@@ -134,78 +134,78 @@ async def a_deletion_carries_the_last_state_and_a_new_version(api: Conversation)
 
 
 @behaviour
-async def the_initial_list_can_be_part_of_the_watch(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def initial_events_end_with_bookmark(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     async with api.watch(api.path(f"secrets?{query}")) as events:
         await events.take(2)
 
 
 @behaviour
-async def the_initial_list_of_custom_resources_can_be_part_of_the_watch(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def initial_events_of_custom_resources_end_with_bookmark(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     async with api.watch(api.path(f"things?{query}", EXAMPLE)) as events:
         await events.take(2)
 
 
 @behaviour
-async def it_ends_when_its_time_is_up(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a"))
+async def watch_ends_after_timeout(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a"))
     async with api.watch(api.path("secrets?watch=1&timeoutSeconds=1")) as events:
-        await events.rest()
+        await events.take_rest()
 
 
 @behaviour
-async def a_version_that_has_expired(api: Conversation) -> None:
+async def watch_from_expired_version_reports_error(api: Conversation) -> None:
     show = _remove_message
     async with api.watch(api.path("secrets?watch=1&resourceVersion=1&timeoutSeconds=2")) as events:
-        await events.rest()
-        events.read = [show(event) for event in events.read]
+        await events.take_rest()
+        events.items = [show(event) for event in events.items]
 
 
 @behaviour
-async def a_version_that_has_expired_for_custom_resources(api: Conversation) -> None:
+async def watch_of_custom_resources_from_expired_version_reports_error(api: Conversation) -> None:
     async with api.watch(api.path("things?watch=1&resourceVersion=1&timeoutSeconds=2", EXAMPLE)) as events:
-        await events.rest()
-        events.read = [_remove_message(event) for event in events.read]
+        await events.take_rest()
+        events.items = [_remove_message(event) for event in events.items]
 
 
 @behaviours_of(
     [
-        ("a version that is no number", "watch=1&resourceVersion=abc"),
+        ("a non-numeric version", "watch=1&resourceVersion=abc"),
         ("a match", "watch=1&resourceVersion=1&resourceVersionMatch=Exact"),
         ("initial events without match", "watch=1&sendInitialEvents=true"),
         ("initial events and exactly a version", "watch=1&sendInitialEvents=true&resourceVersionMatch=Exact"),
         ("a bad selector", "watch=1&labelSelector=%3D%3D"),
     ]
 )
-@in_own_words
-async def a_watch_with(api: Conversation, query: str) -> None:
+@ignore_error_messages
+async def invalid_watch_option_is_rejected(api: Conversation, query: str) -> None:
     await api.get(api.path(f"secrets?{query}"))
 
 
 @behaviour
-async def metadata_only(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
+async def watch_returns_partial_metadata_on_request(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", stringData={"k": "v"}))
     async with api.watch(api.path("secrets?watch=1&timeoutSeconds=1"), accept=METADATA) as events:
-        await events.rest()
+        await events.take_rest()
 
 
 @behaviour
-async def a_table_names_its_columns_once(api: Conversation) -> None:
-    await api.created(api.path("configmaps"), build_config_map("a", labels={"l": "1"}))
-    await api.created(api.path("configmaps"), build_config_map("b", labels={"l": "1"}))
+async def only_first_table_event_has_columns(api: Conversation) -> None:
+    await api.create(api.path("configmaps"), build_config_map("a", labels={"l": "1"}))
+    await api.create(api.path("configmaps"), build_config_map("b", labels={"l": "1"}))
     async with api.watch(api.path("configmaps?watch=1&labelSelector=l&timeoutSeconds=1"), accept=TABLE) as events:
-        await events.rest()
-        for event in events.read:
+        await events.take_rest()
+        for event in events.items:
             for column in event["object"]["columnDefinitions"] or ():
                 column.pop("description")
 
 
 @behaviour
-async def a_graceful_deletion_is_a_change_and_then_a_deletion(api: Conversation) -> None:
-    await api.created(api.path("pods"), build_bound_pod("a"))
+async def graceful_deletion_is_reported_as_modified_then_deleted(api: Conversation) -> None:
+    await api.create(api.path("pods"), build_bound_pod("a"))
     version = await _read_list_version(api, api.path("pods"))
     async with api.watch(api.path(f"pods?watch=1&resourceVersion={version}")) as events:
         await api.ask("DELETE", api.path("pods/a?gracePeriodSeconds=20"))
@@ -214,8 +214,8 @@ async def a_graceful_deletion_is_a_change_and_then_a_deletion(api: Conversation)
 
 
 @behaviour
-async def a_finalizer_delays_the_event_of_the_deletion(api: Conversation) -> None:
-    await api.created(api.path("secrets"), build_secret("a", metadata={"name": "a", "finalizers": ["example.com/x"]}))
+async def finalizer_delays_deleted_event(api: Conversation) -> None:
+    await api.create(api.path("secrets"), build_secret("a", metadata={"name": "a", "finalizers": ["example.com/x"]}))
     version = await _read_list_version(api, api.path("secrets"))
     async with api.watch(api.path(f"secrets?watch=1&resourceVersion={version}")) as events:
         await api.ask("DELETE", api.path("secrets/a"))
@@ -229,8 +229,8 @@ async def a_finalizer_delays_the_event_of_the_deletion(api: Conversation) -> Non
 
 
 @behaviour
-async def a_change_that_changes_nothing_is_no_event(api: Conversation) -> None:
-    await api.created(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
+async def patch_without_change_causes_no_event(api: Conversation) -> None:
+    await api.create(api.path("leases", "coordination.k8s.io/v1"), build_lease("a", "me"))
     path = api.path("leases", "coordination.k8s.io/v1")
     version = await _read_list_version(api, path)
     async with api.watch(f"{path}?watch=1&resourceVersion={version}") as events:
@@ -245,19 +245,19 @@ async def a_change_that_changes_nothing_is_no_event(api: Conversation) -> None:
 
 
 @behaviour
-async def all_namespaces_can_be_watched(api: Conversation) -> None:
+async def watch_without_namespace_covers_all_namespaces(api: Conversation) -> None:
     version = await _read_list_version(api, api.path("pods"))
     path = f"/api/v1/pods?watch=1&resourceVersion={version}&labelSelector=of%3D{api.namespace}"
     async with api.watch(path) as events:
-        await api.created(api.path("pods"), build_pod("a", labels={"of": api.namespace}))
+        await api.create(api.path("pods"), build_pod("a", labels={"of": api.namespace}))
         await events.take(1)
 
 
 @behaviour
-async def a_custom_resource_can_be_watched_in_another_version(api: Conversation) -> None:
-    await api.created(api.path("things", EXAMPLE), build_thing("a"))
+async def custom_resource_is_watched_in_another_version(api: Conversation) -> None:
+    await api.create(api.path("things", EXAMPLE), build_thing("a"))
     async with api.watch(api.path("things?watch=1&timeoutSeconds=1", "example.com/v1alpha1")) as events:
-        await events.rest()
+        await events.take_rest()
 
 
 def _remove_message(event: Any) -> Any:
