@@ -26,7 +26,7 @@ class SparkApplicationError(AirflowException):
         reason: The reason of the failure, a constant of `core.reasons`, for example "OOMKilled". None if the failure
             has not been classified.
         retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
-        retry_delay: The delay before a restart by the restartConfig of the application, as a timedelta. None if the
+        retry_delay: The delay before a restart that the application's restartConfig sets, as a timedelta. None if the
             application has no restartConfig.
         out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was, or if it is unknown.
     """
@@ -78,7 +78,7 @@ class SparkApplicationDeleted(SparkApplicationError):
 
 
 class SparkApplicationDeletedByUser(SparkApplicationDeleted, AirflowFailException):
-    """A deletion that fails the task without a retry, because the task has no retry policy that could decide."""
+    """Raised instead of `SparkApplicationDeleted` if the task has no retry policy: the task is not retried."""
 
 
 class SparkClusterDeleted(SparkApplicationError):
@@ -86,7 +86,7 @@ class SparkClusterDeleted(SparkApplicationError):
 
 
 class SparkClusterDeletedByUser(SparkClusterDeleted, AirflowFailException):
-    """A deletion that fails the task without a retry, because the task has no retry policy that could decide."""
+    """Raised instead of `SparkClusterDeleted` if the task has no retry policy: the task is not retried."""
 
 
 class SparkApplicationTimedOut(SparkApplicationError):

@@ -35,12 +35,12 @@ class SparkRetryPolicy(RetryPolicy):
 
     A policy never adds to the `retries` of the task.
 
-    On Airflow before 3.3, the operators of this provider ask the policy. The delay is always the task's `retry_delay`,
-    and `memory_growth` has no effect.
+    From Airflow 3.3 on, Airflow asks the policy. On older versions, the operators of this provider ask it. There, the
+    delay is always the task's `retry_delay`, and `memory_growth` has no effect.
 
     Args:
         application_failures: Whether to retry failures of the application itself, too. Failures in which the driver or
-            an executor ran out of memory are retried only with `memory_growth`, up to `memory_limit`.
+            an executor ran out of memory are not affected: `memory_growth` alone decides whether they are retried.
         deletions: Whether to retry after a user or another program deleted the application or the SparkCluster.
         memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
             1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared

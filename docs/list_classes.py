@@ -146,13 +146,13 @@ API](../versioning.md#public-api). A default in the form `[section] option` is t
 configuration.
 """
 _CHAPTER_TEXTS: Final = {
-    "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those "
-    "of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
+    "Operators": "Import an operator in a DAG file and give it a `task_id`. `**kwargs` of an operator are the "
+    "parameters of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
     "Sensors": "A sensor waits for a resource that another task, or another program, has created.",
     "Hook": "The hook manages applications from your own code, such as a TaskFlow task. `AsyncSparkApplicationHook` "
     "does the same for code in an event loop. The other classes are results of the methods.",
     "Types of parameters": "A type groups what belongs together. A dictionary with the same keys works, too. "
-    "Templates in each text are rendered.",
+    "Templates in all string values are rendered.",
     "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
     "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators. "

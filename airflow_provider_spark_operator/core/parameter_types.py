@@ -108,7 +108,7 @@ class Timeouts:
     0 means no limit. If None, the value of the manifest is used, by default 5 minutes.
 
     Args:
-        driver_start: Limit, for example 600, from the request of the driver until its pod runs.
+        driver_start: Limit, for example 600, from the time when the operator requests the driver until its pod runs.
         driver_ready: Limit from the start of the driver until its pod is ready.
         executor_start: Limit from the readiness of the driver until the executors run.
         termination: Limit from the end of the application until the operator forces the deletion of its resources.

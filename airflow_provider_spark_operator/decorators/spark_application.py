@@ -27,7 +27,8 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
     must be a JSON value.
 
     If the return value is larger than 4 KiB, it is stored under `upload_to`, and the task returns its path, an
-    `ObjectStoragePath`. If you pass that path to another such function, the function gets the value.
+    `ObjectStoragePath`. If you pass that path to another such function, the function gets the value. If
+    `upload_to` is None, the task fails.
 
     Args:
         python_callable: The function. The decorator sets this parameter.

@@ -28,7 +28,7 @@ class ApplicationReference:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], resource: ResourceType = SPARK_APPLICATIONS) -> Self:
-        """Return the reference of an application as the API returned it.
+        """Return the reference of an application that the API returned.
 
         Args:
             document: The application, for example a result of `SparkApplicationHook.list_applications`.

@@ -113,8 +113,8 @@ class SparkApplicationHook(BaseHook):
                 application.
             name: Name of the application. Overrides `metadata.name`. With `task_instance`, the default is a name from
                 the DAG id, the task id and the run id. Without `task_instance`, `name` or `metadata.name` is required.
-            namespace: Namespace of the application. Overrides the namespace of the hook and `metadata.namespace`. If
-                none of them is set, the namespace of the connection is used.
+            namespace: Namespace of the application. If None, the first of these that is set is used: the
+                namespace of the hook, `metadata.namespace`, the namespace of the connection.
             ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
                 If None, the value of the manifest is used. If the manifest has none, the default is 7 days.
             keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a

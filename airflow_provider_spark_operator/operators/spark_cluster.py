@@ -208,8 +208,8 @@ class DeleteSparkClusterOperator(BaseOperator):
     cluster=create).as_teardown(setups=create)`.
 
     Args:
-        cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs provide `name` and `namespace`,
-            and its connection is used, unless you set them here.
+        cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs provide the name and the
+            namespace, and its connection is used, unless you set `namespace` or `kubernetes_conn_id` here.
         name: Name of the cluster, for example "analytics". Set either `name` or `cluster`. The output of the task that
             creates the cluster (`name=create.output`) has the same effect as `cluster=create`.
         namespace: Namespace of the cluster. If None, the namespace of `cluster` is used. Without `cluster`, the

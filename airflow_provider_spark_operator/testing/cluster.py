@@ -135,7 +135,8 @@ class ScriptedCluster:
 
         Args:
             name: Name of the application.
-            **annotations: Values by the name of the annotation after `airflow.spark-operator/`, with `_` for `-`.
+            **annotations: Values of annotations. Each keyword is a name without the prefix `airflow.spark-operator/`,
+                and with `_` instead of `-`.
         """
         notes = {f"airflow.spark-operator/{key.replace('_', '-')}": value for key, value in annotations.items()}
 

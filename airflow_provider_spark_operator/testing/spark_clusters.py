@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.testing.target import ScriptTarget
 
 
 class ScriptedSparkCluster:
-    """One SparkCluster, with the actions of its operator and its pods for a script to call.
+    """One SparkCluster. A script calls its methods, which act as the operator and the pods would.
 
     Attributes:
         name: Name of the SparkCluster.

@@ -99,7 +99,8 @@ class ApplicationEvent:
         Unknown fields are ignored. Missing fields get their defaults.
 
         Args:
-            payload: Payload of the event, `event` of the method with which Airflow resumes a task.
+            payload: Payload of the event. Airflow passes it as the argument `event` to the method that resumes a task,
+                for example `execute_complete`.
 
         Raises:
             ValueError: There is no payload, or the kind or the name of the resource is missing.
