@@ -162,7 +162,7 @@ check: $(stamp) ## Run the linter, the type checker, the checks of import direct
 
 $(bin)/vale: requirements/vale/go.mod requirements/vale/go.sum | $(stamp)
 	@echo "==> vale: building it with go (about a minute)"
-	@go build -C requirements/vale -o $(CURDIR)/$@ github.com/vale-cli/vale/v3/cmd/vale
+	@build="go build -C requirements/vale -o $(CURDIR)/$@ github.com/vale-cli/vale/v3/cmd/vale"; $$build || $$build # a download may fail once
 
 prose: ## Check the documentation, docstrings and comments with Vale and the project's style (needs Go)
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory $(bin)/vale && $(run_vale); \
@@ -172,4 +172,4 @@ format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove the files that targets created, including .venv
-	@rm -rf .venv .venv-airflow .demo .prose dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-airflow .demo .prose .import_linter_cache dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,8 +26,9 @@ def list_docstrings(source: str) -> Iterator[Text]:
     """Yield the docstrings of Python code that Vale does not read."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            for position, statement in enumerate(node.body):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            for position, statement in enumerate(body):
                 text = _read_string(statement)
                 if text is not None and (position > 0 or _is_raw(statement, lines)):
                     yield statement.lineno, inspect.cleandoc(text).splitlines()
@@ -40,7 +41,7 @@ def _read_string(statement: ast.stmt) -> str | None:
 
 
 def _is_raw(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    return lines[statement.lineno - 1].lstrip().startswith("r")
+    return lines[statement.lineno - 1].lstrip().startswith(("r", "R"))
 
 
 def list_comments(source: str) -> Iterator[Text]:

@@ -104,8 +104,9 @@ class SparkApplicationOperator(BaseOperator):
         executor_cores: Number of CPU cores of each executor. Overrides spark.executor.cores. Spark's default is 1.
         executor_memory: Memory of each executor, for example "4g". Overrides spark.executor.memory. Spark's default is
             "1g".
-        executor_instances: Number of executors. Overrides spark.executor.instances. Spark's default is 2. 0 is valid
-            only with `dynamic_allocation` (or spark.dynamicAllocation.enabled in `conf`).
+        executor_instances: Number of executors. Overrides spark.executor.instances. The default is 2, or 1
+            with Kubeflow's operator. 0 is valid only with `dynamic_allocation` (or spark.dynamicAllocation.enabled in
+            `conf`).
         cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
             pods are created.
         labels: Labels of the application, the driver pod and the executor pods, for example {"team": "sales"}. They are
@@ -148,7 +149,7 @@ class SparkApplicationOperator(BaseOperator):
             it to the queue. Airflow's own argument `queue` selects the workers of the task. By default, the application
             does not wait for Kueue.
         kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the application in its queue. By
-            default, Kueue derives the priority from the PriorityClass.
+            default, the priority is that of the PriorityClass of the pods.
         scheduler: Scheduler of the pods: `volcano`, `yunikorn`, or another name. `Scheduler` also sets the queue of
             Volcano or YuniKorn, for example `Scheduler("yunikorn", queue="root.data")`. By default, the scheduler of
             Kubernetes is used.
@@ -185,8 +186,8 @@ class SparkApplicationOperator(BaseOperator):
             first try of the task. In each retry, the application runs without restarts. "cluster": the operator, in
             each try. Restarts and retries then multiply. "airflow": only the retries of the task. Restarts by the
             operator are disabled. With "airflow", a restart policy that is known when the DAG is parsed becomes
-            `retries`, `retry_delay` and `retry_policy` of the task. Arguments of the task itself take precedence over
-            the restart policy; `default_args` do not.
+            `retries`, `retry_delay` and `retry_policy` of the task. Arguments of the task itself take precedence, and
+            so does a `retry_policy` in `default_args`. `retries` and `retry_delay` in `default_args` do not.
         openlineage_inject_parent_job_info: Add Spark properties that make the task the OpenLineage parent of the job.
             The default is `[openlineage] spark_inject_parent_job_info` of Airflow's configuration.
         openlineage_inject_transport_info: Add the OpenLineage transport of Airflow to the Spark properties, with its

@@ -67,7 +67,7 @@ class SparkClusterOperator(BaseOperator):
             SparkCluster to the queue. The time in the queue does not count against `ready_timeout`. If None, the label
             of the manifest is used. By default, the SparkCluster does not wait for Kueue.
         kueue_priority: Name of a WorkloadPriorityClass of Kueue: the priority of the SparkCluster in its queue. By
-            default, Kueue derives the priority from the PriorityClass.
+            default, the priority is that of the PriorityClass of the pods.
         kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
             used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]

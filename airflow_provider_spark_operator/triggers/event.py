@@ -19,7 +19,8 @@ class EventKind(StrEnum):
         REACHED: `"reached"`. The application has one of the expected states. Or the SparkCluster is ready.
         DELETED: `"deleted"`. The resource was deleted.
         REPLACED: `"replaced"`. Another run of the task replaced the application. Its outcome is unknown.
-        TIMED_OUT: `"timed-out"`. The deadline has passed. The resource still exists.
+        TIMED_OUT: `"timed-out"`. A limit of the wait, `deadline` or `ready_seconds`, has passed. The resource may still
+            exist.
         REFUSED: `"refused"`. The application or the connection is not valid. A retry cannot succeed.
         UNSUBMITTED: `"unsubmitted"`. The application could not be submitted.
         LOST: `"lost"`. The resource can no longer be watched (no permission, no connection). Its outcome is unknown.
@@ -43,7 +44,8 @@ class ApplicationEvent:
 
     Attributes:
         kind: Why the wait ended, as an `EventKind`.
-        namespace: Namespace of the resource. A resumed task knows the resource only from the event.
+        namespace: Namespace of the resource. Empty if it is unknown. A resumed task knows the resource only from the
+            event.
         name: Name of the resource.
         uid: uid of the resource. Empty if it is unknown.
         state: The last state that was seen, for example "RunningHealthy". None if no state was seen.
@@ -52,12 +54,12 @@ class ApplicationEvent:
         reason: A constant of `core.reasons`, for example "OOMKilled". None if the end has not been classified.
         sentence: What happened, for the user. Empty if there is nothing to explain.
         application_id: Spark's application id of the last attempt. None if unknown.
-        attempts: Number of times that the operator has started the application.
+        attempts: Number of times that the operator has started the application, if `kind` is ENDED.
         log_lines: The last lines of the driver log, limited in number. Empty if the log could not be read.
         api_version: apiVersion of the resource.
         seconds_per_state: Seconds that the application spent in each state, in the order of the states.
         retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
-        had_driver: Whether a driver pod existed.
+        had_driver: Whether a driver pod existed, if `kind` is ENDED.
         driver_message: Termination message of the driver container after a success. None if there is none.
         out_of_memory: Which of "driver" and "executor" was out of memory. Empty if neither was.
         created: Time at which the resource was created, in RFC 3339. None if it is unknown.

@@ -63,6 +63,8 @@ def test_tutorial_runs_as_the_page_says(tmp_path: Path, programs: Path) -> None:
             assert len(set(re.findall(r"word-count-words-[0-9a-f]+-\d+", output))) == 1, "the task was retried"
         finally:
             cluster.send_signal(signal.SIGINT)
+            cluster.communicate(timeout=60)
+    assert cluster.returncode == 130  # docs/reference/exit-codes.md
     assert not (tmp_path / "spark.kubeconfig").exists()
     assert (tmp_path / ".spark-local" / "logs").is_dir()
     code, output = run_in_terminal(["spark-operator local reset"], tmp_path, environment)
