@@ -143,10 +143,10 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
 - **Executors.** While an application starts, at least `initExecutors` executors must be ready. Once it runs, at least
-  `minExecutors` must be ready. With this number, the application is `RunningHealthy`. Without dynamic allocation, it is
-  `RunningWithPartialCapacity` as long as fewer than `maxExecutors` are ready. Two settings turn the check off, so that
-  the application is `RunningHealthy` with any number: `initExecutors: 0`, and, once the application runs,
-  `minExecutors: 0`.
+  `minExecutors` must be ready. With dynamic allocation, the application is `RunningHealthy` as soon as this minimum is
+  ready. Without dynamic allocation, it is `RunningWithPartialCapacity` from this minimum on, and `RunningHealthy` when
+  `maxExecutors` executors are ready. If `initExecutors` is 0, the application is always `RunningHealthy`, with any
+  number of executors. If `minExecutors` is 0, it is `RunningHealthy` with any number once it runs.
 - **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
   does not wait for executors. But if its driver requests executors, and all of them stay blocked for
   `executorStartTimeoutMillis`, the state becomes `ExecutorsStartTimedOut`. An executor is blocked, for example, if its
@@ -186,7 +186,8 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors are ready, but fewer than `maxExecutors`",
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
-    _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",
+    _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`, or "
+    "all stayed blocked",
     _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
     _State.SUCCEEDED: "the driver ended with exit code 0",
     _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification has client mode or "

@@ -69,9 +69,9 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage the resources in DIR that a separate `reconcile` process without "
-            "--leader-elect has claimed. Stop that process first: without a Lease, this command cannot check whether "
-            "it runs",
+            help="with --keep: also manage stored applications and SparkClusters that belong to another controller: "
+            "a `reconcile` process that you ran against this local cluster without --leader-elect. Stop that process "
+            "first: this command cannot check whether it still runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

@@ -147,7 +147,7 @@ def find_ignored_queue(resource: KubernetesObject, events: Sequence[KubernetesOb
     if event is None or not get_queue(resource):
         return None
     message = pods.get_text(event.get("message")).rstrip(".")
-    return f"it does not wait in queue {get_queue(resource)}: {message or 'the operator does not use Kueue'}"
+    return f"it is not in queue {get_queue(resource)}: {message or 'the operator does not use Kueue'}"
 
 
 def select_workload(workloads: Sequence[KubernetesObject], uid: str) -> KubernetesObject | None:

@@ -81,10 +81,13 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         else None,
         f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,
         f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
-        f"{', '.join(whole)}: the whole value cannot be a template, which only a worker can render" if whole else None,
+        f"{', '.join(whole)}: must not be a template as a whole, because only a worker can render it"
+        if whole
+        else None,
         f"{', '.join(inner)}: only a worker can render templates in these parameters" if inner else None,
         f"{', '.join(texts)}: only a worker can read a file or YAML text. Use an object (dict)" if texts else None,
-        "memory_growth: only a worker can read the memory of earlier tries. Remove it, or remove start_from_trigger"
+        "memory_growth: only a worker can read how much memory earlier tries had. Remove memory_growth, or "
+        "start_from_trigger"
         if grows
         else None,
         "openlineage_inject_...: these parameters need a worker. Remove them, or remove start_from_trigger"

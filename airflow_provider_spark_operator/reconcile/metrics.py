@@ -87,7 +87,9 @@ class Metrics:
         self._queue_age = self._create_gauge(
             "queue_oldest_age_seconds", "Time for which the first resource in the queue has waited.", "kind"
         )
-        self._left_alone = self._create_gauge("left_alone", "Resources that another controller manages.", "kind")
+        self._left_alone = self._create_gauge(
+            "left_alone", "Resources of another controller that this controller leaves alone.", "kind"
+        )
         self._claims = self._create_gauge(
             "claims", "Resources in scope, by whether this controller has claimed them.", "kind", "claim"
         )

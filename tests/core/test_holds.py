@@ -295,7 +295,7 @@ def test_cluster_is_held_like_an_application(cluster: dict[str, Any], expected: 
 
 def test_operator_that_ignores_the_queue_is_reported() -> None:
     events = [build_event("KueueDisabled", "Kueue is not enabled.")]
-    assert find_ignored_queue(build(), events) == "it does not wait in queue team-a: Kueue is not enabled"
+    assert find_ignored_queue(build(), events) == "it is not in queue team-a: Kueue is not enabled"
     assert find_ignored_queue(build(), []) is None
     assert find_ignored_queue(build(queue=""), events) is None
 

@@ -152,7 +152,7 @@ def test_operator_that_ignores_the_queue_is_reported(
         application.succeed()
 
     cluster.script = live
-    line = "SparkApplication jobs/pi: it does not wait in queue team-a: the Kueue integration is disabled"
+    line = "SparkApplication jobs/pi: it is not in queue team-a: the Kueue integration is disabled"
     with call_when_logged(line, gate.open), caplog.at_level(logging.INFO):
         assert run(operator(deferrable, kueue_queue="team-a"), TaskInstance()) == "pi"
     assert caplog.text.count(line) == 1

@@ -48,7 +48,7 @@ def write_program(draft: Draft) -> None:
         if "mainClass" in source:
             draft.change(
                 "spec.mainClass",
-                f"spark-submit ignores mainClass for a script. It was replaced with {spec['mainClass']}",
+                f"mainClass was replaced with {spec['mainClass']}, because spark-submit ignores mainClass for a script",
             )
     if source.get("arguments"):
         spec["driverArgs"] = source["arguments"]
