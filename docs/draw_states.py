@@ -143,14 +143,15 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 - **Timeouts.** The timeouts in the table below are fields of `applicationTimeoutConfig`. Their defaults are in the [CRD
   reference](../reference/crds.md#fields).
 - **Executors.** While an application starts, at least `initExecutors` executors must be ready. Once it runs, at least
-  `minExecutors` must be ready. With dynamic allocation, the application is `RunningHealthy` as soon as this minimum is
-  ready. Without dynamic allocation, it is `RunningWithPartialCapacity` from this minimum on, and `RunningHealthy` when
-  `maxExecutors` executors are ready. If `initExecutors` is 0, the application is always `RunningHealthy`, with any
-  number of executors. If `minExecutors` is 0, it is `RunningHealthy` with any number once it runs.
-- **Blocked executors.** If `initExecutors` is 0, an application is `RunningHealthy` as soon as its driver is ready. It
-  does not wait for executors. But if its driver requests executors, and all of them stay blocked for
-  `executorStartTimeoutMillis`, the state becomes `ExecutorsStartTimedOut`. An executor is blocked, for example, if its
-  image cannot be pulled. An executor that only waits for a node is not blocked.
+  `minExecutors` must be ready. With dynamic allocation, the application is `RunningHealthy` as soon as the required
+  number is ready. Without dynamic allocation, it is `RunningWithPartialCapacity` with the required number, and
+  `RunningHealthy` when `maxExecutors` executors are ready. If `initExecutors` is 0, the application is `RunningHealthy`
+  as soon as its driver is ready, and stays so with any number of executors. If `minExecutors` is 0, it is
+  `RunningHealthy` with any number once it runs.
+- **Blocked executors.** If `initExecutors` is 0, an application does not wait for executors. But if its driver requests
+  executors, and all of them stay blocked for `executorStartTimeoutMillis`, the state becomes `ExecutorsStartTimedOut`.
+  An executor is blocked, for example, if its image cannot be pulled. An executor that only waits for a node is not
+  blocked.
 - **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
   services, ConfigMaps, network policy and executors shortly afterwards.
 - **Suspension.** If `spec.suspend` is true before a driver is requested, the application keeps its state, and no driver

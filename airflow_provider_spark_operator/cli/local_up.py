@@ -69,9 +69,9 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage stored applications and SparkClusters that belong to another controller: "
-            "a `reconcile` process that you ran against this local cluster without --leader-elect. Stop that process "
-            "first: this command cannot check whether it still runs",
+            help="with --keep: also manage stored applications and SparkClusters of a `reconcile` process that you "
+            "ran against this local cluster without --leader-elect. Stop that process first: this command cannot check "
+            "whether it still runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

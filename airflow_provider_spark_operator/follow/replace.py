@@ -157,7 +157,10 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
         if time.monotonic() >= deadline:
             ended = f"ended in state {read_progress(now).state}"
             state = f"{ended}, but the task of that run has not recorded the result yet"
-            advice = f"Try again later: the name becomes free when the task has recorded the result, or {limit} after the end"
+            advice = (
+                "Try again later: the name becomes free when the task has recorded the result, "
+                f"or {limit} after the end"
+            )
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())
 

@@ -33,8 +33,8 @@ def record_delivery(emitted: "EmittedEvent", key: str, uid: str) -> None:
     found = _find_session(emitted)
     if found is None:
         logger.debug(
-            "could not record in the transaction of the asset event that application %s has fired; the trigger records "
-            "this later",
+            "application %s has fired, but this could not be recorded in the transaction of the asset event; the "
+            "trigger records it later",
             uid,
         )
         return
