@@ -148,6 +148,8 @@ def test_spec_change_is_ignored_and_reported(
     reason = reasons.SPEC_CHANGE_IGNORED if is_reported else reasons.NOTHING_DUE
     assert (decision.reason, decision.actions, decision.status) == (reason, (), None)
     assert ("create it again" in decision.message) is is_reported
+    # A failed cluster cannot be resumed.
+    assert ("suspend and resume" in decision.message) is (is_reported and state is State.RUNNING_HEALTHY)
 
 
 @pytest.mark.parametrize("suspend", [False, True])
