@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.reconcile.election import Elector, create_i
 from airflow_provider_spark_operator.reconcile.health import serve_health
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, chain_gates
+from airflow_provider_spark_operator.reconcile.limits import RequestLimiter
 from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
@@ -112,9 +112,14 @@ async def _reconcile(
             words.append(f"lease={lease}")
         identity = ControllerIdentity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
-        # The resources are managed through a separate client. Its gate stops writes while another controller leads.
-        gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager
-        managing = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
+        # The resources are managed through a separate client, which rejects writes while another controller leads.
+        managing = await open_client(
+            access,
+            observer=metrics.count_call,
+            gate=limiter.gate,
+            check=leadership.check,
+            field_manager=identity.field_manager,
+        )
         await stack.enter_async_context(managing)
         controller = Controller(
             managing, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity

@@ -81,4 +81,7 @@ CallObserver: TypeAlias = Callable[[Call, int | None, float], None]
 """Called after each request with the request, the status code of the answer (or None), and the seconds it took."""
 
 RequestGate: TypeAlias = Callable[[Call], Awaitable[None]]
-"""Awaited immediately before a request is sent. It can delay the request, or reject it with a `KubeError`."""
+"""Awaited before a connection for a request is opened. It can delay the request, or reject it with a `KubeError`."""
+
+RequestCheck: TypeAlias = Callable[[Call], None]
+"""Called when the connection is open, immediately before a request is sent. It can reject it with a `KubeError`."""

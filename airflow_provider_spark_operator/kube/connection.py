@@ -19,7 +19,8 @@ import aiohttp
 import yaml
 
 from airflow_provider_spark_operator.kube.bounded_yaml import describe_position
-from airflow_provider_spark_operator.kube.call import CallObserver, RequestGate
+from airflow_provider_spark_operator.kube.call import CallObserver, RequestCheck, RequestGate
+from airflow_provider_spark_operator.kube.checked_connector import CheckedConnector
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
 from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, build_tls_context, digest
@@ -141,6 +142,7 @@ async def open_client(
     retry: RequestRetryPolicy | None = None,
     observer: CallObserver | None = None,
     gate: RequestGate | None = None,
+    check: RequestCheck | None = None,
     field_manager: str | None = None,
 ) -> KubeClient:
     """Read the configuration and create a client. Nothing is sent yet.
@@ -152,6 +154,7 @@ async def open_client(
         retry: The retry policy for requests that fail temporarily. If None, the default policy is used.
         observer: Called after every request, for metrics.
         gate: Awaited before every request.
+        check: Called when the connection for a request is open, immediately before the request is sent.
         field_manager: See `KubeClient`.
 
     Raises:
@@ -169,7 +172,7 @@ async def open_client(
         return (await _open_link(latest, configuration))[0]
 
     link, namespace = await _open_link(access, await read_configuration(access))
-    transport = Transport(Links(link, reopen), retry=retry, observer=observer, gate=gate)
+    transport = Transport(Links(link, reopen), retry=retry, observer=observer, gate=gate, check=check)
     return KubeClient(transport, access.namespace or namespace or "default", field_manager=field_manager)
 
 
@@ -248,7 +251,7 @@ async def _open_link(access: ClusterAccess, configuration: AccessConfiguration) 
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
         tls = build_tls_context(endpoint)
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(
+        connector=CheckedConnector(
             limit=0,  # each follower of a log holds a connection; other requests must not wait for them
             ssl=tls,
             socket_factory=_open_keepalive_socket if access.tcp_keepalive else None,

@@ -9,9 +9,9 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import aiohttp
@@ -19,7 +19,8 @@ from yarl import URL
 
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.kube.bounded_json import read_json
-from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestGate
+from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestCheck, RequestGate
+from airflow_provider_spark_operator.kube.checked_connector import check_before_sending
 from airflow_provider_spark_operator.kube.errors import (
     Forbidden,
     KubeError,
@@ -79,6 +80,8 @@ class Transport:
         retry: The retry policy for reads and for throttled requests (429).
         observer: Called after every request that was not cancelled, including retries.
         gate: Awaited before every request, including retries. If None, there is no gate.
+        check: Called when the connection for a request is open. If it raises an error, the request is not sent. If
+            None, every request is sent.
     """
 
     def __init__(
@@ -88,11 +91,13 @@ class Transport:
         retry: RequestRetryPolicy | None = None,
         observer: CallObserver | None = None,
         gate: RequestGate | None = None,
+        check: RequestCheck | None = None,
     ) -> None:
         self.links = links
         self._retry = retry or RequestRetryPolicy()
         self._observer = observer
         self._gate = gate
+        self._check = check
 
     @property
     def server(self) -> str:
@@ -262,7 +267,8 @@ class Transport:
             await self._gate(call)
         began = time.monotonic()
         try:
-            response = await self._send_as(link, call, total_seconds, authentication)
+            with check_before_sending(partial(self._check, call)) if self._check else nullcontext():
+                response = await self._send_as(link, call, total_seconds, authentication)
         except (TimeoutError, aiohttp.ClientError, OSError):
             self._report(call, None, began)
             raise

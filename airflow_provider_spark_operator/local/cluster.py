@@ -109,7 +109,7 @@ async def _run_controller(
     ready = asyncio.Event()
     async with (
         elect(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
-        await open_client(access, gate=leadership.gate, field_manager=identity.field_manager) as managing,
+        await open_client(access, check=leadership.check, field_manager=identity.field_manager) as managing,
     ):
         controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, identity=identity)
         task = asyncio.create_task(controller.run(ready.set))

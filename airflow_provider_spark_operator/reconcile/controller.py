@@ -114,7 +114,7 @@ class Controller:
     """Reconciles all applications and clusters in scope while this process is the leader.
 
     Args:
-        client: The client of the API; open as long as `run` runs. Its writes pass the gate of `leadership`.
+        client: The client of the API; open as long as `run` runs. Its writes pass the check of `leadership`.
         scope: The namespaces.
         settings: The settings; those of scope, requests and election are not used here.
         metrics: The metrics of this controller alone; None if they are not served.

@@ -42,7 +42,7 @@ class Elector:
 
     Args:
         client: The client of the API, with the permissions to get, create and patch the Lease. Its writes must not
-            pass the gate of `leadership`.
+            pass the check of `leadership`.
         lease: The namespace and name of the Lease.
         identity: The unique identity of this process.
         terms: The durations of the Lease.

@@ -1,4 +1,4 @@
-"""Whether this process may write: the state that the election keeps, and the gate that every write passes."""
+"""Whether this process may write: the state that the election keeps, and the check of every write."""
 
 import asyncio
 import math
@@ -73,8 +73,8 @@ class Leadership:
         """Wait until `end` is called."""
         await self._lost.wait()
 
-    async def gate(self, call: Call) -> None:
-        """Let reads pass, and the writes of the leader.
+    def check(self, call: Call) -> None:
+        """Permit reads, and the writes of the leader.
 
         Raises:
             NotLeading: The call is a write, and this process is not the leader.

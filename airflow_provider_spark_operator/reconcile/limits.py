@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.kube.call import Call, RequestGate
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 
 
@@ -100,13 +100,3 @@ class RequestLimiter:
         self._tokens = min(max(self.limit.burst, 1.0), self._tokens + new_tokens) - 1
         self._counted = now
         return max(0.0, -self._tokens / self.limit.per_second)
-
-
-def chain_gates(*gates: RequestGate) -> RequestGate:
-    """Combine gates into one. They are awaited in this order, so that the last one sees the latest state."""
-
-    async def gate(call: Call) -> None:
-        for each in gates:
-            await each(call)
-
-    return gate

@@ -96,6 +96,27 @@ async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: Script
     assert [request.method for request in api.requests] == ["GET", "GET"]
 
 
+@pytest.mark.parametrize("connects_before", [False, True], ids=["new connection", "open connection"])
+async def test_check_rejects_a_request_after_its_connection_is_open(api: ScriptedApi, connects_before: bool) -> None:
+    checked: list[str] = []
+
+    def check(call: Call) -> None:
+        checked.append(call.verb)
+        if call.verb == "create":
+            raise call.build_unreachable("too late")
+
+    api.script(*([answer({})] if connects_before else []), answer({}))
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))
+    async with await open_client(access, retry=SHORT_PAUSES, check=check) as client:
+        if connects_before:
+            await client.get(PODS, "a", "jobs")
+        with pytest.raises(Unreachable, match="too late"):
+            await client.create(PODS, {}, "jobs")
+        await client.get(PODS, "a", "jobs")
+    assert checked == [*(["get"] if connects_before else []), "create", "get"]
+    assert {request.method for request in api.requests} == {"GET"}
+
+
 async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> None:
     api.script(answer({}), answer({}), answer({}), answer({}), answer({}))
     access = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url))

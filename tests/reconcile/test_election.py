@@ -163,18 +163,18 @@ async def test_deleted_lease_is_created_again(stage: Stage) -> None:
         await stage.wait_until_true(is_back)
 
 
-async def test_only_writes_of_the_leader_pass_the_gate() -> None:
+def test_writes_pass_the_check_only_in_the_leader() -> None:
     seconds = 100.0
     leadership = Leadership(lambda: seconds)
     read, write = Call("get", "GET", PODS, "jobs", "a"), Call("create", "POST", PODS, "jobs")
-    await leadership.gate(read)
+    leadership.check(read)
     with pytest.raises(NotLeading, match=r"could not create pods in namespace jobs: .* is not the leader"):
-        await leadership.gate(write)
+        leadership.check(write)
     leadership.extend(110.0)
-    await leadership.gate(write)
+    leadership.check(write)
     seconds = 110.0  # leadership ends at the deadline without a call of `end`
     with pytest.raises(NotLeading):
-        await leadership.gate(write)
+        leadership.check(write)
     assert leadership.has_lapsed
 
 

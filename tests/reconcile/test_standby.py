@@ -47,8 +47,8 @@ class Replica:
     def lead(self) -> None:
         self.leadership.extend(math.inf)
 
-    async def gate(self, call: Call) -> None:
-        await self.leadership.gate(call)
+    def check(self, call: Call) -> None:
+        self.leadership.check(call)
         if call.verb not in ("get", "list", "watch"):
             self.writes.append(f"{call.verb} {call.rbac_resource}")
 
@@ -58,7 +58,7 @@ async def run_replica(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[Rep
     """Run a standby while the body runs."""
     one = Replica()
     access = ClusterAccess(kubeconfig_document=kubeconfig)
-    async with await open_client(access, gate=one.gate) as client:
+    async with await open_client(access, check=one.check) as client:
         scope = NamedNamespaces((stage.namespace,))
         one.controller = Controller(client, scope, QUICK, metrics=one.metrics, leadership=one.leadership)
         async with run_in_background(one.controller):

@@ -108,13 +108,14 @@ class TrackedApplication:
             await asyncio.sleep(0.1)
         self.is_over = True
 
-    def describe_progress(self) -> str:
-        """Return the states and drivers of the application, for the message of a failed test."""
+    async def describe_progress(self) -> str:
+        """Return the states, drivers and existing objects of the application, for the message of a failed test."""
         document = self.node.applications.get(self.key)
         way = "is gone"
         if document is not None:
             way = " > ".join(history_of(document)) if document.get("status") else "has no status"
-        return f"{self.key.name} {way}, drivers {sorted(self.node.drivers[self.key])}"
+        drivers, children = sorted(self.node.drivers[self.key]), await self.children()
+        return f"{self.key.name} {way}, drivers {drivers}, existing objects {children}"
 
     async def children(self) -> list[str]:
         """Return the kinds and names of all objects of the application except the application itself."""

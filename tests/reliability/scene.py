@@ -71,7 +71,7 @@ class Scene:
             async with asyncio.timeout(DEADLINE):
                 await asyncio.gather(*(each.wait_until_completed() for each in lives))
         except TimeoutError:
-            unfinished = [each.describe_progress() for each in lives if not each.is_over]
+            unfinished = [await each.describe_progress() for each in lives if not each.is_over]
             raise AssertionError(f"not over after {DEADLINE} s: {'; '.join(unfinished)}") from None
         for each in lives:
             each.check()
