@@ -36,7 +36,13 @@ from airflow_provider_spark_operator.core.queue_rules import (
     release_quota,
     report_readiness,
 )
-from airflow_provider_spark_operator.core.release import confirm_absence, list_leftovers, release, release_all_pods
+from airflow_provider_spark_operator.core.release import (
+    confirm_absence,
+    delete_late_drivers,
+    list_leftovers,
+    release,
+    release_all_pods,
+)
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
@@ -324,6 +330,6 @@ RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
     ),
     **dict.fromkeys(STOPPING, (_restart, _retain, _release)),
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (_end_retention,),
-    _State.RESOURCE_RELEASED: (_delete_expired,),
+    _State.RESOURCE_RELEASED: (delete_late_drivers, _delete_expired),
     _State.SUSPENDED: (update_cause, release_all_pods, leave_queue, stay_suspended, resume),
 }

@@ -64,9 +64,7 @@ def release_all_pods(situation: Situation) -> Decision | None:
     for pod in known.drivers:
         remaining = _measure_grace(situation, pod, grace)
         if remaining is None or remaining <= _ZERO:
-            metadata = pods.get_object(pod.get("metadata"))
-            name, uid = pods.get_text(metadata.get("name")), pods.get_text(metadata.get("uid"))
-            deletions.append(DeletePod(name, uid, force=remaining is not None))
+            deletions.append(_build_deletion(pod, force=remaining is not None))
         waits.append(_choose_wait(situation, remaining))
     for pod in known.executors:
         remaining = _measure_grace(situation, pod, grace)
@@ -77,6 +75,28 @@ def release_all_pods(situation: Situation) -> Decision | None:
         message = f"The pods of the application are being deleted (pods left: {len(waits)})."
         return situation.wait(reason, message, min(waits), *deletions)
     return None if known.is_live else read_pods(situation)
+
+
+def delete_late_drivers(situation: Situation) -> Decision | None:
+    """Decide to delete the drivers of an application whose resources are released; None if there are none.
+
+    A controller that has lost its lease may have requested such a driver: a request that was sent in time can arrive
+    late. The driver would run the application a second time.
+    """
+    known = situation.observed.pods
+    late = [pod for pod in known.drivers if pods.find_deletion_start(pod) is None]
+    if not late:
+        return None
+    if not known.is_live:
+        return read_pods(situation)
+    deletions = [_build_deletion(pod) for pod in late]
+    names = ", ".join(each.name for each in deletions)
+    message = (
+        f"Driver pod {names} was created after the resources of the application had been released. It is deleted. A "
+        "controller that has lost its lease may have created it."
+    )
+    interval = situation.settings.reconcile_interval
+    return situation.wait(reasons.DRIVER_AFTER_RELEASE, message, interval, *deletions)
 
 
 def read_pods(situation: Situation) -> Decision:
@@ -110,6 +130,11 @@ def _measure_grace(situation: Situation, pod: Mapping[str, object], grace: timed
     """
     deadline = pods.read_deletion_deadline(pod)
     return None if deadline is None else deadline - situation.now + grace
+
+
+def _build_deletion(pod: Mapping[str, object], *, force: bool = False) -> DeletePod:
+    metadata = pods.get_object(pod.get("metadata"))
+    return DeletePod(pods.get_text(metadata.get("name")), pods.get_text(metadata.get("uid")), force=force)
 
 
 def _choose_wait(situation: Situation, remaining: timedelta | None) -> timedelta:

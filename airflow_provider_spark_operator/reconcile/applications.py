@@ -54,7 +54,7 @@ from airflow_provider_spark_operator.reconcile.admissions import AdmissionReques
 from airflow_provider_spark_operator.reconcile.attempt import clear_mounts, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.driver_log import quote_driver_log
-from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, find_spec_warning
+from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_role_selector
@@ -81,7 +81,7 @@ class ApplicationAdapter:
         now: The clock, in UTC.
     """
 
-    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, **NOTICES}
+    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, reasons.DRIVER_AFTER_RELEASE: WARNING, **NOTICES}
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector
 from tests import builders
-from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, history_of, run_controller
+from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, history_of, play_drivers, run_controller
 
 State = ApplicationState
 EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
@@ -127,3 +127,25 @@ async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
         ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
         await stage.wait_for_deleted_children()
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
+
+
+async def test_driver_created_after_the_release_is_deleted_and_reported(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.list_objects(PODS)
+        async with play_drivers(stage, "succeeded"):
+            released = await stage.wait_for_state(State.RESOURCE_RELEASED)
+            await stage.wait_for_deleted_children()
+        # The request of a controller that lost its lease after it had sent the request.
+        metadata = {key: driver["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+        late = await stage.client.create(PODS, {**driver, "metadata": metadata, "status": {}}, stage.namespace)
+        assert late["metadata"]["uid"] != driver["metadata"]["uid"]
+        await stage.wait_for_deleted_children()
+
+        async def is_reported() -> bool:
+            return "DriverAfterRelease" in await stage.list_event_reasons()
+
+        await stage.wait_until_true(is_reported)
+    known = await stage.wait_for_state(State.RESOURCE_RELEASED)
+    assert history_of(known) == history_of(released)
