@@ -116,7 +116,8 @@ class ApiServer:
         except web.HTTPException:
             raise
         except ConnectionError:
-            raise
+            # The client has left. aiohttp would log the exception as an error, but ignores that this is not sent.
+            return web.Response()
         except Exception as error:
             _LOG.exception("%s %s failed", request.method, request.path)
             detail = f"internal error of the local cluster: {type(error).__name__}: {error}"

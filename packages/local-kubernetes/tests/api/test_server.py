@@ -159,3 +159,24 @@ async def test_stop_closes_a_connection_that_was_just_accepted(store: Store) -> 
         await server.stop()
         gc.collect()
     assert [str(one.message) for one in caught] == []
+
+
+async def test_client_that_leaves_before_the_answer_is_no_error(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    server = ApiServer(store, KindRegistry(store), token=TOKEN, tls=None, logs=RecordedLogs())
+    port = await server.start()
+    request = f"GET {PODS}?watch=true HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+    try:
+        # The number of steps of the event loop after which the server notices the end of the connection is unknown.
+        for steps in range(12):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(request)
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                client.shutdown(socket.SHUT_WR)
+                client.setblocking(False)
+                async with asyncio.timeout(10):
+                    while await asyncio.get_running_loop().sock_recv(client, 4096):
+                        pass
+    finally:
+        await server.stop()
+    assert caplog.messages == []
