@@ -41,7 +41,8 @@ def listener() -> Iterator[None]:
 
 @pytest.fixture
 def trigger_id() -> Iterator[int]:
-    """A trigger that is stored with one asset."""
+    """A trigger that is stored with one asset, the only one in the database."""
+    delete_assets()  # other tests in the same database may have left some
     with create_session() as session:
         asset = AssetModel(name="reports", uri="reports", group="asset")
         asset.extra = {}
@@ -52,6 +53,10 @@ def trigger_id() -> Iterator[int]:
         session.add(AssetWatcherModel(name="reports", asset_id=asset.id, trigger_id=trigger.id))
         identifier = trigger.id
     yield identifier
+    delete_assets()
+
+
+def delete_assets() -> None:
     with create_session() as session:
         for model in (AssetEvent, AssetWatcherModel, AssetActive, AssetModel, Trigger):
             session.execute(delete(model))
