@@ -38,7 +38,7 @@ from airflow_provider_spark_operator.core.queue_rules import (
 )
 from airflow_provider_spark_operator.core.release import (
     confirm_absence,
-    delete_late_drivers,
+    delete_unexpected_drivers,
     list_leftovers,
     release,
     release_all_pods,
@@ -311,7 +311,13 @@ def _report_readiness_before(timeout: Rule) -> Rule:
     return decide_both
 
 
-_WITH_DRIVER: Final[tuple[Rule, ...]] = (suspend, _confirm_missing_driver, _record_end, fail_lost_driver)
+_WITH_DRIVER: Final[tuple[Rule, ...]] = (
+    suspend,
+    _confirm_missing_driver,
+    _record_end,
+    fail_lost_driver,
+    delete_unexpected_drivers,
+)
 
 DELETION_RULES: Final[tuple[Rule, ...]] = (_ignore_unowned, _remove_finalizer, _release_deleted)
 _AWAIT_EXECUTORS: Final = (*_WITH_DRIVER, _record_executors, _report_readiness_before(time_out))
@@ -329,7 +335,7 @@ RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
         _report_readiness_before(time_out_blocked_executors),
     ),
     **dict.fromkeys(STOPPING, (_restart, _retain, _release)),
-    _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (_end_retention,),
-    _State.RESOURCE_RELEASED: (delete_late_drivers, _delete_expired),
+    _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (delete_unexpected_drivers, _end_retention),
+    _State.RESOURCE_RELEASED: (delete_unexpected_drivers, _delete_expired),
     _State.SUSPENDED: (update_cause, release_all_pods, leave_queue, stay_suspended, resume),
 }

@@ -199,15 +199,20 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
     another attempt. It does not count either if the pod is younger than the attempt, because the user may have
     removed the setting since.
     """
-    label = _get_selector_label(pod)
-    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
-        return False
-    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
-    if all(build_application_id(application.namespace, application.name, each) != label for each in earlier):
+    if not has_id_of_earlier_attempt(application, attempt_id, pod):
         return False
     began = find_attempt_start(application.status) if application.status else None
     created = read_time(pod["metadata"].get("creationTimestamp"))
     return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
+
+
+def has_id_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: Mapping[str, Any]) -> bool:
+    """Whether the selector label of a driver is the id of an attempt before `attempt_id`, not an id of the user."""
+    label = _get_selector_label(pod)
+    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
+        return False
+    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    return any(build_application_id(application.namespace, application.name, each) == label for each in earlier)
 
 
 def find_executors(driver: Mapping[str, Any], all_pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:

@@ -97,6 +97,11 @@ def get_status(pod: Mapping[str, object]) -> Mapping[str, object]:
     return get_object(pod.get("status"))
 
 
+def get_uid(pod: Mapping[str, object]) -> str:
+    """Return the uid of the pod; empty if it has none."""
+    return get_text(get_object(pod.get("metadata")).get("uid"))
+
+
 def read_phase(status: Mapping[str, object]) -> str:
     """Return the phase in lower case, because phases are compared case-insensitively."""
     return get_text(status.get("phase")).lower()

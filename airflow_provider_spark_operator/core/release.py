@@ -7,6 +7,7 @@ driver that has run for long would get no time to end.
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import (
@@ -18,7 +19,7 @@ from airflow_provider_spark_operator.core.decision import (
     DeletePod,
     ReadPods,
 )
-from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
+from airflow_provider_spark_operator.core.observation import Present, Unconfirmed, has_id_of_earlier_attempt
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.times import format_seconds, to_duration
@@ -77,26 +78,32 @@ def release_all_pods(situation: Situation) -> Decision | None:
     return None if known.is_live else read_pods(situation)
 
 
-def delete_late_drivers(situation: Situation) -> Decision | None:
-    """Decide to delete the drivers of an application whose resources are released; None if there are none.
+def delete_unexpected_drivers(situation: Situation) -> Decision | None:
+    """Decide to delete the drivers of ended attempts; None if there are none.
 
-    A controller that has lost its lease may have requested such a driver: a request that was sent in time can arrive
-    late. The driver would run the application a second time.
+    An attempt starts only after the drivers of earlier attempts have been deleted. But a controller that has lost its
+    lease can create a driver again, because its request may arrive late. The driver would run the application a second
+    time.
     """
     known = situation.observed.pods
-    late = [pod for pod in known.drivers if pods.find_deletion_start(pod) is None]
-    if not late:
+    unexpected = [pod for pod in known.drivers if _is_unexpected(situation, pod)]
+    if not unexpected:
         return None
     if not known.is_live:
         return read_pods(situation)
-    deletions = [_build_deletion(pod) for pod in late]
-    names = ", ".join(each.name for each in deletions)
+    deletions = [_build_deletion(pod) for pod in unexpected]
+    is_released = situation.state is ApplicationState.RESOURCE_RELEASED
+    cause = (
+        "The resources of the application are released"
+        if is_released
+        else f"Attempt {situation.attempt_id + 1} is the current attempt"
+    )
     message = (
-        f"Driver pod {names} was created after the resources of the application had been released. It is deleted. A "
-        "controller that has lost its lease may have created it."
+        f"{cause}, but these driver pods exist and are deleted: {', '.join(each.name for each in deletions)}. A "
+        "controller that had lost its lease may have created them."
     )
     interval = situation.settings.reconcile_interval
-    return situation.wait(reasons.DRIVER_AFTER_RELEASE, message, interval, *deletions)
+    return situation.wait(reasons.UNEXPECTED_DRIVER, message, interval, *deletions)
 
 
 def read_pods(situation: Situation) -> Decision:
@@ -132,9 +139,20 @@ def _measure_grace(situation: Situation, pod: Mapping[str, object], grace: timed
     return None if deadline is None else deadline - situation.now + grace
 
 
+def _is_unexpected(situation: Situation, pod: Mapping[str, Any]) -> bool:
+    if pods.find_deletion_start(pod) is not None:
+        return False
+    if situation.state is ApplicationState.RESOURCE_RELEASED:
+        return True
+    current = situation.observed.driver
+    # A driver that has the id of an earlier attempt can be the current one: see `observation.find_driver`.
+    is_other = isinstance(current, Present) and pods.get_uid(current.pod) != pods.get_uid(pod)
+    return is_other and has_id_of_earlier_attempt(situation.application, situation.attempt_id, pod)
+
+
 def _build_deletion(pod: Mapping[str, object], *, force: bool = False) -> DeletePod:
-    metadata = pods.get_object(pod.get("metadata"))
-    return DeletePod(pods.get_text(metadata.get("name")), pods.get_text(metadata.get("uid")), force=force)
+    name = pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
+    return DeletePod(name, pods.get_uid(pod), force=force)
 
 
 def _choose_wait(situation: Situation, remaining: timedelta | None) -> timedelta:

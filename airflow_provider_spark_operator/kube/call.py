@@ -84,4 +84,4 @@ RequestGate: TypeAlias = Callable[[Call], Awaitable[None]]
 """Awaited before a connection for a request is opened. It can delay the request, or reject it with a `KubeError`."""
 
 RequestCheck: TypeAlias = Callable[[Call], None]
-"""Called when the connection is open, immediately before a request is sent. It can reject it with a `KubeError`."""
+"""Called before a connection is opened, and again before the request is sent. It can reject it with a `KubeError`."""

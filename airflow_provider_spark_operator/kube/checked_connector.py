@@ -1,4 +1,4 @@
-"""Connections that check a request again immediately before it is sent."""
+"""Connections that check a request before it is sent."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

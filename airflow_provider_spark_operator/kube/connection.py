@@ -154,7 +154,7 @@ async def open_client(
         retry: The retry policy for requests that fail temporarily. If None, the default policy is used.
         observer: Called after every request, for metrics.
         gate: Awaited before every request.
-        check: Called when the connection for a request is open, immediately before the request is sent.
+        check: Called before the connection for a request is opened, and again when it is open.
         field_manager: See `KubeClient`.
 
     Raises:

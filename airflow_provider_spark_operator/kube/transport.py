@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, TypeAlias
@@ -80,8 +80,8 @@ class Transport:
         retry: The retry policy for reads and for throttled requests (429).
         observer: Called after every request that was not cancelled, including retries.
         gate: Awaited before every request, including retries. If None, there is no gate.
-        check: Called when the connection for a request is open. If it raises an error, the request is not sent. If
-            None, every request is sent.
+        check: Called before the connection for a request is opened, and again when it is open. If it raises an error,
+            the request is not sent. If None, every request is sent.
     """
 
     def __init__(
@@ -190,15 +190,17 @@ class Transport:
         with _translate_errors(call, link, REQUEST_SECONDS):
             try:
                 async with asyncio.timeout(REQUEST_SECONDS):
-                    socket = await link.session.ws_connect(
-                        URL(link.server + call.path),
-                        params=call.parameters,
-                        protocols=(protocol,),
-                        headers={**_HEADERS, **await link.credentials.get_headers()},
-                        proxy=link.proxy,
-                        server_hostname=link.tls_server_name,
-                        timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
-                    )
+                    headers = {**_HEADERS, **await link.credentials.get_headers()}
+                    with self._check_now_and_before_sending(call):
+                        socket = await link.session.ws_connect(
+                            URL(link.server + call.path),
+                            params=call.parameters,
+                            protocols=(protocol,),
+                            headers=headers,
+                            proxy=link.proxy,
+                            server_hostname=link.tls_server_name,
+                            timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                        )
             except aiohttp.WSServerHandshakeError as error:
                 self._report(call, error.status, began)
                 status = error.status
@@ -206,6 +208,16 @@ class Transport:
                 self._report(call, _SWITCHING_PROTOCOLS, began)
                 return socket
         raise await self._find_refusal(call, status)
+
+    @contextmanager
+    def _check_now_and_before_sending(self, call: Call) -> Iterator[None]:
+        """Check a call before a connection is opened, and again when the connection is open."""
+        if self._check is None:
+            yield
+            return
+        self._check(call)
+        with check_before_sending(partial(self._check, call)):
+            yield
 
     async def _find_refusal(self, call: Call, status: int) -> KubeError:
         """Return the error for a refused WebSocket. Its answer has no body, so the request is sent without upgrade."""
@@ -267,7 +279,7 @@ class Transport:
             await self._gate(call)
         began = time.monotonic()
         try:
-            with check_before_sending(partial(self._check, call)) if self._check else nullcontext():
+            with self._check_now_and_before_sending(call):
                 response = await self._send_as(link, call, total_seconds, authentication)
         except (TimeoutError, aiohttp.ClientError, OSError):
             self._report(call, None, began)

@@ -81,7 +81,7 @@ class ApplicationAdapter:
         now: The clock, in UTC.
     """
 
-    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, reasons.DRIVER_AFTER_RELEASE: WARNING, **NOTICES}
+    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, reasons.UNEXPECTED_DRIVER: WARNING, **NOTICES}
 
     def __init__(
         self,

@@ -154,6 +154,10 @@ class Claims:
         time = self._takeover_times.get(key)
         return time is None or self._now() - time >= RECHECK_INTERVAL
 
+    def is_settled(self, resource: JsonObject) -> bool:
+        """Whether an application of another controller needs no controller any more."""
+        return key_of(resource) in self._settled
+
     def is_claimed(self, resource: JsonObject) -> bool:
         """Whether this controller has claimed the resource."""
         uid: str | None = resource["metadata"].get("uid")

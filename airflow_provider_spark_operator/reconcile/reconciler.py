@@ -177,6 +177,8 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         is_claimed = self._resources.is_claimed(resource) or self._resources.claim_if_new(resource)
         if not is_claimed and self._resources.is_foreign(resource):
             raise _Unclaimed
+        if not is_claimed and self._resources.is_settled(resource):
+            return None
         try:
             revision = Revision(resource, self._adapter.parse(resource), is_current)
         except InvalidResource as problems:
@@ -237,6 +239,9 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         if status is None:
             if event_type := self._adapter.notices.get(decision.reason):
                 self._record(document, event_type, decision.reason, decision.message)
+                if decision.actions:
+                    context = {self._resources.kind.noun: str(key_of(document))}
+                    logger.warning("%s: %s", decision.reason, decision.message, extra=context)
             return False
         patch = build_status_patch(document, status.to_document())
         if patch is None:

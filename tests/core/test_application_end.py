@@ -12,12 +12,10 @@ from airflow_provider_spark_operator.core.decision import (
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
-    DeletePod,
-    ReadPods,
     RemoveFinalizer,
 )
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
-from airflow_provider_spark_operator.core.observation import Absent, ApplicationPods, Present, Unconfirmed
+from airflow_provider_spark_operator.core.observation import Absent, Present, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
     STOPPING,
@@ -186,42 +184,6 @@ def test_requeue_delay_is_at_most_one_day() -> None:
 def test_application_without_time_to_live_is_not_deleted() -> None:
     decision = decide_once(build_application_in_state(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
-
-
-def build_released_scene(**tolerations: int) -> Scene:
-    scene = Scene(build_application_document(tolerations=tolerations)).run()
-    scene.set_driver("succeeded")
-    scene.run()
-    assert (scene.state, scene.pods) == ("ResourceReleased", {})
-    return scene
-
-
-def test_driver_created_after_the_release_is_deleted() -> None:
-    scene = build_released_scene()
-    scene.pods[0] = build_driver_pod("ready")
-    scene.run()
-    assert reasons.DRIVER_AFTER_RELEASE in scene.reasons
-    scene.set_driver("failed")  # the node ends the pod, because it is being deleted
-    scene.run()
-    assert (scene.states[-1], scene.pods, scene.wake) == ("ResourceReleased", {}, None)
-
-
-def test_driver_of_a_released_application_is_deleted_once() -> None:
-    resource = build_application_in_state(S.RESOURCE_RELEASED)
-    pod, deleted = build_driver_pod("ready"), build_driver_pod("ready", deletion=NOW)
-    decision = decide_once(resource, pods=ApplicationPods((deleted, pod), is_live=True))
-    metadata = pod["metadata"]
-    assert decision.actions == (DeletePod(metadata["name"], metadata["uid"]),)
-    assert metadata["name"] in decision.message
-    assert decide_once(resource, pods=ApplicationPods((deleted,))).actions == ()
-
-
-def test_cached_driver_of_a_released_application_is_read_before_it_is_deleted() -> None:
-    resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
-    pods = ApplicationPods((build_driver_pod("ready"),))
-    assert decide_once(resource, pods=pods).actions == (ReadPods(),)
-    # The cache lags behind: the driver does not exist any more.
-    assert decide_once(resource, after=4, pods=ApplicationPods(is_live=True)).actions == (DeleteApplication(),)
 
 
 # --- finalizer and deletion ---

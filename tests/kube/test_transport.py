@@ -96,13 +96,23 @@ async def test_gate_is_awaited_before_each_request_and_can_reject_it(api: Script
     assert [request.method for request in api.requests] == ["GET", "GET"]
 
 
+async def test_check_rejects_a_request_before_a_connection_is_opened() -> None:
+    def reject(call: Call) -> None:
+        raise call.build_unreachable("not now")
+
+    nobody = build_kubeconfig("http://127.0.0.1:1")
+    async with await open_client(ClusterAccess(kubeconfig_document=nobody), check=reject) as client:
+        with pytest.raises(Unreachable, match="not now"):
+            await client.create(PODS, {}, "jobs")
+
+
 @pytest.mark.parametrize("connects_before", [False, True], ids=["new connection", "open connection"])
 async def test_check_rejects_a_request_after_its_connection_is_open(api: ScriptedApi, connects_before: bool) -> None:
     checked: list[str] = []
 
     def check(call: Call) -> None:
         checked.append(call.verb)
-        if call.verb == "create":
+        if call.verb == "create" and checked.count("create") == 2:
             raise call.build_unreachable("too late")
 
     api.script(*([answer({})] if connects_before else []), answer({}))
@@ -112,9 +122,10 @@ async def test_check_rejects_a_request_after_its_connection_is_open(api: Scripte
             await client.get(PODS, "a", "jobs")
         with pytest.raises(Unreachable, match="too late"):
             await client.create(PODS, {}, "jobs")
-        await client.get(PODS, "a", "jobs")
-    assert checked == [*(["get"] if connects_before else []), "create", "get"]
-    assert {request.method for request in api.requests} == {"GET"}
+        await client.patch(PODS, "a", "jobs", {})
+    assert {request.method for request in api.requests} == ({"GET", "PATCH"} if connects_before else {"PATCH"})
+    # The rejected request has not closed the connection.
+    assert len({request.peer for request in api.requests}) == 1
 
 
 async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> None:

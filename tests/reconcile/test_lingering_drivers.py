@@ -144,7 +144,7 @@ async def test_driver_created_after_the_release_is_deleted_and_reported(stage: S
         await stage.wait_for_deleted_children()
 
         async def is_reported() -> bool:
-            return "DriverAfterRelease" in await stage.list_event_reasons()
+            return "UnexpectedDriver" in await stage.list_event_reasons()
 
         await stage.wait_until_true(is_reported)
     known = await stage.wait_for_state(State.RESOURCE_RELEASED)

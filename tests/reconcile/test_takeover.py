@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CL
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ClaimReport
 from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity, find_last_manager
@@ -112,6 +112,26 @@ async def test_released_application_with_a_ttl_is_left_alone_until_the_takeover(
         await stage.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
         ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
         await stage.wait_until(lambda seen: seen is None)
+
+
+async def test_settled_application_with_an_unexpected_driver_is_not_claimed(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    async with run_rival(kubeconfig, stage, None, manager=APACHE):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.list_objects(PODS)
+        async with play_drivers(stage, "succeeded"):
+            await stage.wait_for_state(State.RESOURCE_RELEASED)
+            await stage.wait_for_deleted_children()
+    metadata = {key: driver["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+    await stage.client.create(PODS, {**driver, "metadata": metadata, "status": {}}, stage.namespace)
+    async with run_rival(kubeconfig, stage, OURS) as ours:
+        await stage.submit(build_application("other"))
+        await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")  # the first application was reconciled before
+        assert read_claims(ours) == (1, 0, 0)
+        assert await list_messages(stage, "DrivenByAnother") == []
+    assert "pi-0-driver" in await stage.list_names(PODS)
 
 
 async def test_takeover_enabled_at_run_time_claims_all_resources(kubeconfig: JsonObject, stage: Stage) -> None:

@@ -1,0 +1,122 @@
+"""Drivers of ended attempts, which a controller that had lost its lease has created."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import Decision, DeleteApplication, DeletePod, ReadPods, Settings
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import ApplicationPods, Observed, observe_live
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from tests.builders import (
+    NOW,
+    build_application_document,
+    build_application_model,
+    build_driver_pod,
+    build_status_at,
+)
+from tests.core.harness import build_application_in_state, decide_once
+from tests.core.scene import Scene
+
+S = ApplicationState
+LATER_STATES = (
+    S.DRIVER_STARTED,
+    S.DRIVER_READY,
+    S.RUNNING_HEALTHY,
+    S.SUCCEEDED,
+    S.TERMINATED_WITHOUT_RELEASE_RESOURCES,
+)
+WITH_DRIVER = pytest.mark.parametrize(
+    "state", [S.DRIVER_REQUESTED, S.RUNNING_HEALTHY, S.TERMINATED_WITHOUT_RELEASE_RESOURCES]
+)
+
+
+def build_second_attempt(state: ApplicationState, conf: dict[str, str] | None = None) -> SparkApplication:
+    """Build an application whose second attempt is in `state`."""
+    attempt = AttemptInfo(id=1, restart_counter=1)
+    status = move_to_next_attempt(build_status_at(S.FAILED), attempt, NOW, "", trim=False)
+    for entered in (S.DRIVER_REQUESTED, *LATER_STATES):
+        status = move(status, entered, NOW, "")
+        if entered is state:
+            break
+    return build_application_model(status=status, conf=conf or {}, tolerations={"resourceRetainPolicy": "Always"})
+
+
+def build_driver(attempt: int, **metadata: str) -> dict[str, Any]:
+    """Build a driver of the application with the id of an attempt, which counts from 0."""
+    pod = build_driver_pod("pending")
+    pod["metadata"] |= {
+        "name": f"pi-{attempt}-driver",
+        "uid": f"driver-{attempt}",
+        "labels": {"spark-role": "driver", "spark-app-selector": f"pi-{attempt}"},
+        "ownerReferences": [{"kind": "SparkApplication", "uid": build_application_model().uid}],
+        "creationTimestamp": NOW.isoformat(),
+        **metadata,
+    }
+    return pod
+
+
+def decide_about_drivers(resource: SparkApplication, *drivers: dict[str, Any]) -> Decision:
+    """Return the decision after a live read of the drivers."""
+    return decide(resource, observe_live(Observed(), resource, drivers), Settings(), NOW)
+
+
+def test_driver_created_after_the_release_is_deleted() -> None:
+    scene = Scene(build_application_document()).run()
+    scene.set_driver("succeeded")
+    scene.run()
+    assert (scene.state, scene.pods) == ("ResourceReleased", {})
+    scene.pods[0] = build_driver_pod("ready")
+    scene.run()
+    assert reasons.UNEXPECTED_DRIVER in scene.reasons
+    scene.set_driver("failed")  # the node ends the pod, because it is being deleted
+    scene.run()
+    assert (scene.states[-1], scene.pods, scene.wake) == ("ResourceReleased", {}, None)
+
+
+def test_driver_of_a_released_application_is_deleted_unless_it_terminates() -> None:
+    resource = build_application_in_state(S.RESOURCE_RELEASED)
+    terminating = build_driver(1, deletionTimestamp=NOW.isoformat())
+    decision = decide_about_drivers(resource, build_driver(0), terminating)
+    assert decision.actions == (DeletePod("pi-0-driver", "driver-0"),)
+    assert "The resources of the application are released" in decision.message
+    assert "pi-0-driver" in decision.message
+    assert decide_about_drivers(resource, terminating).actions == ()
+
+
+def test_cached_driver_of_a_released_application_is_read_before_it_is_deleted() -> None:
+    resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
+    assert decide_once(resource, pods=ApplicationPods((build_driver(0),))).actions == (ReadPods(),)
+    # The cache lags behind: the driver does not exist any more.
+    assert decide_once(resource, after=4, pods=ApplicationPods(is_live=True)).actions == (DeleteApplication(),)
+
+
+@WITH_DRIVER
+def test_driver_of_an_earlier_attempt_is_deleted_beside_the_current_one(state: ApplicationState) -> None:
+    decision = decide_about_drivers(build_second_attempt(state), build_driver(0), build_driver(1))
+    assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
+    assert decision.message.startswith("Attempt 2 is the current attempt, but these driver pods exist")
+
+
+@WITH_DRIVER
+@pytest.mark.parametrize(
+    "drivers",
+    [
+        pytest.param([build_driver(1)], id="only the current driver"),
+        pytest.param([build_driver(0)], id="adopted driver of an earlier attempt"),
+        pytest.param([build_driver(0, deletionTimestamp=NOW.isoformat()), build_driver(1)], id="terminating driver"),
+        pytest.param([build_driver(2), build_driver(1)], id="id of a later attempt"),
+    ],
+)
+def test_other_drivers_are_not_deleted(state: ApplicationState, drivers: list[dict[str, Any]]) -> None:
+    assert decide_about_drivers(build_second_attempt(state), *drivers).actions == ()
+
+
+@WITH_DRIVER
+def test_driver_with_an_application_id_of_the_user_is_not_deleted(state: ApplicationState) -> None:
+    resource = build_second_attempt(state, {"spark.app.id": "pi-0"})
+    assert decide_about_drivers(resource, build_driver(0), build_driver(0, uid="other")).actions == ()
