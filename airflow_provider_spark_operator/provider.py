@@ -204,8 +204,8 @@ def _build_options() -> dict[str, ConfigOption]:
             "https://logs.example.com/search?namespace={namespace}&pod={driver_pod}",
         ),
         "cluster_ui_url": _build_option(
-            "URL of the web interface of a SparkCluster's master. If empty, there is no link. Placeholders: as for "
-            "applications, with the values of the SparkCluster. {application_id} is unknown.",
+            "URL of the web interface of a SparkCluster's master. If empty, there is no link. The placeholders "
+            "of the other URLs are available with the values of the SparkCluster, except {application_id}.",
             "https://spark.example.com/clusters/{namespace}/{name}/",
         ),
         "driver_log_streams": _build_option(

@@ -188,7 +188,7 @@ _MEANINGS: Final[Mapping[ApplicationState, str]] = {
     _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
     _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
     _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`, or "
-    "all stayed blocked",
+    "none could start",
     _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
     _State.SUCCEEDED: "the driver ended with exit code 0",
     _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification has client mode or "

@@ -155,8 +155,9 @@ _CHAPTER_TEXTS: Final = {
     "Templates in all string values are rendered.",
     "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
-    "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators. "
-    "`SparkApplicationEventTrigger` is for an `AssetWatcher`: [Sensors and assets](../guides/sensors-and-assets.md) "
+    "Triggers": "The operators and sensors create the triggers. You need the triggers only if you write your own "
+    "operators. `SparkApplicationEventTrigger` is for an `AssetWatcher`: [Sensors and "
+    "assets](../guides/sensors-and-assets.md) "
     "shows its event.",
     "Links": "[XComs and links](xcoms-and-links.md) explains how to configure the links.",
     "Tests of DAGs": "[Test your DAGs](../guides/test-dags.md) has a complete example.",

@@ -21,10 +21,10 @@ from airflow_provider_spark_operator.cli.submission_options import (
     USUAL_KEEP_FAILED_DRIVER,
     ApiVersion,
     Assignments,
+    ComparedName,
     DownloadFrom,
     KeepDriver,
     KeepFailedDriver,
-    NewName,
     ProgramArguments,
     SubmittedFile,
     TimeToLive,
@@ -61,7 +61,7 @@ _SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILI
 def run(
     file: SubmittedFile,
     arguments: ProgramArguments = None,
-    name: NewName = None,
+    name: ComparedName = None,
     assignments: Assignments = None,
     api_version: ApiVersion = None,
     upload_to: UploadTo = None,
@@ -78,8 +78,8 @@ def run(
 
     Give the file and the options that you would give to `submit`. The command reads the application of the same name
     from the cluster, and compares its spec, labels and annotations. It ignores fields whose value is the default. It
-    changes and uploads nothing. The exit code is 0 without a difference, and 1 with a difference, like that of `kubectl
-    diff`.
+    does not change or upload anything. The exit code is 0 without a difference, and 1 with a difference, like that of
+    `kubectl diff`.
 
     `submit` does not change an existing application: to apply the difference, delete the application first, or submit
     with another name. For a program, --name is required: without it, each submission gets a new name.

@@ -62,16 +62,17 @@ def run(
     repair: Annotated[
         bool,
         typer.Option(
-            "--repair", help="with --keep: copy DIR/journal, then remove the damaged records from DIR/journal"
+            "--repair",
+            help="with --keep: remove the damaged records from DIR/journal, after a copy to DIR/journal.damaged-1",
         ),
     ] = False,
     take_over: Annotated[
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage stored applications and SparkClusters of a `reconcile` process that you "
-            "ran against this local cluster without --leader-elect. Stop that process first: this command cannot check "
-            "whether it still runs",
+            help="with --keep: also manage the stored applications and SparkClusters that a separate `reconcile` "
+            "process managed. This is needed only if that process ran without --leader-elect. Stop it first: this "
+            "command cannot check whether it still runs",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

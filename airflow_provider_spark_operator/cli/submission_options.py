@@ -66,6 +66,15 @@ NewName: TypeAlias = Annotated[
         "the name of its file)",
     ),
 ]
+ComparedName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        callback=require_object_name,
+        help="name of the application (default: the name in the manifest; required for a program)",
+    ),
+]
 Assignments: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -81,7 +81,7 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
         else None,
         f"{', '.join(local)}: only a worker can ship local files. Use local:// or another URL" if local else None,
         f"{', '.join(pending)}: only a worker can read results of tasks" if pending else None,
-        f"{', '.join(whole)}: must not be a template as a whole, because only a worker can render it"
+        f"{', '.join(whole)}: the entire value must not be one template, because only a worker can render it"
         if whole
         else None,
         f"{', '.join(inner)}: only a worker can render templates in these parameters" if inner else None,

@@ -160,7 +160,7 @@ def test_scale_refuses_a_cluster_that_scales_automatically(tmp_path: Path, capsy
 
 
 @pytest.mark.usefixtures("scripted_cluster")
-def test_scale_of_a_cluster_without_workers_says_to_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scale_of_a_cluster_without_workers_advises_to_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["cluster", "create", write(tmp_path)])
     assert main(["cluster", "scale", "analytics", "5"]) == ExitCode.API_FAILED
     assert "its StatefulSet analytics-worker does not exist" in capsys.readouterr().err

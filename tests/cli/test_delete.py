@@ -42,7 +42,7 @@ def test_selector_deletes_the_applications_with_its_labels(
     assert scripted_cluster.application()["metadata"]["name"] == "other"
 
 
-def test_selector_without_a_match_says_so(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_selector_without_a_match_is_reported(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     scripted_cluster.create("pi")
     assert main(["delete", "-l", "team=z"]) == ExitCode.SUCCESS
     captured = capsys.readouterr()

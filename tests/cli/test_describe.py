@@ -93,7 +93,7 @@ def test_describe_shows_the_verdict_the_cause_and_the_log_of_a_failure(
         ("SchedulingFailure", "SpecUnbuildable", "would fail again: change the application first"),
     ],
 )
-def test_describe_says_what_a_retry_would_do(
+def test_describe_explains_what_a_retry_would_do(
     state: str, reason: str, retry: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def stop(application: Application) -> None:
@@ -132,7 +132,7 @@ def test_describe_names_no_driver_pod_that_was_deleted(
     assert not pairs.keys() & {"Driver pod", "Spark UI"}
 
 
-def test_success_without_executor_pods_says_that_they_were_deleted(
+def test_success_without_executor_pods_reports_that_they_were_deleted(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def succeed_alone(application: Application) -> None:

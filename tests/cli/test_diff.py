@@ -63,7 +63,7 @@ def test_changed_fields_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.usefixtures("scripted_cluster")
-def test_header_says_that_options_were_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_header_states_that_options_were_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, MANIFEST)
     assert main(["submit", file]) == ExitCode.SUCCESS
     capsys.readouterr()

@@ -142,7 +142,7 @@ def test_status_of_a_cluster_shows_what_it_waits_for(
     assert line.endswith(FULL)
 
 
-def test_status_of_a_held_cluster_says_how_to_start_it(
+def test_status_of_a_held_cluster_explains_how_to_start_it(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     create_cluster(scripted_cluster, tmp_path, suspend=True)

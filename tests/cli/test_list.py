@@ -134,7 +134,7 @@ def test_list_prints_resources_of_each_page(
     assert capsys.readouterr().out == " ".join(names)
 
 
-def test_list_of_a_cluster_without_definitions_says_how_to_install_them(
+def test_list_of_a_cluster_without_definitions_explains_their_installation(
     local_kubernetes: LocalCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(local_kubernetes.kubeconfig))

@@ -110,7 +110,7 @@ def test_attempt_is_chosen(scripted_cluster: Cluster, capsys: pytest.CaptureFixt
         assert capsys.readouterr().out == f"{text}\n"
 
 
-async def test_interrupted_follow_says_that_the_application_continues(
+async def test_interrupted_follow_reports_that_the_application_continues(
     scripted_cluster: Cluster, tmp_path: Path
 ) -> None:
     scripted_cluster.script = write_three_lines
@@ -223,7 +223,7 @@ def test_lines_recorded_by_the_controller_replace_the_log_of_a_deleted_driver(
     assert "the driver pod was deleted; these are the last lines" in captured.err
 
 
-async def test_follow_says_that_the_application_was_deleted(scripted_cluster: Cluster, tmp_path: Path) -> None:
+async def test_follow_reports_that_the_application_was_deleted(scripted_cluster: Cluster, tmp_path: Path) -> None:
     scripted_cluster.script = write_three_lines
     await asyncio.to_thread(scripted_cluster.create, "pi")
     async with start_command("logs", "pi", "-f", home=tmp_path) as process:

@@ -53,7 +53,7 @@ def test_wait_shows_states_and_the_verdict(scripted_cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("verb", ["wait", "logs"])
-def test_interrupt_says_that_the_application_continues(verb: str, scripted_cluster: Cluster) -> None:
+def test_interrupt_reports_that_the_application_continues(verb: str, scripted_cluster: Cluster) -> None:
     scripted_cluster.script = run_on
     scripted_cluster.create("pi")
     scripted_cluster.wait_for_state("RunningHealthy")

@@ -113,7 +113,7 @@ def test_kubeflow_application_is_followed_to_its_end(kubeflow_cluster: Cluster) 
     assert main(["wait", "broken", "--for", "Failed"]) == ExitCode.SUCCESS, "a state of both operators, in any case"
 
 
-async def test_interrupt_leaves_the_application_and_says_how_to_delete_it(
+async def test_interrupt_leaves_the_application_and_prints_the_command_that_deletes_it(
     scripted_cluster: Cluster, tmp_path: Path
 ) -> None:
     scripted_cluster.script = stay_submitted

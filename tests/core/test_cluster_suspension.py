@@ -91,7 +91,7 @@ def test_suspended_running_cluster_enters_suspended_before_anything_is_deleted()
 
 
 @pytest.mark.parametrize("suspend", [True, False])
-def test_stateful_sets_of_a_suspended_cluster_are_deleted_whatever_the_spec_says(suspend: bool) -> None:
+def test_stateful_sets_of_a_suspended_cluster_are_deleted_with_any_spec(suspend: bool) -> None:
     decision = decide(build_cluster(State.SUSPENDED, suspend=suspend))
     assert (decision.actions, decision.status) == ((StopCluster(),), None)
 

@@ -86,7 +86,9 @@ async def test_permissions_are_checked_in_the_given_namespace(client: KubeClient
     assert {check.passed for check in checks if check.is_permission} == {False}
 
 
-async def test_cluster_without_definitions_says_how_to_install_them(server: Api, client: KubeClient) -> None:
+async def test_error_of_a_cluster_without_definitions_explains_their_installation(
+    server: Api, client: KubeClient
+) -> None:
     server.served = {}
     (line,) = summarize(await review_access(client)).splitlines()
     assert line.startswith(

@@ -35,7 +35,7 @@ def run_in_terminal(commands: list[str], folder: Path, environment: Mapping[str,
     return found.returncode, found.stdout
 
 
-def test_tutorial_runs_as_the_page_says(tmp_path: Path, programs: Path) -> None:
+def test_tutorial_runs_as_described(tmp_path: Path, programs: Path) -> None:
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(tmp_path), "AIRFLOW_HOME": str(tmp_path / "airflow")}
     install, start = START

@@ -38,7 +38,7 @@ def test_forbidden_request_names_the_missing_permission() -> None:
     assert str(build_error(403, "Forbidden", text)) == f"could not create pods in namespace jobs: {text}; {advice}"
 
 
-def test_forbidden_call_in_all_namespaces_says_so() -> None:
+def test_forbidden_call_in_all_namespaces_names_the_scope() -> None:
     text = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
     assert str(build_error(403, "Forbidden", text, namespace=None)).endswith(
         'grant the verb "create" on pods cluster-wide'

@@ -130,7 +130,7 @@ async def test_old_token_stays_in_use_if_the_cloud_issues_none(
     assert "secret-" not in caplog.text
 
 
-async def test_rejected_request_says_why_the_cloud_does_not_help(api: ScriptedApi, cloud: Cloud) -> None:
+async def test_rejected_request_explains_why_the_cloud_does_not_help(api: ScriptedApi, cloud: Cloud) -> None:
     api.script(refuse(401))
     async with await open_client(ClusterAccess(managed=manage(cloud))) as client:
         cloud.failure = RuntimeError("access denied")

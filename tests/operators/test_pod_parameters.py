@@ -152,7 +152,7 @@ def test_start_in_the_triggerer_supports_the_parameters() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"labels": "{{ params.labels }}"}, "labels: must not be a template as a whole"),
+        ({"labels": "{{ params.labels }}"}, "labels: the entire value must not be one template"),
         ({"dynamic_allocation": {"max": "{{ params.max }}"}}, "dynamic_allocation: only a worker can render templates"),
         ({"driver_template": "pod.yaml"}, "driver_template: only a worker can read a file or YAML text"),
     ],

@@ -53,7 +53,7 @@ def preempt(application: Application) -> None:
     application.resume("queued again")
 
 
-def test_task_waits_in_the_queue_and_says_for_what(
+def test_task_waits_in_the_queue_and_logs_the_reason(
     cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = Gate()

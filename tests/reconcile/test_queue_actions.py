@@ -262,7 +262,7 @@ async def test_deleted_workload_of_a_waiting_application_is_created_again(client
         assert await stage.list_names(PODS) == []
 
 
-async def test_controller_without_kueue_ignores_the_label_and_says_so(client: KubeClient, stage: Stage) -> None:
+async def test_controller_without_kueue_ignores_the_label_and_reports_it(client: KubeClient, stage: Stage) -> None:
     await install_kueue(client)
     recording = RecordingClient(client)
     async with run_controller(recording, NAMESPACE):  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ def test_gap_begins_at_the_noted_position(cluster: Cluster, caplog: pytest.LogCa
     assert [line for line in caplog.messages if line.startswith("the driver's log after 01:02:03 until")] != []
 
 
-def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(
+def test_gap_after_the_noted_position_reports_that_later_lines_may_have_been_shown(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

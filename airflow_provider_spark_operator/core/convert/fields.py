@@ -166,7 +166,8 @@ _APPLICATION: Final = (
         TEXT,
         "spark.kubernetes.scheduler.name",
         CHANGED,
-        "Kubeflow's operator computes the resources of the PodGroup from the pods; Spark takes them from the template",
+        "Kubeflow's operator computes the resources of the PodGroup from the pods. Spark uses only the resources in "
+        "the PodGroup template",
     ),
     Field(
         "spec.batchSchedulerOptions.queue",

@@ -34,7 +34,7 @@ def test_ready_patch_keeps_the_other_conditions_and_binds_the_revision() -> None
 
 
 @pytest.mark.parametrize(("succeeded", "reason"), [(True, "Succeeded"), (False, "Failed")])
-def test_finished_patch_says_how_the_resource_ended(succeeded: bool, reason: str) -> None:
+def test_finished_patch_states_how_the_resource_ended(succeeded: bool, reason: str) -> None:
     workload = build_workload(None, *ADMITTED, metadata={"generation": None})
     patch = state.build_finished_patch(workload, succeeded=succeeded, message="It ended.", now=NOW)
     condition = patch["status"]["conditions"][-1]

@@ -299,7 +299,7 @@ def _log_end(path: Path, contents: Contents) -> None:
     elif contents.is_numbered and not contents.is_closed:
         last = contents.next_number - 1
         logger.warning(
-            "journal %s: the cluster that wrote it was killed; restored all records, up to record %d", path, last
+            "journal %s: the cluster that wrote it was killed; restored all records; the last is record %d", path, last
         )
 
 

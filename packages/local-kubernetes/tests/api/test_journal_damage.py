@@ -129,7 +129,7 @@ def test_bytes_after_the_closing_record_are_refused(path: Path) -> None:
 def test_killed_cluster_is_mentioned_at_the_next_start(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_killed_journal(path, build_entry("a"), build_entry("b"))
     assert read(path) == [build_entry("a"), build_entry("b")]
-    assert "the cluster that wrote it was killed; restored all records, up to record 2" in caplog.text
+    assert "the cluster that wrote it was killed; restored all records; the last is record 2" in caplog.text
 
 
 def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path) -> None:
