@@ -63,7 +63,8 @@ def run(
         bool,
         typer.Option(
             "--repair",
-            help="with --keep: remove the damaged records from DIR/journal, after a copy to DIR/journal.damaged-1",
+            help="with --keep: copy DIR/journal to DIR/journal.damaged-1 (or the next free number), then remove the "
+            "damaged records from DIR/journal",
         ),
     ] = False,
     take_over: Annotated[

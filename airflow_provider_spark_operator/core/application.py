@@ -322,7 +322,17 @@ _WITH_DRIVER: Final[tuple[Rule, ...]] = (
 DELETION_RULES: Final[tuple[Rule, ...]] = (_ignore_unowned, _remove_finalizer, _release_deleted)
 _AWAIT_EXECUTORS: Final = (*_WITH_DRIVER, _record_executors, _report_readiness_before(time_out))
 RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
-    **dict.fromkeys(INITIALIZING, (_reject_unsupported, hold, _await_backoff, await_admission, _create)),
+    **dict.fromkeys(
+        INITIALIZING,
+        (
+            _reject_unsupported,
+            delete_unexpected_drivers,
+            hold,
+            _await_backoff,
+            await_admission,
+            _create,
+        ),
+    ),
     _State.DRIVER_REQUESTED: (*_WITH_DRIVER, _record_start, time_out),
     _State.DRIVER_STARTED: (*_WITH_DRIVER, _record_start, time_out),
     _State.DRIVER_READY: _AWAIT_EXECUTORS,

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_EXECUTOR,
     build_application_id,
 )
+from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.policy import find_attempt_start
 from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING
 from airflow_provider_spark_operator.core.times import read_time
@@ -279,5 +280,5 @@ def _get_selector_label(pod: Mapping[str, Any]) -> str | None:
 
 
 def _get_label(pod: Mapping[str, Any], name: str) -> str | None:
-    value = (pod["metadata"].get("labels") or {}).get(name)
+    value = get_object(get_object(pod.get("metadata")).get("labels")).get(name)
     return value if isinstance(value, str) else None

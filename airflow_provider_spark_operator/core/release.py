@@ -96,7 +96,7 @@ def delete_unexpected_drivers(situation: Situation) -> Decision | None:
     cause = (
         "The resources of the application are released"
         if is_released
-        else f"Attempt {situation.attempt_id + 1} is the current attempt"
+        else f"Attempt {situation.attempt_id + 1} is the latest attempt"
     )
     message = (
         f"{cause}, but these driver pods exist and are deleted: {', '.join(each.name for each in deletions)}. A "
@@ -144,10 +144,12 @@ def _is_unexpected(situation: Situation, pod: Mapping[str, Any]) -> bool:
         return False
     if situation.state is ApplicationState.RESOURCE_RELEASED:
         return True
-    current = situation.observed.driver
-    # A driver that has the id of an earlier attempt can be the current one: see `observation.find_driver`.
-    is_other = isinstance(current, Present) and pods.get_uid(current.pod) != pods.get_uid(pod)
-    return is_other and has_id_of_earlier_attempt(situation.application, situation.attempt_id, pod)
+    if situation.state not in INITIALIZING:
+        # A driver that has the id of an earlier attempt can be the current one: see `observation.find_driver`.
+        current = situation.observed.driver
+        if not isinstance(current, Present) or pods.get_uid(current.pod) == pods.get_uid(pod):
+            return False
+    return has_id_of_earlier_attempt(situation.application, situation.attempt_id, pod)
 
 
 def _build_deletion(pod: Mapping[str, object], *, force: bool = False) -> DeletePod:

@@ -19,7 +19,7 @@ from tests.builders import (
     build_driver_pod,
     build_status_at,
 )
-from tests.core.harness import build_application_in_state, decide_once
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
 S = ApplicationState
@@ -39,10 +39,9 @@ def build_second_attempt(state: ApplicationState, conf: dict[str, str] | None = 
     """Build an application whose second attempt is in `state`."""
     attempt = AttemptInfo(id=1, restart_counter=1)
     status = move_to_next_attempt(build_status_at(S.FAILED), attempt, NOW, "", trim=False)
-    for entered in (S.DRIVER_REQUESTED, *LATER_STATES):
+    path = (S.DRIVER_REQUESTED, *LATER_STATES)
+    for entered in path[: path.index(state) + 1] if state in path else ():
         status = move(status, entered, NOW, "")
-        if entered is state:
-            break
     return build_application_model(status=status, conf=conf or {}, tolerations={"resourceRetainPolicy": "Always"})
 
 
@@ -99,7 +98,7 @@ def test_cached_driver_of_a_released_application_is_read_before_it_is_deleted() 
 def test_driver_of_an_earlier_attempt_is_deleted_beside_the_current_one(state: ApplicationState) -> None:
     decision = decide_about_drivers(build_second_attempt(state), build_driver(0), build_driver(1))
     assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
-    assert decision.message.startswith("Attempt 2 is the current attempt, but these driver pods exist")
+    assert decision.message.startswith("Attempt 2 is the latest attempt, but these driver pods exist")
 
 
 @WITH_DRIVER
@@ -120,3 +119,21 @@ def test_other_drivers_are_not_deleted(state: ApplicationState, drivers: list[di
 def test_driver_with_an_application_id_of_the_user_is_not_deleted(state: ApplicationState) -> None:
     resource = build_second_attempt(state, {"spark.app.id": "pi-0"})
     assert decide_about_drivers(resource, build_driver(0), build_driver(0, uid="other")).actions == ()
+
+
+def test_end_of_the_current_driver_is_recorded_before_another_driver_is_deleted() -> None:
+    current = {**build_driver(1), "status": build_driver_pod("succeeded")["status"]}
+    decision = decide_about_drivers(build_second_attempt(S.RUNNING_HEALTHY), build_driver(0), current)
+    assert get_entered_state(decision) is S.SUCCEEDED
+
+
+@pytest.mark.parametrize("created", ["2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"])
+def test_driver_of_an_earlier_attempt_is_deleted_during_the_backoff_of_the_next(created: str) -> None:
+    resource = build_second_attempt(S.SCHEDULED_TO_RESTART)
+    decision = decide_about_drivers(resource, build_driver(0, creationTimestamp=created))
+    assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
+
+
+def test_driver_of_an_interrupted_creation_is_not_deleted() -> None:
+    decision = decide_about_drivers(build_second_attempt(S.SCHEDULED_TO_RESTART), build_driver(1))
+    assert decision.reason == reasons.RESTART_BACKOFF

@@ -129,7 +129,9 @@ async def test_driver_with_a_fixed_name_and_an_earlier_attempt_label_is_current(
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
 
 
-async def test_driver_created_after_the_release_is_deleted_and_reported(stage: Stage) -> None:
+async def test_driver_created_after_the_release_is_deleted_and_reported(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     async with run_controller(stage.client, stage.namespace):
         await stage.submit(build_application())
         await stage.wait_for_state(State.DRIVER_REQUESTED)
@@ -149,3 +151,4 @@ async def test_driver_created_after_the_release_is_deleted_and_reported(stage: S
         await stage.wait_until_true(is_reported)
     known = await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert history_of(known) == history_of(released)
+    assert any("pi-0-driver" in message for message in caplog.messages if message.startswith("UnexpectedDriver"))

@@ -115,10 +115,10 @@ class ApiServer:
             return _build_refusal(build_bad_request("the body is nested too deeply"))
         except web.HTTPException:
             raise
-        except ConnectionError:
-            # The client has left. aiohttp would log the exception as an error, but ignores that this is not sent.
-            return web.Response()
         except Exception as error:
+            if isinstance(error, ConnectionError) and (request.transport is None or request.transport.is_closing()):
+                # The client has left. aiohttp would log the exception, but ignores an answer that cannot be sent.
+                return web.Response()
             _LOG.exception("%s %s failed", request.method, request.path)
             detail = f"internal error of the local cluster: {type(error).__name__}: {error}"
             return _build_refusal(ApiStatusError(500, "InternalError", detail))
