@@ -208,7 +208,10 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
 
 
 def has_id_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: Mapping[str, Any]) -> bool:
-    """Whether the selector label of a driver is the id of an attempt before `attempt_id`, not an id of the user."""
+    """Whether the selector label of a driver is the id of an earlier attempt than `attempt_id`.
+
+    A label that the user sets with `spark.app.id` does not count.
+    """
     label = _get_selector_label(pod)
     if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
         return False

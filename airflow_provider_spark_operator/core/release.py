@@ -92,16 +92,13 @@ def delete_unexpected_drivers(situation: Situation) -> Decision | None:
     if not known.is_live:
         return read_pods(situation)
     deletions = [_build_deletion(pod) for pod in unexpected]
-    is_released = situation.state is ApplicationState.RESOURCE_RELEASED
     cause = (
-        "The resources of the application are released"
-        if is_released
-        else f"Attempt {situation.attempt_id + 1} is the latest attempt"
+        "The resources of the application are released, but driver pods exist"
+        if situation.state is ApplicationState.RESOURCE_RELEASED
+        else f"Attempt {situation.attempt_id + 1} is the latest attempt, but driver pods of earlier attempts exist"
     )
-    message = (
-        f"{cause}, but these driver pods exist and are deleted: {', '.join(each.name for each in deletions)}. A "
-        "controller that had lost its lease may have created them."
-    )
+    names = ", ".join(each.name for each in deletions)
+    message = f"{cause}: {names}. They are deleted. A controller that had lost its lease may have created them."
     interval = situation.settings.reconcile_interval
     return situation.wait(reasons.UNEXPECTED_DRIVER, message, interval, *deletions)
 

@@ -12,7 +12,7 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 @contextmanager
 def check_before_sending(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` before each request of the body, when its connection is open.
+    """Call `check` before each request inside the `with` block is sent, when its connection is open.
 
     Opening a connection can take long, and a process can be suspended meanwhile.
 

@@ -365,8 +365,8 @@ class ClusterDeletion:
             logger.warning("%s does not exist; nothing was deleted (ignore_missing=True)", shown)
         else:
             raise AirflowFailException(
-                f"could not delete {shown}: it does not exist. Check the namespace and the connection. If the "
-                "SparkCluster may be missing, set ignore_missing=True"
+                f"could not delete {shown}: it does not exist. Check the namespace and the connection. If a "
+                "missing SparkCluster is not an error, set ignore_missing=True"
             )
 
     def _record_deletion(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Whether this process may write: the state that the election keeps, and the check of every write."""
+"""The result of the leader election: whether this process may write, and the check before every write."""
 
 import asyncio
 import math

@@ -98,7 +98,9 @@ def test_cached_driver_of_a_released_application_is_read_before_it_is_deleted() 
 def test_driver_of_an_earlier_attempt_is_deleted_beside_the_current_one(state: ApplicationState) -> None:
     decision = decide_about_drivers(build_second_attempt(state), build_driver(0), build_driver(1))
     assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
-    assert decision.message.startswith("Attempt 2 is the latest attempt, but these driver pods exist")
+    assert decision.message.startswith(
+        "Attempt 2 is the latest attempt, but driver pods of earlier attempts exist: pi-0-driver. "
+    )
 
 
 @WITH_DRIVER
