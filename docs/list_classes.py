@@ -157,8 +157,7 @@ _CHAPTER_TEXTS: Final = {
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
     "Triggers": "The operators and sensors create the triggers. You need the triggers only if you write your own "
     "operators. `SparkApplicationEventTrigger` is for an `AssetWatcher`: [Sensors and "
-    "assets](../guides/sensors-and-assets.md) "
-    "shows its event.",
+    "assets](../guides/sensors-and-assets.md) shows its event.",
     "Links": "[XComs and links](xcoms-and-links.md) explains how to configure the links.",
     "Tests of DAGs": "[Test your DAGs](../guides/test-dags.md) has a complete example.",
 }

@@ -3,23 +3,32 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 
 import aiohttp
 from aiohttp.tracing import Trace
+
+from airflow_provider_spark_operator.kube.call import Call, RequestCheck
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 @contextmanager
-def check_before_sending(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` before each request inside the `with` block is sent, when its connection is open.
+def check_before_sending(check: RequestCheck | None, call: Call) -> Iterator[None]:
+    """Check `call` at once, and again when the connection for its request is open.
 
     Opening a connection can take long, and a process can be suspended meanwhile.
 
     Args:
-        check: Raises an exception if the request must not be sent. The request raises this exception.
+        check: Raises an exception if the request must not be sent. The request raises this exception. If None, every
+            request is sent.
+        call: The request that is sent inside the `with` block.
     """
-    token = _check.set(check)
+    if check is None:
+        yield
+        return
+    check(call)
+    token = _check.set(partial(check, call))
     try:
         yield
     finally:

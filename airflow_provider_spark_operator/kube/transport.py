@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeAlias
 
 import aiohttp
@@ -191,7 +191,7 @@ class Transport:
             try:
                 async with asyncio.timeout(REQUEST_SECONDS):
                     headers = {**_HEADERS, **await link.credentials.get_headers()}
-                    with self._check_now_and_before_sending(call):
+                    with check_before_sending(self._check, call):
                         socket = await link.session.ws_connect(
                             URL(link.server + call.path),
                             params=call.parameters,
@@ -208,16 +208,6 @@ class Transport:
                 self._report(call, _SWITCHING_PROTOCOLS, began)
                 return socket
         raise await self._find_refusal(call, status)
-
-    @contextmanager
-    def _check_now_and_before_sending(self, call: Call) -> Iterator[None]:
-        """Check a call before a connection is opened, and again when the connection is open."""
-        if self._check is None:
-            yield
-            return
-        self._check(call)
-        with check_before_sending(partial(self._check, call)):
-            yield
 
     async def _find_refusal(self, call: Call, status: int) -> KubeError:
         """Return the error for a refused WebSocket. Its answer has no body, so the request is sent without upgrade."""
@@ -279,7 +269,7 @@ class Transport:
             await self._gate(call)
         began = time.monotonic()
         try:
-            with self._check_now_and_before_sending(call):
+            with check_before_sending(self._check, call):
                 response = await self._send_as(link, call, total_seconds, authentication)
         except (TimeoutError, aiohttp.ClientError, OSError):
             self._report(call, None, began)

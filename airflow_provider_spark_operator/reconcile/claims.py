@@ -154,7 +154,7 @@ class Claims:
         time = self._takeover_times.get(key)
         return time is None or self._now() - time >= RECHECK_INTERVAL
 
-    def is_settled(self, resource: JsonObject) -> bool:
+    def is_settled_elsewhere(self, resource: JsonObject) -> bool:
         """Whether an application of another controller needs no controller any more."""
         return key_of(resource) in self._settled
 

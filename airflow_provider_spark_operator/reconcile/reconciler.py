@@ -177,7 +177,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         is_claimed = self._resources.is_claimed(resource) or self._resources.claim_if_new(resource)
         if not is_claimed and self._resources.is_foreign(resource):
             raise _Unclaimed
-        if not is_claimed and self._resources.is_settled(resource):
+        if not is_claimed and self._resources.is_settled_elsewhere(resource):
             return None
         try:
             revision = Revision(resource, self._adapter.parse(resource), is_current)
@@ -239,7 +239,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         if status is None:
             if event_type := self._adapter.notices.get(decision.reason):
                 self._record(document, event_type, decision.reason, decision.message)
-                if decision.actions:
+                if decision.actions:  # an action without a change of the state would leave no trace in the log
                     context = {self._resources.kind.noun: str(key_of(document))}
                     logger.warning("%s: %s", decision.reason, decision.message, extra=context)
             return False

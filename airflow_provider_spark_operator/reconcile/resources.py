@@ -52,9 +52,9 @@ class Resources:
         """Whether another controller manages the resource, so that it must be claimed or left alone at once."""
         return self._claims is not None and self._claims.is_foreign(resource)
 
-    def is_settled(self, resource: JsonObject) -> bool:
+    def is_settled_elsewhere(self, resource: JsonObject) -> bool:
         """Whether another controller has managed the resource, and it needs no controller any more."""
-        return self._claims is not None and self._claims.is_settled(resource)
+        return self._claims is not None and self._claims.is_settled_elsewhere(resource)
 
     async def claim(self, key: ObjectKey) -> None:
         """Read a resource from the API and claim it, if no running controller manages it.

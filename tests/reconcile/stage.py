@@ -178,6 +178,11 @@ class Stage:
     async def list_event_reasons(self) -> list[str]:
         return sorted(event["reason"] for event in await self.list_objects(EVENTS))
 
+    async def recreate_pod(self, pod: JsonObject) -> JsonObject:
+        """Create a deleted pod again, as a controller does that has lost its lease."""
+        metadata = {key: pod["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+        return await self.client.create(PODS, {**pod, "metadata": metadata, "status": {}}, self.namespace)
+
     async def set_pod(self, name: str, story: str) -> None:
         """Write the status of `builders.build_driver_pod(story)` to a driver pod."""
         status = builders.build_driver_pod(story)["status"]

@@ -139,9 +139,7 @@ async def test_driver_created_after_the_release_is_deleted_and_reported(
         async with play_drivers(stage, "succeeded"):
             released = await stage.wait_for_state(State.RESOURCE_RELEASED)
             await stage.wait_for_deleted_children()
-        # The request of a controller that lost its lease after it had sent the request.
-        metadata = {key: driver["metadata"][key] for key in ("name", "labels", "ownerReferences")}
-        late = await stage.client.create(PODS, {**driver, "metadata": metadata, "status": {}}, stage.namespace)
+        late = await stage.recreate_pod(driver)
         assert late["metadata"]["uid"] != driver["metadata"]["uid"]
         await stage.wait_for_deleted_children()
 

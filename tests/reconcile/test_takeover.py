@@ -124,8 +124,7 @@ async def test_settled_application_with_an_unexpected_driver_is_not_claimed(
         async with play_drivers(stage, "succeeded"):
             await stage.wait_for_state(State.RESOURCE_RELEASED)
             await stage.wait_for_deleted_children()
-    metadata = {key: driver["metadata"][key] for key in ("name", "labels", "ownerReferences")}
-    await stage.client.create(PODS, {**driver, "metadata": metadata, "status": {}}, stage.namespace)
+    await stage.recreate_pod(driver)
     async with run_rival(kubeconfig, stage, OURS) as ours:
         await stage.submit(build_application("other"))
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="other")  # the first application was reconciled before
