@@ -36,18 +36,37 @@ def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
     return spark_conf.get(TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]) or None
 
 
+def find_driver_container(pod: Mapping[str, object], main: str | None = None) -> str | None:
+    """Return the name of the container that runs Spark, or None if it is unknown.
+
+    Spark's container has the configured name, or `driver` as its first argument, or Spark's default name. The first
+    of these rules that one container fulfills decides. If no container of a template has the configured name, Spark
+    uses the first container of the template, and then moves it to the end of the pod.
+
+    Args:
+        pod: The driver pod.
+        main: The name that the configuration sets, None if it sets none.
+    """
+    declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
+    names = [pods.get_text(entry.get("name")) for entry in declared]
+    names = names or [container.name for container in pods.list_containers(pods.get_status(pod))]
+    configured = [name for name in names if main is not None and name.lower() == main.lower()]
+    commanded = [pods.get_text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
+    usual = [name for name in names if name == DRIVER_CONTAINER]
+    return next((found[0] for found in (configured, commanded, usual) if len(found) == 1), None)
+
+
 def has_started(pod: Mapping[str, object], main: str | None) -> bool:
     """Whether the driver's container is ready, or the whole pod is."""
-    containers = pods.list_containers(pods.get_status(pod))
-    judged = containers if len(containers) == 1 else _select_critical(containers, main)
-    return pods.is_ready(pod) or any(container.ready for container in judged)
+    return pods.is_ready(pod) or any(container.ready for container in _select_spark(pod, main))
 
 
 def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
     """Return how the driver ended, or None while it runs.
 
-    The rules are the Apache operator's, with three exceptions. One observation of a pod gives one result. The phase
-    counts if there is no container status. The end of a sidecar does not end the application.
+    If the container that runs Spark is known, its exit code decides, whatever the other containers and the phase of
+    the pod show. Otherwise the rules are the Apache operator's, with two exceptions. One observation of a pod gives
+    one result. The phase counts if there is no container status.
 
     Args:
         pod: The driver pod.
@@ -62,15 +81,15 @@ def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | 
 def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
     status = pods.get_status(pod)
     phase = pods.read_phase(status)
-    containers = pods.list_containers(status)
-    if phase == "failed":
-        return _read_failed_pod(status, _select_critical(containers, main) or containers)
-    if phase == "succeeded":
+    spark = _select_spark(pod, main)
+    exit_code = spark[0].exit_code if len(spark) == 1 else None
+    if exit_code == 0 or (exit_code is None and phase == "succeeded"):
+        recorded = None if phase == "succeeded" else status
         message = "The driver ended with exit code 0."
-        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message)
-    critical = _select_critical(containers, main)
-    spark = critical if main else _select_spark(pod, containers)
-    return _find_failed_init_container(pod, status) or _find_container_end(status, critical, spark)
+        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, recorded)
+    if phase == "failed":
+        return _read_failed_pod(status, spark or pods.list_containers(status))
+    return _find_failed_init_container(pod, status) or _find_container_end(status, spark)
 
 
 def _describe_interruption(pod: Mapping[str, object]) -> str | None:
@@ -102,17 +121,15 @@ def _find_failed_init_container(pod: Mapping[str, object], status: Mapping[str, 
     return None
 
 
-def _find_container_end(
-    status: Mapping[str, object], critical: list[ContainerStatus], spark: list[ContainerStatus]
-) -> DriverEnd | None:
-    for container in critical:
+def _find_container_end(status: Mapping[str, object], spark: list[ContainerStatus]) -> DriverEnd | None:
+    for container in spark:
         if container.exit_code:
             message = _join_sentences(_describe_exit(container), container.message)
             return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
     if spark and all(container.exit_code == 0 for container in spark):
-        message = "The driver ended with exit code 0."
+        message = "The containers of the driver ended with exit code 0."
         return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
-    for container in critical:
+    for container in spark:
         if container.restart_count > 0:
             before = container.previous
             after = f" after it had ended with {pods.describe_exit(before)}" if before else ""
@@ -121,23 +138,11 @@ def _find_container_end(
     return None
 
 
-def _select_critical(containers: list[ContainerStatus], main: str | None) -> list[ContainerStatus]:
-    """Return the containers whose end is the driver's end: the one named `main`, or all if `main` is None."""
-    if main is None:
-        return containers
-    return [container for container in containers if container.name.lower() == main.lower()]
-
-
-def _select_spark(pod: Mapping[str, object], containers: list[ContainerStatus]) -> list[ContainerStatus]:
-    """Return the containers whose success is the driver's: the one that runs Spark if it is known, else all.
-
-    An injected sidecar, such as the proxy of a service mesh, may never end.
-    """
-    declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
-    commanded = [pods.get_text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
-    name = commanded[0] if len(commanded) == 1 else DRIVER_CONTAINER
-    spark = [container for container in containers if container.name == name]
-    return spark if spark or len(commanded) == 1 else containers
+def _select_spark(pod: Mapping[str, object], main: str | None) -> list[ContainerStatus]:
+    """Return the container that runs Spark, or all containers if it is unknown."""
+    containers = pods.list_containers(pods.get_status(pod))
+    name = find_driver_container(pod, main)
+    return containers if name is None else [container for container in containers if container.name == name]
 
 
 def _has_driver_command(declared: Mapping[str, object]) -> bool:

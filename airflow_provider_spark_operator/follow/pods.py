@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.driver_end import find_driver_container
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import (
-    DRIVER_CONTAINER,
     EXECUTOR_CONTAINER,
     LABEL_ROLE,
     ROLE_DRIVER,
@@ -106,8 +106,8 @@ def describe_block(container: ContainerStatus) -> str:
 
 
 def get_driver_container(pod: Mapping[str, Any]) -> str | None:
-    """Return the name of the driver container: the name that Spark uses, else the name of the first container."""
-    return _find_container(pod, DRIVER_CONTAINER)
+    """Return the name of the container that runs Spark, or the name of the first container if that is unknown."""
+    return find_driver_container(pod) or _find_container(pod)
 
 
 def get_executor_container(pod: Mapping[str, Any]) -> str | None:
@@ -127,7 +127,7 @@ def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
     return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
 
 
-def _find_container(pod: Mapping[str, Any], usual: str) -> str | None:
+def _find_container(pod: Mapping[str, Any], usual: str | None = None) -> str | None:
     names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
     return usual if usual in names else next(iter(names), None)
 

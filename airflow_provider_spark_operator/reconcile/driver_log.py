@@ -9,9 +9,9 @@ from typing import Any
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.decision import Decision
+from airflow_provider_spark_operator.core.driver_end import find_driver_container
 from airflow_provider_spark_operator.core.driver_log import LastLines, append_lines
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.transitions import replace_message
@@ -86,8 +86,8 @@ def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | N
             (each.name for each in pods.list_containers(status, "initContainerStatuses") if each.exit_code), None
         )
     ran = [each.name for each in pods.list_containers(status) if not each.waiting or each.previous is not None]
-    preferred = [name for name in ran if name in (main, DRIVER_CONTAINER)]
-    return next(iter([*preferred, *ran]), None)
+    spark = find_driver_container(driver, main)
+    return spark if spark in ran else next(iter(ran), None)
 
 
 def _build_log_fields(metadata: Mapping[str, Any]) -> dict[str, str]:

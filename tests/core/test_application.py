@@ -193,7 +193,8 @@ def test_only_configured_driver_container_determines_state() -> None:
     )
     seen = build_pod("Running", build_container(), build_container("side", exit_code=1))
     assert get_entered_state(decide_once(resource, Present(seen))) is None
-    assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
+    other = build_pod("Running", build_container("a"), build_container("b", exit_code=1))
+    assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(other))) is S.FAILED
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)

@@ -60,9 +60,15 @@ DRIVER_ENDS = [
     ),
     pytest.param(
         build_pod("Running", build_container(), build_container("side", exit_code=1)),
+        None,
+        None,
+        id="sidecar failed, Spark running",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("a"), build_container("b", exit_code=1)),
         S.FAILED,
         reasons.DRIVER_FAILED,
-        id="sidecar failed",
+        id="container failed, Spark container unknown",
     ),
     pytest.param(
         build_pod("Running", build_container(), build_container("side", exit_code=0)),
@@ -121,7 +127,7 @@ UNCONFIGURED = [
     ),
     pytest.param(
         build_pod("Running", build_container(exit_code=0), build_container("side", exit_code=1)),
-        S.FAILED,
+        S.SUCCEEDED,
         id="sidecar failed",
     ),
     pytest.param(
@@ -164,7 +170,17 @@ CONFIGURED = [
         None,
         id="two sidecars failed",
     ),
-    pytest.param(build_pod("Running", build_container("side", exit_code=1)), None, id="container missing"),
+    pytest.param(
+        build_pod("Running", build_container("side", exit_code=1), spec=ENTRY),
+        None,
+        id="container missing, Spark running",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("mine", exit_code=0), build_container("side"), spec=ENTRY),
+        S.SUCCEEDED,
+        id="container missing, Spark completed",
+    ),
+    pytest.param(build_pod("Running", build_container("side", exit_code=1)), S.FAILED, id="containers unknown"),
     pytest.param(
         build_pod("Failed", build_container("side", exit_code=1)), S.FAILED, id="container missing, pod failed"
     ),
@@ -175,6 +191,28 @@ CONFIGURED = [
 def test_only_configured_container_determines_driver_end(seen: dict[str, Any], state: ApplicationState | None) -> None:
     end = driver_end.find_driver_end(seen, DRIVER)
     assert (end.state if end else None) is state
+
+
+@pytest.mark.parametrize("phase", ["Running", "Failed", "Unknown"])
+@pytest.mark.parametrize("exit_code", [0, 3])
+@pytest.mark.parametrize(
+    ("name", "main", "spec"),
+    [
+        pytest.param("mine", "mine", {}, id="configured name"),
+        pytest.param(DRIVER, None, {}, id="default name"),
+        pytest.param("mine", None, ENTRY, id="driver argument"),
+        pytest.param("mine", "absent", ENTRY, id="driver argument, configured name absent"),
+    ],
+)
+def test_exit_code_of_spark_container_decides_whatever_sidecars_and_phase_show(
+    phase: str, exit_code: int, name: str, main: str | None, spec: dict[str, Any]
+) -> None:
+    sidecar = build_container("side", exit_code=137 if exit_code == 0 else 0)
+    end = driver_end.find_driver_end(
+        build_pod(phase, sidecar, build_container(name, exit_code=exit_code), spec=spec), main
+    )
+    assert end is not None
+    assert end.state is (S.SUCCEEDED if exit_code == 0 else S.FAILED)
 
 
 def test_failure_message_describes_configured_container() -> None:
@@ -212,8 +250,9 @@ def test_driver_has_started_if_container_is_ready_and_is_ready_if_pod_is(
 
 def test_driver_has_started_only_if_configured_container_is_ready() -> None:
     seen = build_pod("Running", build_container(ready=False), build_container("side"))
-    assert driver_end.has_started(seen, None) is True
+    assert driver_end.has_started(seen, "side") is True
     assert driver_end.has_started(seen, DRIVER) is False
+    assert driver_end.has_started(seen, None) is False
 
 
 def test_failure_message_contains_container_exit_code_and_reason() -> None:

@@ -67,6 +67,7 @@ def _build_recorded_facts(recorded: dict[str, Any]) -> dict[str, Any]:
             f"history:{name} previous ids": course["previous_history"],
             f"driver_status:{name}": course["drivers_observed"],
             f"end:{name}": {"exists": course["exists"], "finalizers": course["finalizers"]},
+            f"end:{name}.state": course["states"][-1],
         }
     return facts | _build_object_facts(recorded["created"], recorded["left"])
 
@@ -95,6 +96,7 @@ def _build_course_facts(name: str, course: ApplicationTrace) -> dict[str, Any]:
         f"history:{name} previous ids": sorted(map(int, (previous or {}).get("stateTransitionHistory", ()))),
         f"driver_status:{name}": observed,
         f"end:{name}": {"exists": course.exists, "finalizers": finalizers},
+        f"end:{name}.state": course.states[-1],
     }
 
 
