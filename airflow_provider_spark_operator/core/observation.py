@@ -222,12 +222,21 @@ def has_id_of_earlier_attempt(application: SparkApplication, attempt_id: int, po
 def find_executors(driver: Mapping[str, Any], all_pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
     """Return the executors that this driver requested.
 
-    Spark makes the driver the owner of its executors. Executors of an earlier driver with the same selector, even of
-    a deleted application with the same name, may still exist.
+    Executors of an earlier driver with the same selector, even of a deleted application with the same name, may still
+    exist. Spark makes the driver the owner of its executors, or of the StatefulSet or Deployment that creates them. An
+    executor that no pod owns belongs to this driver if it is not older.
     """
-    selector, uid = _get_selector_label(driver), driver["metadata"].get("uid")
+    selector = _get_selector_label(driver)
     same = (pod for pod in all_pods if _get_role(pod) == ROLE_EXECUTOR and _get_selector_label(pod) == selector)
-    return tuple(pod for pod in same if uid in (owners := list_owner_uids(pod)) or not owners)
+    return tuple(pod for pod in same if _is_executor_of(driver, pod))
+
+
+def _is_executor_of(driver: Mapping[str, Any], executor: JsonObject) -> bool:
+    owners = executor["metadata"].get("ownerReferences") or ()
+    if any(owner.get("kind") == "Pod" for owner in owners):
+        return driver["metadata"].get("uid") in list_owner_uids(executor)
+    requested, created = (read_time(pod["metadata"].get("creationTimestamp")) for pod in (driver, executor))
+    return requested is None or created is None or created >= requested
 
 
 def has_fixed_child_names(application: SparkApplication) -> bool:

@@ -40,7 +40,7 @@ def build_pod(
             "spark-app-selector": selector,
             "spark.operator/spark-app-name": "pi",
         },
-        "ownerReferences": [{"kind": "SparkApplication", "uid": owner}],
+        "ownerReferences": [{"kind": "Pod" if role == "executor" else "SparkApplication", "uid": owner}],
         "creationTimestamp": created,
     }
     return document
@@ -146,6 +146,20 @@ def test_executor_without_owner_is_found_by_label() -> None:
     driver, executor = build_pod("pi-0-driver"), build_pod("mine", role="executor")
     del executor["metadata"]["ownerReferences"]
     assert find_executors(driver, [driver, executor]) == (executor,)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
+@pytest.mark.parametrize(
+    ("created", "is_found"),
+    [("2026-01-01T12:00:00Z", True), ("2026-01-01T12:00:05Z", True), ("2026-01-01T11:59:59Z", False)],
+)
+def test_executor_of_a_workload_is_found_unless_it_is_older_than_the_driver(
+    kind: str, created: str, is_found: bool
+) -> None:
+    driver = build_pod("pi-0-driver")
+    executor = build_pod("spark-s-pi-0-0-1", role="executor", created=created)
+    executor["metadata"]["ownerReferences"] = [{"kind": kind, "uid": "of the workload", "controller": True}]
+    assert (find_executors(driver, [driver, executor]) == (executor,)) is is_found
 
 
 def test_driver_is_found_for_attempt_in_status() -> None:

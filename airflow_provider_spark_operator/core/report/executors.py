@@ -58,10 +58,14 @@ def count_executors(
 
 
 def get_executor_number(executor: KubernetesObject) -> str:
-    """Return the number that Spark gave an executor, from the label of its pod or else from the name of the pod."""
+    """Return the number that Spark gave an executor, from the label of its pod or else from the name of the pod.
+
+    The label of an executor that a StatefulSet or Deployment creates contains no number. The name then ends with the
+    number of the StatefulSet, or with the identifier of the Deployment.
+    """
     metadata = pods.get_object(executor.get("metadata"))
     number = pods.get_text(pods.get_object(metadata.get("labels")).get(LABEL_EXECUTOR_ID))
-    return number or pods.get_text(metadata.get("name")).rpartition("-exec-")[2]
+    return number if number.isdecimal() else pods.get_text(metadata.get("name")).rpartition("-")[2]
 
 
 def select_executors(

@@ -109,6 +109,7 @@ def test_running_executors_are_counted_from_pods_of_the_current_attempt() -> Non
     [
         ({"name": "pi-ab-exec-2", "labels": {"spark-exec-id": "7"}}, "7"),
         ({"name": "pi-ab-exec-2"}, "2"),
+        ({"name": "spark-s-pi-ab-0-3", "labels": {"spark-exec-id": "EXECID"}}, "3"),
         ({"name": "other"}, "other"),
     ],
 )
