@@ -41,7 +41,7 @@ def find_driver_container(pod: Mapping[str, object], main: str | None = None) ->
 
     Spark's container has the configured name, or `driver` as its first argument, or Spark's default name. The first
     of these rules that one container fulfills decides. If no container of a template has the configured name, Spark
-    uses the first container of the template, and then moves it to the end of the pod.
+    uses the first one. Spark moves its container to the end of the pod.
 
     Args:
         pod: The driver pod.
