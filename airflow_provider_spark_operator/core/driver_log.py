@@ -19,10 +19,12 @@ _INDENT: Final = "  "
 # A history that is not trimmed keeps the lines of every attempt.
 LONGEST: Final = 2048
 _HIDDEN: Final = "(redacted)"
-# The words of Spark's default for spark.redaction.regex, and a few more.
+# The words of Spark's default for spark.redaction.regex, and a few more. A driver can print any line: a match starts
+# only where a name starts, and the quantifiers do not give back what they have matched.
 _SECRET: Final = re.compile(
     r"""(?ix)
-    ([\w.-]*(?:secret|passw(?:or)?d|token|credential|access[._-]?key|api[._-]?key)[\w.-]*["']?\s*[:=]\s*)
+    (?<![\w.-])(?=[\w.-]*?(?:secret|passw(?:or)?d|token|credential|access[._-]?key|api[._-]?key))
+    ([\w.-]++["']?+\s*+[:=]\s*+)
     (?:"[^"]*"|'[^']*'|(?:bearer\s+)?[^\s,;&"']+)
     """
 )

@@ -10,13 +10,15 @@ _OBJECT = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-
 _SERVICE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 NAMESPACE_RULE = "use at most 63 lowercase letters, digits and '-', and begin and end with a letter or digit"
-_KEY = r"([a-z0-9][-a-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
-_SET = rf"(in|notin)\s*\(\s*{_VALUE}(\s*,\s*{_VALUE})*\s*\)"
-_REQUIREMENT = rf"\s*(!\s*{_KEY}|{_KEY}(\s*(==?|!=)\s*{_VALUE}|\s+{_SET}|\s*[<>]\s*[0-9]+)?)\s*"
+# Possessive quantifiers keep the time of the following patterns linear.
+_WORD = r"[A-Za-z0-9]++(?:[-_.]++[A-Za-z0-9]++)*+"
+_KEY = rf"(?:[a-z0-9][-a-z0-9.]*+/)?+{_WORD}"
+_VALUE = rf"(?:{_WORD})?+"
+_SET = rf"(?:in|notin)\s*+\(\s*+{_VALUE}(?:\s*+,\s*+{_VALUE})*+\s*+\)"
+_REQUIREMENT = rf"\s*+(?:!\s*+{_KEY}|{_KEY}(?:\s*+(?:==?|!=)\s*+{_VALUE}|\s++{_SET}|\s*+[<>]\s*+[0-9]++)?+)\s*+"
 # Few DAG files need these two. `re` compiles them at their first use, and keeps them.
 _LABEL_KEY = rf"(?=(.{{1,253}}/)?[^/]{{1,63}}\Z){_KEY}"
-_SELECTOR = rf"{_REQUIREMENT}(,{_REQUIREMENT})*"
+_SELECTOR = rf"{_REQUIREMENT}(?:,{_REQUIREMENT})*+"
 KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.'; a domain and '/' can precede them"
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 

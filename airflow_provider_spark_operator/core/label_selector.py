@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import is_label_selec
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 # A comma inside parentheses separates values, not requirements.
-_SEPARATOR: Final = re.compile(r",(?![^(]*\))")
+_PART: Final = re.compile(r"[^,(]++(?:\([^)]*+\)\s*+)?")
 _REQUIREMENT: Final = re.compile(
     r"(?P<not>!)?\s*(?P<key>[^\s=!<>(]+)\s*(?P<operator>==?|!=|<|>|notin|in)?\s*(?P<value>.*)"
 )
@@ -46,7 +46,7 @@ def parse_label_selector(text: str, path: str) -> LabelSelector:
     if not is_label_selector(text):
         message = f"invalid label selector {text!r}: use the syntax of `kubectl -l`, for example team=a"
         raise InvalidResource([Problem(path, message)])
-    return LabelSelector(tuple(_parse_requirement(part.strip()) for part in _SEPARATOR.split(text)))
+    return LabelSelector(tuple(_parse_requirement(part.strip()) for part in _PART.findall(text)))
 
 
 def _parse_requirement(text: str) -> tuple[str, str, frozenset[str]]:

@@ -56,7 +56,7 @@ _TEMPLATE_KEYS: Final = ("apiVersion", "kind", "metadata", "spec")
 _RESERVED_PREFIX: Final = LABEL_TASK.removesuffix("task")
 _COORDINATES: Final = re.compile(r"[^:/\s,]+([:/][^:/\s,]+){2}\Z")
 _EXCLUSION: Final = re.compile(r"[^:/\s,]+:[^:/\s,]+\Z")
-_USER: Final = re.compile(r"[^/\s'\"@]+@")
+_USER: Final = re.compile(r"(?<![^/\s'\"@])[^/\s'\"@]++@")
 _FOLDER: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*:/|/)[^ ]*\Z")
 
 

@@ -3,6 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+MOST_PROBLEMS: Final = 100
+"""The number of problems of one kind that are reported. A user who fixes them sees further ones."""
+
+_LONGEST_PATH: Final = 500
+_LONGEST_MESSAGE: Final = 2000
 
 
 class Severity(StrEnum):
@@ -29,6 +36,11 @@ class Problem:
     severity: Severity = Severity.ERROR
     admissible: bool = False
 
+    def __post_init__(self) -> None:
+        # A key or a value of a document can have a mebibyte.
+        object.__setattr__(self, "path", _clip(self.path, _LONGEST_PATH))
+        object.__setattr__(self, "message", _clip(self.message, _LONGEST_MESSAGE))
+
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
 
@@ -41,6 +53,12 @@ class Problem:
     def is_refused(self) -> bool:
         """Whether the webhook rejects the resource because of the problem."""
         return self.is_error and not self.admissible
+
+
+def _clip(text: str, longest: int) -> str:
+    """Return `text` without its middle if it is longer than `longest` characters."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
 def filter_errors(problems: Iterable[Problem]) -> list[Problem]:

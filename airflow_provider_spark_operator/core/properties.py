@@ -16,8 +16,6 @@ _ESCAPES = {
     "#": "\\#",
     "!": "\\!",
 }
-_VALUE_TABLE = str.maketrans(_ESCAPES)
-_KEY_TABLE = str.maketrans({**_ESCAPES, " ": "\\ "})
 _UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -35,11 +33,18 @@ def format_properties(values: Mapping[str, str], comment: str) -> str:
     """
     lines = [f"#{comment}"]
     for key in sorted(values):
-        value = values[key].translate(_VALUE_TABLE)
+        value = _escape(values[key])
         if value.startswith(" "):
             value = "\\" + value
-        lines.append(f"{key.translate(_KEY_TABLE)}={value}")
+        name = _escape(key).replace(" ", "\\ ")
+        lines.append(f"{name}={value}")
     return "\n".join(lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    for character, escaped in _ESCAPES.items():  # the backslash comes first
+        text = text.replace(character, escaped)
+    return text
 
 
 def parse_properties(text: str, path: str = "") -> dict[str, str]:
@@ -68,7 +73,7 @@ def parse_properties(text: str, path: str = "") -> dict[str, str]:
 
 def _join_continued_lines(text: str) -> list[tuple[int, str]]:
     """Return each logical line, and the number of its first natural line."""
-    lines: list[tuple[int, str]] = []
+    lines: list[tuple[int, list[str]]] = []
     continued = False
     for number, natural in enumerate(_LINE_ENDS.split(text), start=1):
         line = natural.lstrip(_BLANKS)
@@ -77,12 +82,11 @@ def _join_continued_lines(text: str) -> list[tuple[int, str]]:
         ends_open = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         content = line[:-1] if ends_open else line
         if continued:
-            first, begun = lines[-1]
-            lines[-1] = (first, begun + content)
+            lines[-1][1].append(content)
         else:
-            lines.append((number, content))
+            lines.append((number, [content]))
         continued = ends_open
-    return lines
+    return [(number, "".join(parts)) for number, parts in lines]
 
 
 def _unescape(text: str) -> str:

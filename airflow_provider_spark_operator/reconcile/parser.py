@@ -1,4 +1,4 @@
-"""The parser of resources, which checks their nesting and keeps the specs of recent applications."""
+"""The parser of resources, which checks their size and keeps the specs of recent applications."""
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
@@ -45,16 +45,16 @@ def parse_cluster(resource: JsonObject) -> SparkCluster:
     Raises:
         InvalidResource: A field is missing, of the wrong type, has an unknown value, or is nested too deeply.
     """
-    _check_nesting(resource)
+    _check_size(resource)
     return parse_cluster_document(resource)
 
 
 def _parse_application(resource: JsonObject) -> SparkApplication:
-    _check_nesting(resource)
+    _check_size(resource)
     return parse_application(resource)
 
 
-def _check_nesting(resource: JsonObject) -> None:
-    # The API server stores thousands of levels, and the code that builds documents is recursive.
-    if problems := find_json_problems({"spec": resource.get("spec")}):
+def _check_size(resource: JsonObject) -> None:
+    # The API server stores a million values in thousands of levels.
+    if problems := find_json_problems({"metadata": resource["metadata"], "spec": resource.get("spec")}):
         raise InvalidResource(problems)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _EVERY: Final = re.compile(r"@every\s+(?P<duration>\S+)")
-_DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+_DURATION_PART: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)(h|ms|m|s)")
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DESCRIPTORS: Final = {
     "@yearly": "0 0 1 1 *",

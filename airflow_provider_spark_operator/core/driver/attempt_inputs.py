@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.driver.resource_names import Naming, check_label_value
+from airflow_provider_spark_operator.core.driver.text import split_list
 from airflow_provider_spark_operator.core.driver.uris import check_reachable
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
@@ -113,9 +114,8 @@ def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:
     fields = {"spark.jars": "spec.jars", "spark.files": "spec.files", "spark.submit.pyFiles": "spec.pyFiles"}
     for key in _DEPENDENCY_KEYS:
         field = f"spec.sparkConf[{key!r}]" if key in given else fields.get(key, key)
-        for entry in conf.get(key, "").split(","):
-            if entry.strip():
-                check_reachable(field, entry.strip())
+        for entry in split_list(field, conf.get(key, "")):
+            check_reachable(field, entry)
 
 
 def _take_template(override: PodSpecOverride | None, field: str, key: str, conf: dict[str, str]) -> JsonObject | None:

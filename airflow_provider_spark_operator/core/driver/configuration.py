@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import parse_memory_mib
 from airflow_provider_spark_operator.core.driver.numbers import parse_double
-from airflow_provider_spark_operator.core.driver.text import trim
+from airflow_provider_spark_operator.core.driver.text import split_list, trim
 
-_REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
+# An open reference is matched as well, up to the next blank, so that no text is read twice.
+_REFERENCE = re.compile(r"\$\{(\S[^\s}]*+)(\}?)")
+_SOURCE = re.compile(r"(\w+):(?=.)", re.DOTALL)
+_LONGEST_REFERENCES = 1 << 16
+_DEEPEST_REFERENCE = 50
 _INTEGER_RANGE = 1 << 31
 
 FORMER_KEYS = {
@@ -44,7 +48,7 @@ class Configuration:
 
     def get_list(self, key: str) -> tuple[str, ...]:
         """Return the entries of a comma-separated list, trimmed, without empty ones."""
-        return tuple(trim(entry) for entry in (self.get_text(key) or "").split(",") if trim(entry))
+        return split_list(key, self.get_text(key) or "")
 
     def get_boolean(self, *keys: str, default: bool = False) -> bool:
         """Return a boolean. Raise DriverBuildError unless the value is true or false, in any case."""
@@ -108,19 +112,31 @@ class Configuration:
         for key in keys:
             for name in (key, FORMER_KEYS.get(key)):
                 if name is not None and name in self._values:
-                    return name, self._resolve(self._values[name], (name,))
+                    return name, self._resolve(self._values[name], (name,), [0])
         return None
 
-    def _resolve(self, value: str, seen: tuple[str, ...]) -> str:
+    def _resolve(self, value: str, seen: tuple[str, ...], total: list[int]) -> str:
+        """Replace the references in a value that is reached through the keys `seen`; `total` is the length so far."""
+
         def replace(match: re.Match[str]) -> str:
-            source, name = match.groups()
-            if source == "env":
-                return self._environment.get(name, match[0])
-            if source is not None or not name.startswith("spark.") or name not in self._values:
+            source = _SOURCE.match(match[1])
+            name = match[1] if source is None else match[1][source.end() :]
+            if not match[2]:
+                return match[0]
+            if source is not None:
+                return self._environment.get(name, match[0]) if source[1] == "env" else match[0]
+            if not name.startswith("spark.") or name not in self._values:
                 return match[0]
             if name in seen:
                 raise DriverBuildError(seen[0], f"refers to itself through ${{{name}}}")
-            return self._resolve(self._values[name], (*seen, name))
+            total[0] += len(name) + len(self._values[name])
+            if total[0] > _LONGEST_REFERENCES or len(seen) > _DEEPEST_REFERENCE:
+                raise DriverBuildError(
+                    seen[0],
+                    f"refers to values of more than {_LONGEST_REFERENCES} characters, or more than "
+                    f"{_DEEPEST_REFERENCE} levels deep: write the value without references",
+                )
+            return self._resolve(self._values[name], (*seen, name), total)
 
         return _REFERENCE.sub(replace, value) if "${" in value else value
 

@@ -25,10 +25,10 @@ _PATH_CHARACTER = _exclude_all_but(_PATH)
 _QUERY_CHARACTER = _exclude_all_but(f"{_PATH}?[]")
 _URI = re.compile(
     rf"(?:[A-Za-z][A-Za-z0-9+.-]*:(?=[^#]))?"
-    rf"(?://{_AUTHORITY_CHARACTER}*)?"
-    rf"(?:{_PATH_CHARACTER}|{_ESCAPE})*"
-    rf"(?:\?(?:{_QUERY_CHARACTER}|{_ESCAPE})*)?"
-    rf"(?:#(?:{_QUERY_CHARACTER}|{_ESCAPE})*)?"
+    rf"(?://{_AUTHORITY_CHARACTER}*+)?+"
+    rf"(?:{_PATH_CHARACTER}|{_ESCAPE})*+"
+    rf"(?:\?(?:{_QUERY_CHARACTER}|{_ESCAPE})*+)?+"
+    rf"(?:#(?:{_QUERY_CHARACTER}|{_ESCAPE})*+)?+"
 )
 _QUOTED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
 _FILE = "file:"

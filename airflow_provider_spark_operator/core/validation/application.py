@@ -1,6 +1,7 @@
 """Find the problems of a SparkApplication."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
@@ -30,7 +31,7 @@ from airflow_provider_spark_operator.core.models.parse import (
     parse_model,
 )
 from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
 from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
@@ -67,7 +68,7 @@ def validate_application(document: object) -> list[Problem]:
         return problems
     problems = [
         *find_identity_problems(document, APPLICATION_IDENTITY),
-        *find_unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind),
+        *islice(find_unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind), MOST_PROBLEMS),
     ]
     try:
         application = parse_application(document)
@@ -152,8 +153,8 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
 def _find_replaced_dependencies(spec: SparkApplicationSpec) -> Iterator[Problem]:
     """Find dependencies that no driver gets, because a property replaces the field that lists them."""
     for key, listed in find_main_resource(spec).properties.items():
-        kept = [entry.strip() for entry in spec.spark_conf.get(key, listed).split(",")]
-        missing = [entry.strip() for entry in listed.split(",") if entry.strip() not in ("", *kept)]
+        kept = {"", *(entry.strip() for entry in spec.spark_conf.get(key, listed).split(","))}
+        missing = [entry.strip() for entry in listed.split(",") if entry.strip() not in kept]
         if missing:
             message = (
                 f"replaces {_FIELDS_OF_PROPERTIES[key]} but does not contain {', '.join(missing)}. "
@@ -210,6 +211,7 @@ def _find_route_problems(spec: SparkApplicationSpec) -> list[Problem]:
 
 def _find_config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
     names = [each.name for each in spec.config_map_specs]
+    first = {name: index for index, name in reversed(list(enumerate(names)))}
     return [
         Problem(f"spec.configMapSpecs[{index}].name", f"{name!r} is not a valid ConfigMap name: {OBJECT_RULE}")
         for index, name in enumerate(names)
@@ -217,5 +219,5 @@ def _find_config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
     ] + [
         Problem(f"spec.configMapSpecs[{index}].name", f"repeats {name!r}: use a different name for each ConfigMap")
         for index, name in enumerate(names)
-        if name in names[:index]
+        if first[name] < index
     ]

@@ -1,13 +1,14 @@
 """Find the problems of a SparkCluster."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
@@ -25,7 +26,7 @@ def validate_cluster(document: object) -> list[Problem]:
         return problems
     problems = [
         *find_identity_problems(document, CLUSTER_IDENTITY),
-        *find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
+        *islice(find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind), MOST_PROBLEMS),
     ]
     try:
         cluster = parse_cluster(document)

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.validation.kubernetes_fields import KU
 
 # The minimum similarity of a field that is suggested.
 _SIMILARITY: Final = 0.7
+_LONGEST_NAME: Final = 100
 
 
 def find_unknown_fields(model: type[Model], document: Mapping[str, object], kind: str) -> Iterator[Problem]:
@@ -118,6 +119,8 @@ def _report_unknown(path: tuple[str | int, ...], owner: str, known: Iterable[str
 
 def suggest_field(name: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the most similar field, or `: remove it`."""
+    if len(name) > _LONGEST_NAME:
+        return ": remove it"
     similar = difflib.get_close_matches(name.lower(), {each.lower(): each for each in known}, 1, _SIMILARITY)
     original = [each for each in known if similar and each.lower() == similar[0]]
     return f": did you mean {original[0]}?" if original else ": remove it"

@@ -3,15 +3,18 @@
 import math
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Final, TypeAlias
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, Problem
 
 _Location: TypeAlias = tuple[int | str, ...]
 
 # Far deeper than any Kubernetes kind. Code that writes or copies documents is recursive.
 _DEEPEST: Final = 100
+# A SparkApplication with all fields has a few hundred values. The limit keeps the time of all later checks short.
+_MOST_VALUES: Final = 3000
 
 
 def find_json_problems(document: Mapping[str, object]) -> list[Problem]:
@@ -19,7 +22,29 @@ def find_json_problems(document: Mapping[str, object]) -> list[Problem]:
 
     A value that several fields share is checked once, and reported at the first of them.
     """
-    return list(_find_problems(document if isinstance(document, dict) else dict(document), (), [], set()))
+    document = document if isinstance(document, dict) else dict(document)
+    if _has_too_many_values(document):
+        message = f"has more than {_MOST_VALUES} values: move data into a file or a ConfigMap that the driver reads"
+        return [Problem("", f"the resource {message}")]
+    return list(islice(_find_problems(document, (), [], set()), MOST_PROBLEMS))
+
+
+def _has_too_many_values(document: Mapping[str, object]) -> bool:
+    """Whether the objects and lists of `document` have too many entries, without those that the cluster writes."""
+    metadata = document.get("metadata")
+    written = {id(document.get("status")), id(metadata.get("managedFields") if isinstance(metadata, dict) else None)}
+    count, pending, seen = 0, list[Any]([document]), written
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        count += len(value)
+        if count > _MOST_VALUES:
+            return True
+        inner = value.values() if isinstance(value, dict) else value
+        pending += (each for each in inner if isinstance(each, dict | list | tuple))
+    return False
 
 
 def _find_problems(value: object, location: _Location, above: list[int], seen: set[int]) -> Iterator[Problem]:

@@ -37,9 +37,15 @@ def validate(document: object) -> list[Problem]:
 
 
 def validate_without_status(document: object) -> list[Problem]:
-    """Validate like `validate`, without the status, for callers that drop it or read it from an operator."""
+    """Validate like `validate`, without the status and the managed fields.
+
+    The callers drop them, or read them from the API server, which writes them.
+    """
     if isinstance(document, Mapping):
         document = {key: value for key, value in document.items() if key != "status"}
+        metadata = get_object(document.get("metadata"))
+        if "managedFields" in metadata:
+            document["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
     return validate(document)
 
 

@@ -285,3 +285,16 @@ def test_older_spark_gets_same_resources_except_for_version(version: str) -> Non
 
     assert build(version) == build("4.3.0").replace("4.3.0", version)
     assert f'"image": "spark:{version}"' in build(version)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"jars": "local:///a.jar," * 60_000}, "spec.jars"),
+        ({"sparkConf": {"spark.files": "a," * 2000}}, r"spec.sparkConf\['spark.files'\]"),
+    ],
+    ids=["jars", "files"],
+)
+def test_list_with_too_many_entries_is_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(DriverBuildError, match=f"{field}: has more than 2000 entries: pack the files into archives"):
+        build_resources(**{"mainClass": "A", "jars": "local:///a.jar"} | changes)

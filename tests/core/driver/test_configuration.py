@@ -27,6 +27,7 @@ def test_first_key_that_is_set_takes_precedence() -> None:
             "${spark.unknown}${env:UNKNOWN}${system:user}${other}",
         ),
         ("$HOME", "$HOME"),
+        ("${open ${spark.tag} ${${env:HOME}", "${open 4.3 ${${env:HOME}"),
     ],
 )
 def test_references_are_resolved(value: str, resolved: str) -> None:
@@ -63,3 +64,17 @@ def test_value_that_cannot_be_parsed_is_refused_with_its_key(read: Callable[...,
 @pytest.mark.parametrize(("text", "value"), [("0.5", 0.5), (" .5 ", 0.5), ("1e-3d", 0.001), ("2F", 2.0)])
 def test_numbers_are_parsed_as_java_does(text: str, value: float) -> None:
     assert build_configuration({"spark.key": text}).get_double("spark.key") == value
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {f"spark.a{number}": f"${{spark.a{number + 1}}}" * 2 for number in range(40)} | {"spark.a40": "x"},
+        {f"spark.a{number}": f"${{spark.a{number + 1}}}" for number in range(60)},
+        {"spark.a0": "${spark.b}" * 100_000, "spark.b": ""},
+    ],
+    ids=["expansion", "depth", "number"],
+)
+def test_value_with_excessive_references_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(DriverBuildError, match=r"spark\.a0: refers to values of more than 65536 characters"):
+        build_configuration(values).get_text("spark.a0")

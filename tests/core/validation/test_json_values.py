@@ -73,7 +73,7 @@ def test_shared_value_is_checked_once() -> None:
 
 def test_deeply_nested_document_is_a_problem() -> None:
     deep: Any = {}
-    for _ in range(5000):
+    for _ in range(2000):
         deep = {"a": deep}
     (problem,) = find_json_problems(deep)
     assert problem.message.startswith("is nested more than 100 levels deep")
@@ -91,3 +91,24 @@ def test_resource_with_value_that_json_cannot_represent_is_invalid(
     assert [str(problem) for problem in validate(document)] == [
         "spec.novelty.since: must be a string, not a date: put it in quotes"
     ]
+
+
+@pytest.mark.parametrize(
+    "spec", [{"driverArgs": ["a"] * 3001}, {"a": {str(number): {} for number in range(3001)}}], ids=["list", "object"]
+)
+def test_document_with_too_many_values_is_refused_in_one_sentence(spec: dict[str, Any]) -> None:
+    assert find_json_problems({"spec": spec}) == [
+        Problem(
+            "",
+            "the resource has more than 3000 values: move data into a file or a ConfigMap that the driver reads",
+        )
+    ]
+
+
+def test_values_that_the_cluster_writes_are_not_limited() -> None:
+    many: dict[str, Any] = {str(number): {} for number in range(3001)}
+    assert find_json_problems({"metadata": {"managedFields": [many]}, "spec": {}, "status": many}) == []
+
+
+def test_number_of_reported_problems_is_limited() -> None:
+    assert len(find_json_problems({"spec": [date(2026, 1, 1)] * 2000})) == 100
