@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, Protocol, TypeGuard
@@ -70,8 +70,21 @@ def push_links(
         target: Their target. If None, nothing is stored.
         task_instance: The task instance of the try.
     """
-    for key, url in (list_urls(links, target) if target else {}).items():
-        task_instance.xcom_push(key=key, value=url)
+    push_xcoms(list_urls(links, target) if target else {}, task_instance)
+
+
+def push_xcoms(values: Mapping[str, object], task_instance: RuntimeTaskInstanceProtocol) -> None:
+    """Store the XComs of a task. They are additional information, so a problem is only logged.
+
+    Args:
+        values: The XComs by key.
+        task_instance: The task instance of the try.
+    """
+    for key, value in values.items():
+        try:
+            task_instance.xcom_push(key=key, value=value)
+        except Exception as error:
+            logger.warning("could not store the XCom %s, so other tasks cannot read it: %s", key, error)
 
 
 def build_url(option: str, target: LinkTarget) -> str:

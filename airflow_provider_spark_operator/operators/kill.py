@@ -2,15 +2,16 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import AirflowNotFoundException
+from airflow_provider_spark_operator.airflow_compat import AirflowNotFoundException, AirflowTaskTimeout, TaskDeferred
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.follow.adoption import list_applications
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try, describe_outcome
 from airflow_provider_spark_operator.follow.outage_tolerance import retry
@@ -20,6 +21,7 @@ from airflow_provider_spark_operator.follow.versions import choose_served_versio
 from airflow_provider_spark_operator.hooks.connection import read_access
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import describe_error
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
@@ -27,6 +29,9 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
+
+TRIGGER_FAILED = "because the trigger failed (see the log of the triggerer)"
+"""Why a deferral ended without an event."""
 
 # Airflow kills the process of a task 5 s after the signal. A drained worker has more time.
 _FATE_SECONDS = 3.0
@@ -47,6 +52,8 @@ class Engagement:
         resource: Kind of the resources.
         connection_exists: Whether `access` comes from a connection, and not from the default cluster.
         stop_requested: Whether a signal has arrived. Resources that are submitted later must then be deleted as well.
+        may_run: Whether this try may have a resource that has not ended.
+        problem: Why `access` cannot be used; None if it can be used.
     """
 
     access: ClusterAccess
@@ -55,6 +62,55 @@ class Engagement:
     resource: ResourceType
     connection_exists: bool = True
     stop_requested: bool = False
+    may_run: bool = False
+    problem: Exception | None = None
+
+    async def open_client(self) -> KubeClient:
+        """Return a client of the cluster, to be used as a context manager.
+
+        Raises:
+            Exception: The connection cannot be used, for the reason in `problem`.
+        """
+        if self.problem is not None:
+            raise self.problem
+        return await open_client(self.access)
+
+    @contextmanager
+    def release_if_failed(self, *, delete: bool, is_retried: Callable[[BaseException], bool]) -> Iterator[None]:
+        """If the block fails, release the resources that it has submitted, and log what happens to them.
+
+        A deferral is not a failure. The caller handles a timeout.
+
+        Args:
+            delete: See `release`.
+            is_retried: Returns whether another try of the task follows an exception.
+        """
+        try:
+            yield
+        except (AirflowTaskTimeout, TaskDeferred):
+            raise
+        except BaseException as error:
+            if self.may_run and not self.stop_requested:
+                outcome = self.release(delete=delete, retried=is_retried(error))
+                logger.warning("the task failed after the submission of its %s; %s", self.resource.kind, outcome)
+            raise
+
+    def release(self, *, delete: bool, retried: bool = False) -> str:
+        """Delete the resources of a try that fails before their end. Return what happens to them. Never raises.
+
+        Args:
+            delete: Whether to delete the resources, the `delete_on_kill` of the task.
+            retried: Whether another try follows, which adopts the resources. They are then not deleted.
+        """
+        if retried:
+            return "it may still be running, and a retry adopts it"
+        if not delete:
+            return "it keeps running because delete_on_kill=False"
+        try:
+            return describe_cancellation(self.cancel(LONG_CANCEL_SECONDS))
+        except Exception as error:
+            # The task fails for its own reason. The message adds that the resource may still exist.
+            return f"could not delete it, so it may still be running: {str(error) or type(error).__name__}"
 
     def stop(self) -> None:
         """Delete the resources, unless the task only moves to another worker. Never raises; returns within 25 s.
@@ -98,7 +154,7 @@ class Engagement:
         return f"{reporter} {goal} {', '.join(named) or noun}"
 
     async def _read_states(self) -> Mapping[ApplicationReference, str]:
-        async with await open_client(self.access) as client:
+        async with await self.open_client() as client:
             resource = await choose_served_version(client, self.resource)
             own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
         # Only running applications of earlier tries belong to the sentence.
@@ -128,10 +184,10 @@ class Engagement:
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
         # Credential files are read again, but not the connection: Airflow may not answer in a signal handler.
-        access = replace(self.access, reread=None)
+        engagement = replace(self, access=replace(self.access, reread=None))
 
         async def attempt() -> Mapping[ApplicationReference, CancelOutcome]:
-            async with await open_client(access) as client:
+            async with await engagement.open_client() as client:
                 return await cancel_try(client, self.stamp, self.namespace, self.resource)
 
         return await retry(attempt, "deletion of the resources of this task", logger.log, seconds=seconds)
@@ -143,6 +199,8 @@ def engage(
     namespace: str | None,
     api_version: object,
     kind: ResourceType | None = None,
+    *,
+    resumed: bool = False,
 ) -> Engagement:
     """Return the engagement of one try of a task.
 
@@ -152,22 +210,36 @@ def engage(
         namespace: Namespace of the resources. If None, the namespace of the connection is used.
         api_version: apiVersion of the resources. If None, the default is used.
         kind: Kind of the resources. If None, SparkApplication is used.
+        resumed: Whether the resources were followed to their end already. A connection that cannot be used is then
+            the `problem` of the engagement, because it does not change the outcome.
 
     Raises:
         AirflowNotFoundException: The connection does not exist.
         AirflowFailException: The connection is contradictory.
     """
+    access, exists, problem = ClusterAccess(), True, None
     try:
-        access, exists = read_access(conn_id, required=True), True
-    except AirflowNotFoundException:
-        access, exists = read_access(conn_id), False
+        access, exists = _read_access(conn_id)
+    except Exception as error:
+        if not resumed:
+            raise
+        problem = error
     return Engagement(
         access=access,
         stamp=stamp_of(task_instance),
         namespace=namespace,
         resource=resource_of(str(api_version or ""), kind or SPARK_APPLICATIONS),
         connection_exists=exists,
+        problem=problem,
     )
+
+
+def _read_access(conn_id: str | None) -> tuple[ClusterAccess, bool]:
+    """Return the access of a connection, and whether the connection exists."""
+    try:
+        return read_access(conn_id, required=True), True
+    except AirflowNotFoundException:
+        return read_access(conn_id), False
 
 
 def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
@@ -181,6 +253,21 @@ def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]
     return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to delete")
 
 
+def give_up(
+    engagement: Engagement, sentence: str, *, delete: bool, is_retried: Callable[[BaseException], bool]
+) -> SparkApplicationError:
+    """Release the resource of a task that could not follow it to its end, and return the exception for the task.
+
+    Args:
+        engagement: The try that fails.
+        sentence: Why the resource could not be followed.
+        delete: See `Engagement.release`.
+        is_retried: Returns whether another try of the task follows an exception.
+    """
+    outcome = engagement.release(delete=delete, retried=is_retried(SparkApplicationError(sentence)))
+    return SparkApplicationError(f"{sentence.rstrip('.')}; {outcome}")
+
+
 def cancel_timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
     """Delete the application of a task that timed out, and return the exception for it.
 
@@ -190,17 +277,8 @@ def cancel_timed_out(engagement: Engagement, sentence: str, limit: object, *, de
         limit: The timeout, for the message.
         delete: Whether to delete the application.
     """
-    message = f"{sentence} within the task's execution_timeout of {limit}"
-    if not delete:
-        return SparkApplicationTimedOut(f"{message}; it keeps running because delete_on_kill=False")
-    try:
-        outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
-    except Exception as error:
-        # The task fails because of the timeout. The message adds that the application may still run.
-        return SparkApplicationTimedOut(
-            f"{message}; could not delete it, so it may still be running: {str(error) or type(error).__name__}"
-        )
-    return SparkApplicationTimedOut(f"{message}; {describe_cancellation(outcomes)}")
+    outcome = engagement.release(delete=delete)
+    return SparkApplicationTimedOut(f"{sentence} within the task's execution_timeout of {limit}; {outcome}")
 
 
 def _read_state(resource: JsonObject) -> tuple[str, bool]:

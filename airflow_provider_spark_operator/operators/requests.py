@@ -2,6 +2,7 @@
 
 import logging
 
+from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.outage_tolerance import retry
@@ -11,8 +12,6 @@ from airflow_provider_spark_operator.follow.submit import acknowledge as acknowl
 from airflow_provider_spark_operator.follow.submit import submit as submit_document
 from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.kube.connection import open_client
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators.kill import Engagement
 
 logger = logging.getLogger(__name__)
@@ -41,19 +40,26 @@ def submit(
     """
 
     async def send() -> Submission:
-        async with await open_client(engagement.access) as client:
+        async with await engagement.open_client() as client:
             return await submit_document(
                 client, document, engagement.namespace, engagement.stamp, if_exists=IfExists(if_exists)
             )
 
-    with translate_errors(f"submit the {noun}"):
-        submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
+    engagement.may_run = True
+    try:
+        with translate_errors(f"submit the {noun}"):
+            submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
+    except Exception:
+        engagement.may_run = False  # unlike after an interruption, when the request may have been sent
+        raise
     logger.info("%s", submission.sentence)
     return submission
 
 
 def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:
     """Record on the resource that its end is known: a task that is cleared later submits a new one.
+
+    The result of the task is known, so a problem is only logged.
 
     Args:
         loop: The loop for requests.
@@ -62,16 +68,16 @@ def acknowledge(loop: LoopThread, engagement: Engagement, reference: Application
     """
 
     async def send() -> bool:
-        async with await open_client(engagement.access) as client:
+        async with await engagement.open_client() as client:
             return await acknowledge_success(client, reference, engagement.stamp)
 
     subject = f"recording the end of {reference}"
     try:
         loop.run(retry(send, subject, logger.log, seconds=_ACKNOWLEDGEMENT_SECONDS))
-    except (ConfigurationError, KubeError) as error:
+    except (Exception, AirflowTaskTimeout) as error:
         logger.warning(
             "could not record on %s that this task has reported its result, "
             "so a later try may adopt this application again: %s",
             reference,
-            error,
+            str(error) or type(error).__name__,
         )

@@ -31,29 +31,21 @@ if TYPE_CHECKING:
 
 
 def build_error(
-    event: ApplicationEvent,
-    retry_delay: timedelta | None,
-    policy: object | None = None,
-    *,
-    has_retry_left: bool = False,
+    event: ApplicationEvent, retry_delay: timedelta | None, policy: object | None = None
 ) -> AirflowException | None:
     """Return the exception that the task raises for this event; None if the application has succeeded.
 
     Args:
-        event: An event of any kind except TIMED_OUT, for which the application must be cancelled first.
+        event: An event of any kind except TIMED_OUT and LOST, after which the application may still run.
         retry_delay: The delay before a retry by the restartConfig of the application.
         policy: The retry policy of the task, which decides about a deletion.
-        has_retry_left: Whether another try of the task follows a failure.
     """
     if event.kind is EventKind.DELETED:
         return build_deletion(event.sentence, policy=policy)
     if event.kind is EventKind.REFUSED:
         return AirflowFailException(event.sentence)
-    if event.kind in (EventKind.UNSUBMITTED, EventKind.REPLACED):
-        return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
-        follows = describe_successor(has_retry_left)
-        return SparkApplicationError(f"{event.sentence.rstrip('.')}. The application may still be running; {follows}")
+        return SparkApplicationError(event.sentence)
     if event.outcome == "Succeeded":
         return None
     return build_failure(
@@ -65,15 +57,6 @@ def build_error(
         retry_delay=retry_delay,
         out_of_memory=event.out_of_memory,
     )
-
-
-def describe_successor(has_retry_left: bool) -> str:
-    """Return what happens to a resource that may still run after the task has failed.
-
-    Args:
-        has_retry_left: Whether another try of the task follows.
-    """
-    return "a retry adopts it" if has_retry_left else "no retry is left to adopt it. Delete it if you do not need it"
 
 
 def has_ended(submission: Submission) -> bool:

@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from airflow_provider_spark_operator.airflow_compat import HAS_RETRY_POLICIES, AirflowFailException, RetryAction
+from airflow_provider_spark_operator.airflow_compat import (
+    HAS_RETRY_POLICIES,
+    AirflowFailException,
+    AirflowSkipException,
+    RetryAction,
+)
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, rule_out_retry
 
 if TYPE_CHECKING:
@@ -43,7 +48,24 @@ def ask_policy(policy: "RetryPolicy | None", context: "Context") -> Iterator[Non
         raise
 
 
-def _decide(policy: "RetryPolicy", error: SparkApplicationError, context: "Context") -> "RetryDecision | None":
+def is_retried(error: BaseException, policy: "RetryPolicy | None", context: "Context") -> bool:
+    """Return whether Airflow starts another try after an exception.
+
+    Args:
+        error: The exception that the task raises.
+        policy: The retry policy of the task; None if it has none.
+        context: The context of the task.
+    """
+    task_instance = context["ti"]
+    if task_instance.try_number > (task_instance.max_tries or 0):
+        return False
+    if isinstance(error, (AirflowFailException, AirflowSkipException)):
+        return False
+    decision = _decide(policy, error, context) if policy is not None else None
+    return decision is None or decision.action is not RetryAction.FAIL
+
+
+def _decide(policy: "RetryPolicy", error: BaseException, context: "Context") -> "RetryDecision | None":
     """Return the decision of the policy. None if the policy itself failed: `retries` then applies, as on 3.3."""
     task_instance = context["ti"]
     try:

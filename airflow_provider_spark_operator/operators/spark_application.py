@@ -170,8 +170,9 @@ class SparkApplicationOperator(BaseOperator):
             default_deferrable` of Airflow's configuration.
         wait_for_completion: Wait for the end of the application. If False, the task succeeds when the application is
             submitted.
-        delete_on_kill: Delete the application if a user stops the task, or if the task times out. If False, the
-            application continues.
+        delete_on_kill: Delete the application if a user stops the task, or if the task times out. Also delete it if the
+            task fails for another reason before the application ends, unless a retry follows. If False, the application
+            continues.
         ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it. If
             None, the value of the manifest is used. If the manifest has none, the default is 1 day after a success that
             the task has seen, and 7 days otherwise. With Kubeflow's operator, the default is 7 days after every end.

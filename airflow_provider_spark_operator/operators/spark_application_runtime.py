@@ -33,13 +33,13 @@ from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.hooks.composition import compose
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.loop import LoopThread
-from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.links.spark_application import LINKS
-from airflow_provider_spark_operator.links.url import push_links
+from airflow_provider_spark_operator.links.url import push_links, push_xcoms
 from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.kill import Engagement, cancel_timed_out, engage
+from airflow_provider_spark_operator.operators.kill import TRIGGER_FAILED, Engagement, cancel_timed_out, engage, give_up
+from airflow_provider_spark_operator.operators.retries import is_retried
 from airflow_provider_spark_operator.operators.source import list_folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
@@ -124,23 +124,20 @@ class ApplicationRun:
             AirflowException: The application did not succeed.
         """
         event = ApplicationEvent.from_payload(payload)
-        return self._conclude(self._engage(event.namespace, event.api_version), event)
+        return self._conclude(self._engage(event.namespace, event.api_version, resumed=True), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
 
-        If the deferral timed out, delete the application, unless `delete_on_kill` is off.
+        If the deferral timed out or no retry is left, delete the application, unless `delete_on_kill` is off.
 
         Args:
             error: The exception of Airflow.
         """
-        if not isinstance(error, TaskDeferralTimeout):
-            successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
-            return SparkApplicationError(
-                f"the trigger failed (see the log of the triggerer); the application may still be running: {successor}"
-            )
         document = self._read_known_document()
-        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
+        if not isinstance(error, TaskDeferralTimeout):
+            return self._give_up(engagement, f"could not follow the application any longer, {TRIGGER_FAILED}")
         return self._cancel_timed_out(engagement, engagement.describe_timeout())
 
     def stop(self) -> None:
@@ -155,7 +152,10 @@ class ApplicationRun:
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
         trigger: SparkApplicationTrigger | None = None
         try:
-            with LoopThread() as loop:
+            with (
+                engagement.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
+                LoopThread() as loop,
+            ):
                 lost_failure.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
                 submission = self._submit(loop, engagement, self._compose(document, engagement.stamp))
                 if not task.wait_for_completion:
@@ -266,8 +266,10 @@ class ApplicationRun:
             engagement.stop()
         return submission
 
-    def _engage(self, namespace: str | None, api_version: object) -> Engagement:
-        self._engagement = engage(self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version)
+    def _engage(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> Engagement:
+        self._engagement = engage(
+            self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version, resumed=resumed
+        )
         return self._engagement
 
     def _create_trigger(
@@ -295,14 +297,11 @@ class ApplicationRun:
         )
         if event.kind is EventKind.TIMED_OUT:
             raise self._cancel_timed_out(engagement, event.sentence)
+        if event.kind is EventKind.LOST:
+            raise self._give_up(engagement, event.sentence)
         if event.kind is EventKind.ENDED:
             self._push(**results.build_xcoms(event))
-        error = results.build_error(
-            event,
-            get_backoff(document, event.failure_kind),
-            task.retry_policy,
-            has_retry_left=engagement.stamp.has_retry_left,
-        )
+        error = results.build_error(event, get_backoff(document, event.failure_kind), task.retry_policy)
         if error is None:
             results.record_on_assets(self._context, task.outlets, event)
             logger.info("%s", event.sentence)
@@ -319,7 +318,12 @@ class ApplicationRun:
     def _cancel_timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
         return cancel_timed_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
 
+    def _give_up(self, engagement: Engagement, sentence: str) -> SparkApplicationError:
+        return give_up(engagement, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
+
+    def _is_retried(self, error: BaseException) -> bool:
+        return is_retried(error, self._task.retry_policy, self._context)
+
     def _push(self, **values: object) -> None:
         if self._task.do_xcom_push:
-            for key, value in values.items():
-                self._context["ti"].xcom_push(key=key, value=value)
+            push_xcoms(values, self._context["ti"])

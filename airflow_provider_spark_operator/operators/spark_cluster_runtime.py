@@ -50,14 +50,10 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Kube
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from airflow_provider_spark_operator.links.target import LinkTarget
-from airflow_provider_spark_operator.links.url import push_links
+from airflow_provider_spark_operator.links.url import push_links, push_xcoms
 from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.operators.kill import (
-    LONG_CANCEL_SECONDS,
-    Engagement,
-    describe_cancellation,
-    engage,
-)
+from airflow_provider_spark_operator.operators.kill import TRIGGER_FAILED, Engagement, engage, give_up
+from airflow_provider_spark_operator.operators.retries import is_retried
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
@@ -136,24 +132,22 @@ class ClusterCreation:
             AirflowException: The cluster is not ready.
         """
         event = ApplicationEvent.from_payload(payload)
-        return self._conclude(self._engage(event.namespace or None, event.api_version), event)
+        return self._conclude(self._engage(event.namespace or None, event.api_version, resumed=True), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
 
-        If the deferral timed out, delete the cluster, unless `delete_on_kill` is off.
+        If the deferral timed out or no retry is left, delete the cluster, unless `delete_on_kill` is off.
 
         Args:
             error: The exception of Airflow.
         """
+        document = self._read_known_document()
+        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
         if isinstance(error, TaskDeferralTimeout):
-            engagement = self._engage(self._task.namespace, None)
             sentence = engagement.describe_timeout("the readiness of", "the cluster")
             return self._cancel_timed_out(engagement, sentence, self._find_limit())
-        successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
-        return SparkApplicationError(
-            f"the trigger failed (see the log of the triggerer); the cluster may still be running: {successor}"
-        )
+        return self._fail_unfinished(engagement, f"could not follow the cluster any longer, {TRIGGER_FAILED}")
 
     def stop(self) -> None:
         """Delete the cluster if a user has stopped the task. Runs in a signal handler and never raises."""
@@ -178,7 +172,10 @@ class ClusterCreation:
         deadline, ready_seconds = self._find_limits(document)
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
-            with LoopThread() as loop:
+            with (
+                engagement.release_if_failed(delete=task.delete_on_kill, is_retried=self._is_retried),
+                LoopThread() as loop,
+            ):
                 submission = requests.submit(loop, engagement, document, task.if_exists, _NOUN)
                 if engagement.stop_requested:  # the signal arrived before there was a cluster to delete
                     engagement.stop()
@@ -217,9 +214,21 @@ class ClusterCreation:
         name = stamp_of(self._context["ti"]).build_cluster_name()
         return document | {"metadata": {"name": name, **document["metadata"]}}
 
-    def _engage(self, namespace: str | None, api_version: object) -> Engagement:
+    def _read_known_document(self) -> JsonObject:
+        """Return the document, as far as it can be read when the task resumes: its file may have been deleted."""
+        try:
+            return self._read_document()
+        except (AirflowFailException, InvalidResource):
+            return {"metadata": {"namespace": self._task.namespace}}
+
+    def _engage(self, namespace: str | None, api_version: object, *, resumed: bool = False) -> Engagement:
         self._engagement = engage(
-            self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version, SPARK_CLUSTERS
+            self._task.kubernetes_conn_id,
+            self._context["ti"],
+            namespace,
+            api_version,
+            SPARK_CLUSTERS,
+            resumed=resumed,
         )
         return self._engagement
 
@@ -253,12 +262,12 @@ class ClusterCreation:
             raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
         if event.kind is EventKind.DELETED:
             raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
-        raise SparkApplicationError(event.sentence)
+        raise self._fail_unfinished(engagement, event.sentence)
 
     def _find_limit(self) -> str:
         """Return the name of the limit that ended a wait with a deadline."""
         task = self._task
-        queued = find_held_cluster(self._read_document()) is not None
+        queued = find_held_cluster(self._read_known_document()) is not None
         is_shorter = task.execution_timeout is not None and (queued or task.execution_timeout < task.ready_timeout)
         return "execution_timeout" if is_shorter else "ready_timeout"
 
@@ -270,22 +279,21 @@ class ClusterCreation:
 
     def _give_up(self, engagement: Engagement, sentence: str) -> str:
         """Delete the cluster, because no teardown follows a failure. Return `sentence` with the outcome."""
-        if not self._task.delete_on_kill:
-            return f"{sentence}; it keeps running because delete_on_kill=False"
-        try:
-            outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
-        except Exception as problem:
-            # The task fails for its own reason; the message adds that the cluster may still exist.
-            return f"{sentence}; could not delete it, so it may still be running: {problem}"
-        return f"{sentence}; {describe_cancellation(outcomes)}"
+        return f"{sentence}; {engagement.release(delete=self._task.delete_on_kill)}"
+
+    def _fail_unfinished(self, engagement: Engagement, sentence: str) -> SparkApplicationError:
+        return give_up(engagement, sentence, delete=self._task.delete_on_kill, is_retried=self._is_retried)
+
+    def _is_retried(self, error: BaseException) -> bool:
+        return is_retried(error, self._task.retry_policy, self._context)
 
     def _push(self, submission: Submission) -> None:
         reference = submission.reference
         self._task.link_target = build_cluster_target(submission.resource, self._task.kubernetes_conn_id)
         if self._task.do_xcom_push:
             url = build_master_url(f"{reference.namespace}/{reference.name}")
-            for key, value in {"namespace": reference.namespace, "uid": reference.uid, "master_url": url}.items():
-                self._context["ti"].xcom_push(key=key, value=value)
+            values = {"namespace": reference.namespace, "uid": reference.uid, "master_url": url}
+            push_xcoms(values, self._context["ti"])
 
 
 class DeletionTask(Protocol):

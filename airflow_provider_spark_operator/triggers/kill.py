@@ -30,6 +30,17 @@ async def delete_if_killed(
         if await sync_to_async(read_fate_of_deferred)(stamp) is Fate.MOVED:
             log.info(LEFT_RUNNING, subject)
             return
+    except Exception as error:
+        log.warning("could not delete %s, which may still be running: %s", subject, str(error) or type(error).__name__)
+    else:
+        await delete_and_log(delete, subject, log)
+
+
+async def delete_and_log(
+    delete: Callable[[], Awaitable[Mapping[ApplicationReference, CancelOutcome]]], subject: str, log: logging.Logger
+) -> None:
+    """Delete the resources of a task that was stopped, and log the outcome. Never raises. See `delete_if_killed`."""
+    try:
         outcomes = await retry(delete, f"deletion of {subject}", log.log)
     except Exception as error:
         # No task receives an event any more: only the log can report the error.

@@ -3,9 +3,10 @@
 import asyncio
 import inspect
 import logging
+import signal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -58,13 +59,21 @@ class Lifecycle:
         arguments = {name: getattr(self._trigger, name) for name in _list_argument_names(kind)}
         return f"{kind.__module__}.{kind.__qualname__}", self._later | arguments
 
-    async def fire(self, event: Awaitable[ApplicationEvent], *, follows_worker: bool = True) -> TriggerEvent:
+    async def fire(
+        self,
+        event: Awaitable[ApplicationEvent],
+        *,
+        follows_worker: bool = True,
+        if_interrupted: Callable[[], Awaitable[None]] | None = None,
+    ) -> TriggerEvent:
         """Await the event, and return it for Airflow. A kill after that deletes nothing.
 
         Args:
             event: The wait for the event.
             follows_worker: Whether a worker has deferred the task. In a triggerer, the event is then returned
                 `SHORTEST_DEFERRAL_SECONDS` after the call at the earliest.
+            if_interrupted: Deletes what the task has submitted. Called if a user interrupts `airflow dags test`, after
+                which no other process continues the task.
         """
         self._runner = find_runner()
         shortest = SHORTEST_DEFERRAL_SECONDS if follows_worker and self._runner is not None else 0.0
@@ -74,6 +83,8 @@ class Lifecycle:
             await asyncio.sleep(earliest - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
             self._was_cancelled = True
+            if if_interrupted is not None and _is_main_task():
+                await if_interrupted()
             raise
         self._has_fired = True
         return TriggerEvent(payload)  # type: ignore[no-untyped-call]
@@ -123,6 +134,15 @@ class Lifecycle:
 
     def _is_shutting_down(self) -> bool:
         return self._runner is not None and self._runner.done()
+
+
+def _is_main_task() -> bool:
+    """Return whether the current task is the argument of `asyncio.run`, which Ctrl+C cancels.
+
+    The triggers in a triggerer are other tasks. `dag.test()` runs each trigger with `asyncio.run`.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    return isinstance(handler, partial) and handler.keywords.get("main_task") is asyncio.current_task()
 
 
 @cache

@@ -76,7 +76,8 @@ class SparkApplicationTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and fire the event."""
-        yield await self._lifecycle.fire(self._watch.run())
+        if_interrupted = self._watch.delete if self.delete_on_kill else None
+        yield await self._lifecycle.fire(self._watch.run(), if_interrupted=if_interrupted)
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
         """Wait on a worker. Whatever happens to the application or to the API becomes an event.

@@ -42,7 +42,7 @@ from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
 from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
@@ -161,6 +161,10 @@ class ApplicationWatch:
         """Delete the application if a user has stopped the task, and if this try still owns the application."""
         if self.stamp is not None:
             await delete_if_killed(self.stamp, self._cancel, str(self.reference), logger)
+
+    async def delete(self) -> None:
+        """Delete the application if this try still owns it. Never raises."""
+        await delete_and_log(self._cancel, str(self.reference), logger)
 
     @property
     def timeout_sentence(self) -> str:

@@ -81,7 +81,8 @@ class SparkClusterTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and fire the event."""
-        yield await self._lifecycle.fire(self._watch.run())
+        if_interrupted = self._watch.delete if self.delete_on_kill and self.uid is not None else None
+        yield await self._lifecycle.fire(self._watch.run(), if_interrupted=if_interrupted)
 
     async def wait(self, access: "ClusterAccess", show_links: "ShowLinks | None" = None) -> ApplicationEvent:
         """Wait on a worker. Whatever happens to the cluster or to the API becomes an event.

@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Kube
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, build_cluster_target
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
 
@@ -103,6 +103,10 @@ class ClusterWatch:
     async def delete_if_killed(self) -> None:
         """Delete the cluster if a user has stopped the task, and if this try still owns the cluster."""
         await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
+
+    async def delete(self) -> None:
+        """Delete the cluster if this try still owns it. Never raises."""
+        await delete_and_log(self._cancel, self.subject, logger)
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)

@@ -383,35 +383,6 @@ def test_success_that_cannot_be_recorded_is_a_success(
     assert "that this task has reported its result, so a later try may adopt this application again" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("try_number", "follows"),
-    [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
-)
-def test_failed_trigger_leaves_application_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
-    cluster.script = run_on
-    task, task_instance = operator(), TaskInstance(try_number=try_number)
-    assert task_instance.max_tries == 3
-    defer(task, task_instance)
-    with pytest.raises(
-        SparkApplicationError, match=rf"the trigger failed \(see the log of the triggerer\); .*: {follows}$"
-    ):
-        task.resume_execution("__fail__", {"error": "Trigger failure"}, build_context(task_instance))
-    assert len(cluster.applications()) == 1
-
-
-@pytest.mark.parametrize(
-    ("try_number", "follows"),
-    [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
-)
-def test_lost_application_is_left_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
-    event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
-    context = build_context(TaskInstance(try_number=try_number))
-    with pytest.raises(
-        SparkApplicationError, match=f"^it cannot be followed. The application may still be running; {follows}$"
-    ):
-        operator().resume_execution("execute_complete", {"event": event}, context)
-
-
 def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
     broken = {**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions.*: .*required"):

@@ -270,13 +270,6 @@ def test_deferral_timeout_deletes_the_cluster(cluster: Cluster) -> None:
     assert cluster.spark_clusters() == []
 
 
-@pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry adopts it"), (4, "no retry is left")])
-def test_failed_trigger_leaves_cluster_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
-    context = build_context(TaskInstance(try_number=try_number))
-    with pytest.raises(SparkApplicationError, match=f"the cluster may still be running: {follows}"):
-        create().resume_execution("__fail__", {"error": "Trigger failure"}, context)
-
-
 def test_teardown_deletes_cluster_of_its_run(cluster: Cluster) -> None:
     run(create(), TaskInstance("create"))
     run(delete(), TaskInstance("delete"))

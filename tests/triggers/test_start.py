@@ -7,7 +7,7 @@ import pytest
 from airflow.sdk import DAG, task
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException, AirflowNotFoundException
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
@@ -77,7 +77,7 @@ def test_failed_submission_is_reported(cluster: Cluster) -> None:
 
 
 def test_missing_connection_is_reported() -> None:
-    with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
+    with pytest.raises(SparkApplicationError, match=r"could not submit the application: .*'nowhere' is not defined"):
         resume_task(*start_task(kubernetes_conn_id="nowhere"))
 
 
