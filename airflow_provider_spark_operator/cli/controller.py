@@ -20,10 +20,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
 from airflow_provider_spark_operator.reconcile.health import serve_health
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
 from airflow_provider_spark_operator.reconcile.scope import (
@@ -56,7 +53,6 @@ class ControllerOptions:
     health_port: int | None
     metrics_port: int | None
     workers: int | None
-    leader_elect: bool
     lease: str | None
     take_over: bool
     kueue: bool
@@ -90,10 +86,8 @@ async def _check(options: ControllerOptions, settings: ControllerSettings, scope
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with await open_client(access) as client:
         await require_version(client, SPARK_APPLICATIONS)
-        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_enabled else None
-        default = NamedNamespaces((client.default_namespace,))
-        identity = ControllerIdentity(settings.decisions.operator_name, lease)
-        return await check(client, _Scopes(scope, default).choose(settings), identity)
+        chosen = _Scopes(scope, NamedNamespaces((client.default_namespace,))).choose(settings)
+        return await check(client, chosen, resolve_lease(settings.election, chosen, client.default_namespace))
 
 
 async def _reconcile(
@@ -106,11 +100,11 @@ async def _reconcile(
         # An older definition drops fields that the controller depends on, such as the counters of restarts.
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
-        words = ["ready", f"namespaces={describe(scopes.choose(settings))}", f"server={client.server}"]
-        leadership, lease = await _enter_election(stack, client, settings.election)
-        if lease is not None:
-            words.append(f"lease={lease}")
-        identity = ControllerIdentity(settings.decisions.operator_name, lease)
+        chosen = scopes.choose(settings)
+        lease = resolve_lease(settings.election, chosen, client.default_namespace)
+        words = ["ready", f"namespaces={describe(chosen)}", f"server={client.server}", f"lease={lease}"]
+        elector = Elector(client, lease, create_identity(), settings.election.terms)
+        leadership = await stack.enter_async_context(elect(elector))
         limiter = RequestLimiter(settings.requests)
         # The resources are managed through a separate client, which rejects writes while another controller leads.
         managing = await open_client(
@@ -118,12 +112,10 @@ async def _reconcile(
             observer=metrics.count_call,
             gate=limiter.gate,
             check=leadership.check,
-            field_manager=identity.field_manager,
+            field_manager=lease.field_manager,
         )
         await stack.enter_async_context(managing)
-        controller = Controller(
-            managing, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
-        )
+        controller = Controller(managing, chosen, settings, metrics=metrics, leadership=leadership, lease=lease)
 
         def apply(changed: ControllerSettings) -> None:
             limiter.limit = changed.requests
@@ -135,17 +127,6 @@ async def _reconcile(
         words += await _serve(options, stack, client, controller, metrics)
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
-
-
-async def _enter_election(
-    stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
-) -> tuple[Leadership, LeaseReference | None]:
-    """Join the election, if the settings enable it. Return the leadership, and the Lease of the election."""
-    if not election.is_enabled:
-        return Leadership.without_election(), None
-    lease = resolve_lease(election, client.default_namespace)
-    elector = Elector(client, lease, create_identity(), election.terms)
-    return await stack.enter_async_context(elect(elector)), lease
 
 
 @dataclass(frozen=True)
@@ -197,8 +178,6 @@ def _read_settings(options: ControllerOptions) -> ControllerSettings:
     settings = read_settings(options.config)
     if options.workers:
         settings = replace(settings, workers=options.workers)
-    if options.leader_elect:
-        settings = replace(settings, election=replace(settings.election, is_enabled=True))
     if options.lease:
         settings = replace(settings, election=_replace_lease(settings.election, options.lease))
     if options.take_over:
@@ -211,7 +190,7 @@ def _read_settings(options: ControllerOptions) -> ControllerSettings:
 def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
     """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
     namespace, _, name = lease.rpartition("/")
-    return replace(election, is_enabled=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
+    return replace(election, lease_name=name, lease_namespace=namespace or election.lease_namespace)
 
 
 def _reread_settings(options: ControllerOptions) -> ControllerSettings:

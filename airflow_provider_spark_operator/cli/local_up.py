@@ -71,9 +71,8 @@ def run(
         bool,
         typer.Option(
             "--take-over",
-            help="with --keep: also manage the stored applications and SparkClusters that a separate `reconcile` "
-            "process managed. This is needed only if that process ran without --leader-elect. Stop it first: this "
-            "command cannot check whether it still runs",
+            help="with --keep: also manage the stored applications and SparkClusters of another controller that may "
+            "still be running, such as the Apache operator. Stop that controller first",
         ),
     ] = False,
     log_format: LogFormatOption = LogFormat.TEXT,

@@ -98,12 +98,12 @@ def run(
             "settings, or 50)",
         ),
     ] = None,
-    leader_elect: Annotated[
+    _leader_elect: Annotated[
         bool,
         typer.Option(
             "--leader-elect",
-            help="run as one of several replicas: manage resources while this one holds the Lease, otherwise stand by",
-            rich_help_panel=_ELECTION,
+            help="without effect: every controller holds a Lease",
+            hidden=True,
         ),
     ] = False,
     lease: Annotated[
@@ -111,8 +111,8 @@ def run(
         typer.Option(
             metavar="[NAMESPACE/]NAME",
             callback=require_lease,
-            help="name of the Lease; implies --leader-elect (default: the Lease in the settings, or "
-            "spark-operator-lease in the current namespace)",
+            help="Lease of this controller; of several replicas, the one that holds it manages resources (default: "
+            "the Lease in the settings, or spark-operator-lease in the first of --namespaces or the current namespace)",
             rich_help_panel=_ELECTION,
         ),
     ] = None,
@@ -185,7 +185,6 @@ def run(
             health_port=health_port,
             metrics_port=metrics_port,
             workers=workers,
-            leader_elect=leader_elect,
             lease=lease,
             take_over=take_over,
             kueue=kueue,

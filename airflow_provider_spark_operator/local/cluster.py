@@ -16,7 +16,6 @@ from airflow_provider_spark_operator.local.runtime import build_spark_images
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
@@ -104,14 +103,13 @@ async def _run_controller(
     """Run the controller until the context ends. The controller is ready when the context begins."""
     settings = ControllerSettings()
     settings = replace(settings, takeover=replace(settings.takeover, take_over=take_over))
-    identity = ControllerIdentity(settings.decisions.operator_name, LEASE)
     access = ClusterAccess(kubeconfig=kubeconfig)
     ready = asyncio.Event()
     async with (
         elect(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
-        await open_client(access, check=leadership.check, field_manager=identity.field_manager) as managing,
+        await open_client(access, check=leadership.check, field_manager=LEASE.field_manager) as managing,
     ):
-        controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, identity=identity)
+        controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, lease=LEASE)
         task = asyncio.create_task(controller.run(ready.set))
         became_ready = asyncio.create_task(ready.wait())
         try:

@@ -22,6 +22,11 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace", ""), metadata["name"])
 
 
+def drop_managed_fields(document: JsonObject) -> None:
+    """Remove the managed fields, the largest part of many objects."""
+    document["metadata"].pop("managedFields", None)
+
+
 # The number of deleted objects to remember. Whether an object of an earlier deletion exists, only the API shows.
 _MAX_DELETED = 500
 
@@ -36,16 +41,19 @@ class ObjectCache:
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         is_memorable: Whether `list_deleted` returns the object after its deletion.
+        trim: Removes what nobody reads from an object before it is stored.
     """
 
     def __init__(
         self,
         get_owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
         is_memorable: Callable[[JsonObject], bool] = lambda _: False,
+        trim: Callable[[JsonObject], None] = drop_managed_fields,
     ) -> None:
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._get_owner = get_owner
         self._is_memorable = is_memorable
+        self._trim = trim
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
         self._deleted: dict[ObjectKey, JsonObject] = {}
         # The latest version of each namespace that the watch has shown. If an answer is older and its object is not
@@ -144,7 +152,7 @@ class ObjectCache:
             return False
         if known is not None:
             self._drop(key)
-        document["metadata"].pop("managedFields", None)
+        self._trim(document)
         self._objects[key] = document
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)

@@ -35,11 +35,6 @@ async def stream_changes(
         await asyncio.sleep(backoff.next())
 
 
-def drop_managed_fields(document: JsonObject) -> None:
-    """Remove the managed fields, the largest part of many objects."""
-    document["metadata"].pop("managedFields", None)
-
-
 def _build_reporter(resource: ResourceType, namespace: str | None) -> Callable[[KubeError], None]:
     def report(error: KubeError) -> None:
         place = namespace or "all namespaces"

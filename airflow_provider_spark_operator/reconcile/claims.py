@@ -1,12 +1,22 @@
-"""The resources that this controller manages, and those that it leaves to other controllers."""
+"""Ownership among controllers: a controller manages only resources that it has claimed.
+
+A claim is an annotation with the Lease of the controller and the uid of the resource. It counts while a process holds
+the Lease. A copy of the resource has another uid. The Apache operator writes no claim: its field manager on the status
+or on the finalizer shows that it manages the resource.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.pods import get_object, get_text
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
@@ -14,81 +24,75 @@ from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKe
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, ResourceEvent
 from airflow_provider_spark_operator.reconcile.kinds import Kind
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, read_tenure
-from airflow_provider_spark_operator.reconcile.managers import (
-    ControllerIdentity,
-    build_claim_patch,
-    find_last_manager,
-    find_lease,
-    find_objection,
-    is_settled,
-)
 from airflow_provider_spark_operator.reconcile.settings import TakeoverSettings
 
 logger = logging.getLogger(__name__)
 
+APACHE: Final = "fabric8-kubernetes-client"
+"""The field manager of the Apache operator."""
 RECHECK_INTERVAL = timedelta(seconds=30)
 """The time after which a resource of another controller is checked again."""
-# A lease is read once for all resources that are checked within this time.
+# A Lease is read once for all resources that are checked within this time.
 _LEASE_LIFETIME = timedelta(seconds=5)
-_REPORT_SECONDS = 2.0
+REPORT_SECONDS = 2.0
+_REPORT = (
+    "%s: %d managed by this controller; %d managed by other controllers and not yet checked; "
+    "%d managed by other controllers that may be running, so this controller leaves them alone"
+)
+_CLAIM_FIELD = f"f:{ANNOTATION_CLAIM}"
+_FINALIZER_FIELDS = {f'v:"{APPLICATION_FINALIZER}"', f'v:"{CLUSTER_FINALIZER}"'}
 
 
 class ManagedElsewhere(Exception):
     """Another controller manages the resource; str() is a sentence that names the controller."""
 
 
-class Arbiter:
-    """Decides whether this controller can take over resources of another controller.
+def find_owner(resource: Mapping[str, Any]) -> str | None:
+    """Return the Lease of the controller that claimed a resource, or APACHE; None if no controller manages it."""
+    metadata, entries = resource["metadata"], _list_entries(resource)
+    lease, _, rest = get_text(get_object(metadata.get("annotations")).get(ANNOTATION_CLAIM)).partition(" ")
+    is_claimed = rest.partition(" ")[0] == metadata.get("uid") and LeaseReference.parse(lease) is not None
+    claims = [each["time"] for each in entries if _CLAIM_FIELD in _get_fields(each, "f:annotations")]
+    # Both times are those of the API server, in whole seconds and in the same format.
+    if max(_list_apache_times(entries), default="") > max(claims if is_claimed else (), default=""):
+        return APACHE
+    return lease if is_claimed else None
 
-    Attributes:
-        own: The field manager of this controller.
-        settings: How to treat other controllers. Can be changed at any time.
 
-    Args:
-        client: The client of the API, with permission to get the Leases of other controllers.
-        identity: The identity of this controller.
-        settings: See above.
-        now: The clock, in UTC.
-    """
+def trim_managed_fields(resource: JsonObject) -> None:
+    """Remove the managed fields, the largest part of many resources, except those that `find_owner` needs."""
+    times = _list_apache_times(_list_entries(resource)) if find_owner(resource) == APACHE else ()
+    resource["metadata"].pop("managedFields", None)
+    if times:
+        last = {"manager": APACHE, "subresource": "status", "time": max(times)}
+        resource["metadata"]["managedFields"] = [last]
 
-    def __init__(
-        self, client: KubeClient, identity: ControllerIdentity, settings: TakeoverSettings, now: Callable[[], datetime]
-    ) -> None:
-        self.own = identity.field_manager
-        self.settings = settings
-        self._client = client
-        self._lease = identity.lease
-        self._now = now
-        self._leases: dict[LeaseReference, tuple[datetime, Tenure | None]] = {}
 
-    async def find_objection(self, manager: str) -> str | None:
-        """Return why resources of the field manager `manager` must not be taken over; None if they can be.
+def read_state(resource: Mapping[str, Any]) -> str | None:
+    """Return the state in the status of a resource; None if there is none."""
+    state = get_text(get_object(get_object(resource.get("status")).get("currentState")).get("currentStateSummary"))
+    return state or None
 
-        Raises:
-            KubeError: The API failed.
-        """
-        if self.settings.take_over:
-            return None
-        lease = find_lease(manager, self.settings.lease)
-        if lease is not None and lease == self._lease:
-            return None  # controllers that share a lease are never active at the same time
-        try:
-            tenure = None if lease is None else await self._read_tenure(lease)
-        except Forbidden as error:
-            return f"could not check whether {manager} is still running: {error}"
-        return find_objection(manager, lease, tenure, self._now())
 
-    async def _read_tenure(self, lease: LeaseReference) -> Tenure | None:
-        now = self._now()
-        known = self._leases.get(lease)
-        if known is not None and now - known[0] < _LEASE_LIFETIME:
-            return known[1]
-        try:
-            tenure = read_tenure(await self._client.get(LEASES, lease.name, lease.namespace))
-        except NotFound:
-            tenure = None
-        self._leases[lease] = now, tenure
-        return tenure
+def is_settled(resource: Mapping[str, Any]) -> bool:
+    """Whether an application has released all its resources and no controller must delete it."""
+    if read_state(resource) != ApplicationState.RESOURCE_RELEASED or resource["metadata"].get("deletionTimestamp"):
+        return False
+    time_to_live = get_object(get_object(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
+    return not isinstance(time_to_live, int) or time_to_live < 0
+
+
+class Standing(Enum):
+    """The relation of this controller to a resource."""
+
+    CLAIMED = auto()
+    """The resource is claimed by this controller, or new: the precondition of the first write makes it the claim."""
+    FREE = auto()
+    """No other controller manages the resource. It must be read and claimed before the first write."""
+    FOREIGN = auto()
+    """Another controller has managed the resource last."""
+    SETTLED = auto()
+    """Another controller has managed the resource, and no controller has to do anything for it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class ClaimCounts:
     """The number of resources of one kind by the controller that manages them.
 
     Attributes:
-        claimed: Managed by this controller, or new.
+        claimed: Managed by this controller, or by none.
         waiting: Last managed by another controller. This controller has not yet checked whether it may claim them.
         left_alone: Managed by another controller that may still be running.
     """
@@ -109,162 +113,145 @@ class ClaimCounts:
 class Claims:
     """The resources of one kind that this controller manages.
 
+    Attributes:
+        own: The Lease of this controller.
+        settings: How to treat other controllers. Can be changed at any time.
+
     Args:
-        arbiter: Decides about resources of other controllers.
+        client: The client of the API, with permission to get the Leases of other controllers.
+        own: See above.
         kind: The kind of the resources.
+        settings: See above.
         recorder: Writes Events.
         now: The clock, in UTC.
     """
 
-    def __init__(self, arbiter: Arbiter, kind: Kind, recorder: EventRecorder, now: Callable[[], datetime]) -> None:
-        self._arbiter = arbiter
+    def __init__(
+        self,
+        client: KubeClient,
+        own: LeaseReference,
+        kind: Kind,
+        settings: TakeoverSettings,
+        recorder: EventRecorder,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.own = own
+        self.settings = settings
+        self._client = client
         self._kind = kind
         self._recorder = recorder
         self._now = now
-        # The uids of claimed resources.
-        self._uids: dict[ObjectKey, str] = {}
-        # Why resources were left alone.
+        self._leases: dict[LeaseReference, tuple[datetime, Tenure | None]] = {}
+        # The uids of the resources that were read after this process became the leader.
+        self._confirmed: dict[ObjectKey, str] = {}
+        # Why resources were left alone, and when others were taken over.
         self._objections: dict[ObjectKey, str] = {}
-        # The other managers that the watch shows, so that a resource that is left alone need not be read.
-        self._foreign: dict[ObjectKey, str] = {}
-        # Settled applications of other managers, which need no controller any more.
-        self._settled: set[ObjectKey] = set()
-        self._takeover_times: dict[ObjectKey, datetime] = {}
+        self._takeovers: dict[ObjectKey, datetime] = {}
 
-    def count(self, known: int) -> ClaimCounts:
-        """Count the `known` resources of this kind by the controller that manages them."""
-        others = self._foreign.keys() | self._settled
-        waiting = (others if self._arbiter.settings.take_over else self._foreign.keys()) - self._objections.keys()
-        claimed = known - len(others | self._objections.keys())
-        return ClaimCounts(max(0, claimed), len(waiting), len(self._objections))
+    def judge(self, resource: JsonObject) -> Standing:
+        """Return the relation of this controller to a resource as the watch shows it."""
+        owner, metadata = find_owner(resource), resource["metadata"]
+        if owner not in (None, str(self.own)):
+            return Standing.SETTLED if is_settled(resource) and not self.settings.take_over else Standing.FOREIGN
+        is_new = owner is None and not resource.get("status") and self._kind.finalizer not in _get_finalizers(metadata)
+        is_confirmed = self._confirmed.get(key_of(resource)) == metadata.get("uid") and owner is not None
+        return Standing.CLAIMED if is_new or is_confirmed else Standing.FREE
 
-    def list_foreign(self) -> Iterable[ObjectKey]:
-        """Return the resources that other controllers manage."""
-        return (*self._foreign, *self._settled)
+    def count(self, resources: Iterable[JsonObject]) -> ClaimCounts:
+        """Count resources by the controller that manages them."""
+        standings = [(self.judge(each), key_of(each)) for each in resources]
+        foreign = [key for standing, key in standings if standing is Standing.FOREIGN]
+        claimed = sum(standing in (Standing.CLAIMED, Standing.FREE) for standing, _ in standings)
+        left_alone = sum(key in self._objections for key in foreign)
+        return ClaimCounts(claimed, len(foreign) - left_alone, left_alone)
 
-    def is_foreign(self, resource: JsonObject) -> bool:
-        """Whether a resource of another controller must be claimed at once, although nothing is due.
-
-        A resource that was taken over, and that the other controller has written since, is not taken over again
-        immediately. Otherwise the two controllers would take over from each other indefinitely.
-        """
-        key = key_of(resource)
-        if key not in self._foreign and not (self._arbiter.settings.take_over and key in self._settled):
-            return False
-        time = self._takeover_times.get(key)
-        return time is None or self._now() - time >= RECHECK_INTERVAL
-
-    def is_settled_elsewhere(self, resource: JsonObject) -> bool:
-        """Whether an application of another controller needs no controller any more."""
-        return key_of(resource) in self._settled
-
-    def is_claimed(self, resource: JsonObject) -> bool:
-        """Whether this controller has claimed the resource."""
-        uid: str | None = resource["metadata"].get("uid")
-        return self._uids.get(key_of(resource)) == uid
-
-    def claim_if_new(self, resource: JsonObject) -> bool:
-        """Claim a resource if no controller has managed it yet; return whether it was claimed.
-
-        No live read is needed: if the known state is outdated, the precondition of the first write fails.
-        """
-        has_finalizer = self._kind.finalizer in (resource["metadata"].get("finalizers") or ())
-        is_new = not resource.get("status") and not has_finalizer
-        if is_new:
-            self._add(resource)
-        return is_new
-
-    def build_patch(self, resource: JsonObject) -> JsonObject:
-        """Build the patch that records on a resource that this controller manages it."""
-        return build_claim_patch(resource, self._arbiter.own, self._now())
-
-    def track_manager(self, document: JsonObject) -> None:
-        """Record the manager of a resource that the watch shows; a resource of another manager loses its claim.
-
-        Args:
-            document: The resource with its managed fields.
-        """
-        key, manager = key_of(document), self._find_other_manager(document)
-        self._foreign.pop(key, None)
-        self._settled.discard(key)
-        if manager is None:
-            return
-        self._uids.pop(key, None)
-        if is_settled(document):
-            self._settled.add(key)
-            self._objections.pop(key, None)
-        else:
-            self._foreign[key] = manager
-
-    def forget(self, key: ObjectKey) -> None:
-        """Drop all records about a resource that does not exist any more."""
-        for records in (self._uids, self._objections, self._foreign, self._takeover_times):
-            records.pop(key, None)
-        self._settled.discard(key)
-
-    def release_all(self) -> None:
-        """Drop all claims: another replica manages the resources from now on."""
-        self._uids.clear()
-
-    async def check_known_manager(self, resource: JsonObject) -> None:
-        """Leave a resource alone if its manager, as the watch shows it, may be running.
-
-        Raises:
-            ManagedElsewhere: The other controller may be running.
-            KubeError: The API failed.
-        """
-        manager = self._foreign.get(key_of(resource))
-        if manager is not None:
-            await self._leave_if_managed(resource, manager)
-
-    async def check_live_manager(self, resource: JsonObject) -> str | None:
-        """Leave a resource alone if its manager may be running.
-
-        Args:
-            resource: The resource as the API returned it last, with its managed fields.
-
-        Returns:
-            The other controller that the resource can be taken over from; None if there is none.
+    async def require_claimable(self, resource: JsonObject) -> None:
+        """Leave a resource alone if another controller that may be running has managed it last.
 
         Raises:
             ManagedElsewhere: The other controller may be running, and this one must not take over.
             KubeError: The API failed.
         """
-        manager = self._find_other_manager(resource)
-        if manager is not None:
-            await self._leave_if_managed(resource, manager)
-        return manager
-
-    def claim(self, resource: JsonObject, former: str | None) -> None:
-        """Claim a resource; `former` is the other controller that managed it last, if any."""
-        if former is not None:
-            self._takeover_times[key_of(resource)] = self._now()
-            self._record(resource, NORMAL, reasons.TAKEN_OVER, f"taken over from {former}")
-        self._add(resource)
-
-    async def _leave_if_managed(self, resource: JsonObject, manager: str) -> None:
-        objection = await self._arbiter.find_objection(manager)
-        if objection is not None:
-            self._leave(resource, objection)
-            raise ManagedElsewhere(objection)
-
-    def _find_other_manager(self, resource: JsonObject) -> str | None:
-        manager = find_last_manager(resource, self._kind.finalizer, self._arbiter.own)
-        return None if manager == self._arbiter.own else manager
-
-    def _add(self, resource: JsonObject) -> None:
-        key = key_of(resource)
-        self._uids[key] = resource["metadata"].get("uid", "")
-        self._objections.pop(key, None)
-        self._foreign.pop(key, None)
-        self._settled.discard(key)
-
-    def _leave(self, resource: JsonObject, objection: str) -> None:
-        key = key_of(resource)
-        self._uids.pop(key, None)
+        owner = find_owner(resource)
+        if owner in (None, str(self.own)):
+            return
+        key, objection = key_of(resource), await self._find_objection(resource, owner or "")
+        if objection is None:
+            return
         if self._objections.get(key) != objection:
             self._record(resource, WARNING, reasons.DRIVEN_BY_ANOTHER, f"left alone: {objection}")
         self._objections[key] = objection
+        raise ManagedElsewhere(objection)
+
+    def build_claim(self, resource: JsonObject) -> JsonObject:
+        """Build the annotation that claims a resource; empty if this controller has claimed it.
+
+        The time makes each value a new one, so that the API server records the write.
+        """
+        if find_owner(resource) == str(self.own):
+            return {}
+        value = f"{self.own} {resource['metadata'].get('uid')} {self._now().isoformat(timespec='seconds')}"
+        return {"annotations": {ANNOTATION_CLAIM: value}}
+
+    def confirm(self, resource: JsonObject) -> None:
+        """Record that this controller has claimed a resource; `resource` is the state before."""
+        key, owner = key_of(resource), find_owner(resource)
+        if owner not in (None, str(self.own)):
+            self._takeovers[key] = self._now()
+            self._record(resource, NORMAL, reasons.TAKEN_OVER, f"taken over from {_name(owner)}")
+        self._confirmed[key] = resource["metadata"].get("uid", "")
+        self._objections.pop(key, None)
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop all records about a resource that does not exist any more."""
+        for records in (self._confirmed, self._objections, self._takeovers):
+            records.pop(key, None)
+
+    def release_all(self) -> None:
+        """Drop all claims: another replica manages the resources from now on."""
+        self._confirmed.clear()
+
+    async def _find_objection(self, resource: JsonObject, owner: str) -> str | None:
+        """Return why a resource of another controller must not be claimed, and what to do; None if it can be."""
+        name = _name(owner)
+        if self.settings.take_over:
+            taken = self._takeovers.get(key_of(resource))
+            if taken is None or self._now() - taken >= RECHECK_INTERVAL:
+                return None
+            return f"{name} still manages this resource after the takeover. Stop that controller"
+        lease = LeaseReference.parse(owner) or self.settings.lease
+        advice = "Stop that controller, then set takeOver: true or start this controller with --take-over"
+        if lease is None:
+            return f"{name} managed this resource last, and no Lease shows whether it is still running. {advice}"
+        if lease == self.own:
+            return None  # controllers that share a Lease are never active at the same time
+        try:
+            tenure = await self._read_tenure(lease)
+        except Forbidden as error:
+            return f"could not check whether {name} is still running: {error}"
+        if tenure is None and owner == APACHE:  # the setting may be wrong
+            return (
+                f"{name} managed this resource last, but the Lease {lease}, which the setting otherControllerLease "
+                f"names, does not exist. Correct the setting. Or: {advice}"
+            )
+        if tenure is None or not tenure.is_held(self._now()):
+            return None
+        return (
+            f"{name} manages this resource: {tenure.holder} holds the Lease {lease}. Stop that controller; this "
+            "controller then takes over. If the Lease stays held, set takeOver: true or start this controller with "
+            "--take-over"
+        )
+
+    async def _read_tenure(self, lease: LeaseReference) -> Tenure | None:
+        now = self._now()
+        self._leases = {key: known for key, known in self._leases.items() if now - known[0] < _LEASE_LIFETIME}
+        if lease not in self._leases:
+            try:
+                tenure = read_tenure(await self._client.get(LEASES, lease.name, lease.namespace))
+            except NotFound:
+                tenure = None
+            self._leases[lease] = now, tenure
+        return self._leases[lease][1]
 
     def _record(self, resource: JsonObject, event_type: str, reason: str, message: str) -> None:
         level = logging.INFO if event_type == NORMAL else logging.WARNING
@@ -272,37 +259,42 @@ class Claims:
         self._recorder.record(ResourceEvent(resource, event_type, reason, message, self._now()))
 
 
-class ClaimReport:
-    """Logs the counts of each kind, once after the start and when the counts of other controllers change.
+async def report_claims(counts: Mapping[str, Callable[[], ClaimCounts]]) -> None:
+    """Log the counts of each kind, at the start and when the resources of other controllers change; until cancelled."""
+    reported: dict[str, tuple[int, int]] = {}
+    while counts:
+        await asyncio.sleep(REPORT_SECONDS)
+        for kind, count in counts.items():
+            found = count()
+            others = found.waiting, found.left_alone
+            if reported.get(kind) != others:
+                reported[kind] = others
+                logger.info(_REPORT, kind, found.claimed, *others)
 
-    Args:
-        counts: Functions that count the resources of a kind, by the name of the kind.
-        interval: Seconds between two counts.
-    """
 
-    def __init__(self, counts: Mapping[str, Callable[[], ClaimCounts]], interval: float = _REPORT_SECONDS) -> None:
-        self._counts = counts
-        self._interval = interval
-        self._reported: dict[str, tuple[int, int]] = {}
+def _name(owner: str | None) -> str:
+    return "the Apache operator" if owner == APACHE else f"the controller with the Lease {owner}"
 
-    async def run(self) -> None:
-        """Report until cancelled."""
-        while self._counts:
-            await asyncio.sleep(self._interval)
-            self.report()
 
-    def report(self) -> None:
-        """Log the counts of each kind that has changed."""
-        for kind, count in self._counts.items():
-            counts = count()
-            others = counts.waiting, counts.left_alone
-            if self._reported.get(kind) != others:
-                self._reported[kind] = others
-                logger.info(
-                    "%s: %d managed by this controller; %d managed by other controllers and not yet checked; "
-                    "%d managed by other controllers that may be running, so this controller leaves them alone",
-                    kind,
-                    counts.claimed,
-                    counts.waiting,
-                    counts.left_alone,
-                )
+def _list_entries(resource: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the managed fields that were written to this resource; a restored one has older ones, too."""
+    metadata = resource["metadata"]
+    created = str(metadata.get("creationTimestamp") or "")
+    return [each for each in metadata.get("managedFields") or () if (each.get("time") or "") >= created]
+
+
+def _list_apache_times(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [
+        str(each.get("time") or "")
+        for each in entries
+        if each.get("manager") == APACHE
+        and (each.get("subresource") == "status" or not _FINALIZER_FIELDS.isdisjoint(_get_fields(each, "f:finalizers")))
+    ]
+
+
+def _get_fields(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return get_object(get_object(get_object(entry.get("fieldsV1")).get("f:metadata")).get(name))
+
+
+def _get_finalizers(metadata: Mapping[str, Any]) -> list[str]:
+    return metadata.get("finalizers") or []

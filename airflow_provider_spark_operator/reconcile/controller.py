@@ -12,24 +12,23 @@ from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_co
 from airflow_provider_spark_operator.reconcile.admissions import Admissions
 from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.cache import ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.claims import (
     RECHECK_INTERVAL,
-    Arbiter,
     ClaimCounts,
-    ClaimReport,
     Claims,
     ManagedElsewhere,
+    report_claims,
 )
 from airflow_provider_spark_operator.reconcile.clock import utc_now
 from airflow_provider_spark_operator.reconcile.clusters import ClusterAdapter
 from airflow_provider_spark_operator.reconcile.defects import DefectReporter
+from airflow_provider_spark_operator.reconcile.election import Leadership, NotLeading
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
-from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.queue_actions import QueueActions
@@ -120,8 +119,8 @@ class Controller:
         metrics: The metrics of this controller alone; None if they are not served.
         leadership: Whether this process is the leader. Without it, no other controller may run for the same
             operator name and namespaces.
-        identity: The identity by which other controllers know this one: the client's field manager. Without it,
-            resources of other controllers are not recognized.
+        lease: The Lease in the claims of this controller, which `leadership` follows. Without it, the controller
+            manages every resource and claims none.
         now: The clock, in UTC.
     """
 
@@ -133,7 +132,7 @@ class Controller:
         *,
         metrics: Metrics | None = None,
         leadership: Leadership | None = None,
-        identity: ControllerIdentity | None = None,
+        lease: LeaseReference | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._client = client
@@ -144,7 +143,7 @@ class Controller:
         self._metrics = metrics or Metrics()
         self._now = now
         self._recorder = EventRecorder(client, settings.decisions.operator_name, settings.events)
-        self._arbiter = None if identity is None else Arbiter(client, identity, settings.takeover, now)
+        self._lease = lease
         self._metrics.watch_states(self._caches.applications.list_documents, self._caches.clusters.list_documents)
         self._metrics.watch_leadership(self._leadership)
         applications, clusters = self._build_applications(), self._build_clusters()
@@ -154,7 +153,7 @@ class Controller:
             for kind, pipeline in self._pipelines.items()
             if pipeline.claims is not None
         }
-        self._claim_report = ClaimReport(counts)
+        self._counts = counts
         for kind, count in counts.items():
             self._metrics.watch_claims(kind, count)
         self._workers = Workers(applications.queue, applications.process, settings.workers)
@@ -188,7 +187,9 @@ class Controller:
         return self._build_pipeline(resources, self._caches.clusters, claims, reconciler.reconcile)
 
     def _build_claims(self, kind: Kind) -> Claims | None:
-        return None if self._arbiter is None else Claims(self._arbiter, kind, self._recorder, self._now)
+        if self._lease is None:
+            return None
+        return Claims(self._client, self._lease, kind, self._settings.takeover, self._recorder, self._now)
 
     def _build_pipeline(
         self,
@@ -218,7 +219,6 @@ class Controller:
             self._caches,
             partial(self._enqueue, APPLICATION.type.kind),
             partial(self._enqueue, CLUSTER.type.kind),
-            inspect=self._inspect,
             persistent=persistent,
             kueue=self._settings.kueue,
         )
@@ -236,22 +236,15 @@ class Controller:
         """Use other settings and another scope from now on; the operator's name stays, and nothing is interrupted."""
         self._applications.settings = self._clusters.settings = settings.decisions
         self._recorder.settings = settings.events
-        if self._arbiter is not None:
-            self._arbiter.settings = settings.takeover
-            self._requeue_foreign()
-        for pipeline in self._pipelines.values():
+        for kind, pipeline in self._pipelines.items():
             pipeline.queue.first_retry = settings.first_retry
             pipeline.limiter.limit = settings.reconciles
+            if pipeline.claims is not None and pipeline.claims.settings != settings.takeover:
+                pipeline.claims.settings = settings.takeover
+                for key in pipeline.cache:
+                    self._enqueue(kind, key)
         self._workers.resize(settings.workers)
         self._watch.rescope(scope)
-
-    def _requeue_foreign(self) -> None:
-        """Reconcile the resources of other controllers: it may have become possible to take them over."""
-        if not self._is_active:
-            return
-        for pipeline in self._pipelines.values():
-            for key in pipeline.claims.list_foreign() if pipeline.claims else ():
-                pipeline.queue.add(key)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Run until cancelled; `ready` is called once, when the caches are filled.
@@ -281,7 +274,7 @@ class Controller:
                     pipeline.queue.add(key)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(workers.run()) for workers in self._all_workers]
-                tasks.append(group.create_task(self._claim_report.run()))
+                tasks.append(group.create_task(report_claims(self._counts)))
                 await self._leadership.wait_until_lost()
                 for task in tasks:
                     task.cancel()
@@ -295,11 +288,6 @@ class Controller:
         if self._is_active:
             self._pipelines[kind].queue.add(key)
 
-    def _inspect(self, document: JsonObject) -> None:
-        claims = self._pipelines[document["kind"]].claims
-        if claims is not None:
-            claims.track_manager(document)
-
     def _drop_work(self) -> None:
         self._is_active = False
         for pipeline in self._pipelines.values():
@@ -307,7 +295,7 @@ class Controller:
 
 
 def _count_claims(claims: Claims, known: ObjectCache) -> ClaimCounts:
-    return claims.count(len(known))
+    return claims.count(known.list_documents())
 
 
 def _read_requested_pause(error: KubeError) -> float:

@@ -8,6 +8,7 @@ from datetime import datetime
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.claims import Standing
 from airflow_provider_spark_operator.reconcile.events import WARNING, EventRecorder, ResourceEvent
 from airflow_provider_spark_operator.reconcile.patches import build_precondition
 from airflow_provider_spark_operator.reconcile.resources import Resources
@@ -50,7 +51,7 @@ class DefectReporter:
             logger.warning("could not write the status: %s", error, extra={noun: str(key)})
 
     async def _release_if_deleted(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
-        if not (self.resources.is_being_finalized(resource) and self.resources.is_claimed(resource)):
+        if not (self.resources.is_being_finalized(resource) and self.resources.judge(resource) is Standing.CLAIMED):
             return False
         context = {self.resources.kind.noun: str(key)}
         message = f"finalizer removed without cleanup: {_describe_cause(defect)}"
@@ -68,7 +69,7 @@ class DefectReporter:
     async def _write(self, resource: JsonObject, message: str) -> None:
         patch = build_message_patch(resource, message)
         # A resource that is not claimed may be managed by another controller.
-        if patch is not None and self.resources.is_claimed(resource):
+        if patch is not None and self.resources.judge(resource) is Standing.CLAIMED:
             await self.resources.patch(resource, patch, subresource="status")
 
 

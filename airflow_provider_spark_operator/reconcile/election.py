@@ -1,32 +1,100 @@
-"""The leader election: a process that takes, renews and releases a Lease."""
+"""The leader election: a process that takes, renews and releases a Lease, and may write only while it holds it."""
 
 import asyncio
 import logging
+import math
 import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.clock import utc_now
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
-from airflow_provider_spark_operator.reconcile.lease import (
-    LeaseReference,
-    LeaseTerms,
-    Step,
-    build_lease,
-    build_lease_patch,
-    build_release_patch,
-    find_next_step,
-    read_tenure,
-)
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, build_lease, read_tenure
 
 logger = logging.getLogger(__name__)
+
+_READ_VERBS = frozenset({"get", "list", "watch"})
+
+
+class NotLeading(KubeError):
+    """A write that was not sent: another controller may be the leader by now."""
+
+
+class Leadership:
+    """Whether this process is the leader, and until when.
+
+    Leadership ends by itself at its deadline: writes stop without any further action.
+
+    Args:
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._deadline = -math.inf
+        self._gained = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._lost.set()
+
+    @classmethod
+    def without_election(cls) -> "Leadership":
+        """Return permanent leadership, for a controller that is the only one."""
+        leadership = cls()
+        leadership.extend(math.inf)
+        return leadership
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process may write now."""
+        return self.seconds_left > 0
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until the deadline; 0 or less if it has passed."""
+        return self._deadline - self._clock()
+
+    @property
+    def has_lapsed(self) -> bool:
+        """Whether the deadline has passed and `end` has not been called yet."""
+        return self._gained.is_set() and not self.is_held
+
+    def extend(self, deadline: float) -> None:
+        """Be the leader until `deadline`, by the clock."""
+        self._deadline = deadline
+        self._lost.clear()
+        self._gained.set()
+
+    def end(self) -> None:
+        """End the leadership."""
+        self._deadline = -math.inf
+        self._gained.clear()
+        self._lost.set()
+
+    async def wait_until_gained(self) -> None:
+        """Wait until this process is the leader."""
+        await self._gained.wait()
+
+    async def wait_until_lost(self) -> None:
+        """Wait until `end` is called."""
+        await self._lost.wait()
+
+    def check(self, call: Call) -> None:
+        """Permit reads, and the writes of the leader.
+
+        Raises:
+            NotLeading: The call is a write, and this process is not the leader.
+        """
+        if call.verb in _READ_VERBS or self.is_held:
+            return
+        message = "this controller is not the leader, or could not renew its lease in time; the next leader continues"
+        raise NotLeading(None, "NotLeading", message, call.verb, call.rbac_resource, call.namespace, call.name)
 
 
 def create_identity() -> str:
@@ -36,9 +104,6 @@ def create_identity() -> str:
 
 class Elector:
     """Tries to hold a Lease, and shows in `leadership` whether it does.
-
-    Attributes:
-        leadership: Whether this process holds the Lease.
 
     Args:
         client: The client of the API, with the permissions to get, create and patch the Lease. Its writes must not
@@ -67,6 +132,8 @@ class Elector:
         self._terms = terms
         self._clock = clock
         self._now = now
+        # Only the time for which this process has seen no change decides whether the Lease has expired: clocks of other
+        # machines may be wrong.
         self._known: JsonObject | None = None
         self._known_since = clock()
         self._logged = ""
@@ -91,8 +158,8 @@ class Elector:
             async with asyncio.timeout(self._terms.renew_deadline):
                 # A renewal that was interrupted may have reached the API.
                 lease = await self._read()
-                if lease is not None and read_tenure(lease).holder == self._identity:
-                    await self._patch(build_release_patch(lease, self._now()))
+                if read_tenure(lease or {}).holder == self._identity:
+                    await self._write(lease, "")
         except (KubeError, TimeoutError) as error:
             logger.warning(
                 "could not release lease %s: %s; other replicas wait until the lease expires", self._lease, error
@@ -113,11 +180,9 @@ class Elector:
             # Another process has written or deleted the Lease.
             self._known = None
             return 0.0 if self.leadership.is_held else self._terms.retry
-        except TimeoutError:
-            cause = "the API did not answer in time"
+        except (KubeError, TimeoutError) as error:
+            cause = str(error) or "the API did not answer in time"
             self._log(f"could not acquire or renew lease {self._lease}: {cause}", logging.WARNING)
-        except KubeError as error:
-            self._log(f"could not acquire or renew lease {self._lease}: {error}", logging.WARNING)
         except Exception:
             # If the election ended, there would be no leader any more.
             logger.exception("could not acquire or renew lease %s", self._lease)
@@ -127,15 +192,12 @@ class Elector:
         """Take or renew the Lease if possible; return whether this process holds it."""
         # The holder does not read the Lease again: if another process has written it, the precondition fails.
         lease = self._known if self.leadership.is_held and self._known is not None else await self._read()
-        step = find_next_step(lease, self._identity, timedelta(seconds=self._clock() - self._known_since))
-        if lease is None:
-            document = build_lease(self._lease, self._identity, self._terms, self._now())
-            self._remember(await self._client.create(LEASES, document, self._lease.namespace))
-        elif step is Step.STAND_BY:
-            self._step_down(f"{read_tenure(lease).holder} holds lease {self._lease}")
+        tenure = read_tenure(lease or {})
+        unchanged_for = self._clock() - self._known_since
+        if tenure.holder not in ("", self._identity) and unchanged_for < tenure.duration.total_seconds():
+            self._step_down(f"{tenure.holder} holds lease {self._lease}")
             return False
-        else:
-            await self._patch(build_lease_patch(lease, self._identity, self._terms, self._now()))
+        await self._write(lease, self._identity)
         return True
 
     async def _read(self) -> JsonObject | None:
@@ -147,8 +209,13 @@ class Elector:
         self._remember(lease)
         return lease
 
-    async def _patch(self, patch: JsonObject) -> None:
-        self._remember(await self._client.patch(LEASES, self._lease.name, self._lease.namespace, patch))
+    async def _write(self, known: JsonObject | None, holder: str) -> None:
+        name, namespace = self._lease.name, self._lease.namespace
+        document = build_lease(known, holder, self._terms, self._now())
+        if known is None:
+            self._remember(await self._client.create(LEASES, {**document, "metadata": {"name": name}}, namespace))
+        else:
+            self._remember(await self._client.patch(LEASES, name, namespace, document))
 
     def _remember(self, lease: JsonObject) -> None:
         """Store the Lease and, if it has changed, the time."""

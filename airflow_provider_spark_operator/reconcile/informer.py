@@ -17,8 +17,15 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.change_stream import drop_managed_fields, stream_changes
+from airflow_provider_spark_operator.reconcile.cache import (
+    JsonObject,
+    ObjectCache,
+    ObjectKey,
+    drop_managed_fields,
+    key_of,
+)
+from airflow_provider_spark_operator.reconcile.change_stream import stream_changes
+from airflow_provider_spark_operator.reconcile.claims import trim_managed_fields
 from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector, get_application_key
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
@@ -47,7 +54,8 @@ class Caches:
     def empty(cls) -> "Caches":
         """Caches before the first list."""
         pods = ObjectCache(get_application_key, is_memorable=is_driver)
-        return cls(ObjectCache(), pods, ObjectCache(), ObjectCache(), ObjectCache())
+        applications, clusters = (ObjectCache(trim=trim_managed_fields) for _ in range(2))
+        return cls(applications, pods, clusters, ObjectCache(), ObjectCache())
 
     def list_all(self) -> tuple[ObjectCache, ...]:
         """Return all caches."""
@@ -64,7 +72,6 @@ class Informer:
         caches: The caches to fill.
         notify: Called with the key of every application whose state, or whose pod, has changed.
         notify_cluster: Called with the key of every cluster that has changed.
-        inspect: Called with every application and cluster that the watch shows, with its managed fields.
         persistent: Whether to retry a namespace that cannot be listed at first, instead of raising an error.
         kueue: Whether to watch the Workloads of Kueue.
     """
@@ -78,7 +85,6 @@ class Informer:
         notify: Callable[[ObjectKey], None],
         notify_cluster: Callable[[ObjectKey], None],
         *,
-        inspect: Callable[[JsonObject], None] | None = None,
         persistent: bool = False,
         kueue: bool = False,
     ) -> None:
@@ -88,7 +94,6 @@ class Informer:
         self._caches = caches
         self._notify = notify
         self._notify_cluster = notify_cluster
-        self._inspect = inspect
         self._persistent = persistent
         self._workload_watches = _build_workload_watches(client, caches, notify, notify_cluster) if kueue else ()
         self._synced = asyncio.Event()
@@ -185,7 +190,7 @@ class Informer:
     async def _watch_applications(
         self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
     ) -> None:
-        changes = stream_changes(self._client, SPARK_APPLICATIONS, namespace, self._inspect_and_trim)
+        changes = stream_changes(self._client, SPARK_APPLICATIONS, namespace, trim_managed_fields)
         async with aclosing(changes) as stream:
             async for change in stream:
                 await _wait_for_all(required)
@@ -213,19 +218,13 @@ class Informer:
     async def _follow_clusters(
         self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
     ) -> None:
-        changes = stream_changes(self._client, SPARK_CLUSTERS, namespace, self._inspect_and_trim)
+        changes = stream_changes(self._client, SPARK_CLUSTERS, namespace, trim_managed_fields)
         async with aclosing(changes) as stream:
             async for change in stream:
                 await _wait_for_all(required)
                 for key in _store(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
-
-    def _inspect_and_trim(self, document: JsonObject) -> None:
-        # Each page is trimmed before the next page is read: the managed fields are the largest part of many resources.
-        if self._inspect is not None:
-            self._inspect(document)
-        drop_managed_fields(document)
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
         selector = build_pod_selector(self._operator_name)

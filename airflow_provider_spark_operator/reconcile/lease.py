@@ -1,4 +1,4 @@
-"""The Lease by which several controllers elect a leader: its content, and what to do next. Pure.
+"""The Lease that shows whether a controller runs, and by which its replicas elect a leader: its content. Pure.
 
 The protocol is that of client-go's package `leaderelection`, which the Apache operator's library also implements.
 The holder renews the Lease. Any other controller can take a Lease that was not renewed for its duration.
@@ -8,26 +8,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes_names import is_namespace, is_object_name
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
 DEFAULT_LEASE = "spark-operator-lease"
 """The name that the Apache operator uses: two controllers in one namespace share it and exclude each other."""
+_LONGEST_MANAGER = 128
 
 
 @dataclass(frozen=True)
 class LeaseReference:
-    """The namespace and name of a Lease."""
+    """The namespace and name of a Lease. They are the identity of the controllers that share the Lease."""
 
     namespace: str
     name: str
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> "LeaseReference | None":
+        """Parse `NAMESPACE/NAME`; return None if it is not valid."""
+        namespace, _, name = text.partition("/")
+        return cls(namespace, name) if is_namespace(namespace) and is_object_name(name) else None
+
+    @property
+    def field_manager(self) -> str:
+        """The field manager of the writes of the controller. It informs users; nothing depends on it."""
+        return f"spark-operator:{self}"[:_LONGEST_MANAGER]
 
 
 @dataclass(frozen=True)
@@ -65,102 +77,50 @@ class Tenure:
     renewed: datetime | None = None
     transitions: int = 0
 
+    def is_held(self, now: datetime) -> bool:
+        """Whether the Lease, which was read once, is probably held.
 
-class Step(StrEnum):
-    """The next step of a controller that takes part in the election."""
-
-    CREATE = "create"
-    RENEW = "renew"
-    TAKE = "take"
-    STAND_BY = "stand by"
+        It counts as held for twice its duration, since the clock of its holder may differ.
+        """
+        return bool(self.holder) and self.renewed is not None and now < self.renewed + 2 * self.duration
 
 
 def read_tenure(lease: Mapping[str, Any]) -> Tenure:
-    """Read a Lease; missing and invalid fields are ignored."""
+    """Read the content of a Lease; what is missing is not set."""
     spec = lease.get("spec") or {}
-    seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     return Tenure(
-        holder=str(spec.get("holderIdentity") or ""),
-        duration=timedelta(seconds=seconds if isinstance(seconds, int) else 0),
-        acquired=read_time(spec.get("acquireTime")),
-        renewed=read_time(spec.get("renewTime")),
-        transitions=transitions if isinstance(transitions, int) else 0,
+        spec.get("holderIdentity") or "",
+        timedelta(seconds=spec.get("leaseDurationSeconds") or 0),
+        read_time(spec.get("acquireTime")),
+        read_time(spec.get("renewTime")),
+        spec.get("leaseTransitions") or 0,
     )
 
 
-def find_next_step(lease: Mapping[str, Any] | None, identity: str, unchanged_for: timedelta) -> Step:
-    """Return the next step of `identity`.
+def build_lease(lease: JsonObject | None, holder: str, terms: LeaseTerms, now: datetime) -> JsonObject:
+    """Build the content by which `holder` takes or renews a Lease; without a holder, the Lease is released.
 
     Args:
-        lease: The Lease as the API returned it last; None if it does not exist.
-        identity: The identity of this process.
-        unchanged_for: The time for which this process has seen no change of the Lease. Only this time decides
-            whether the Lease has expired: clocks of other machines may be wrong.
+        lease: The Lease as it was read. The write fails if it has changed; None to create it.
+        holder: The identity of the holder.
+        terms: The durations of the Lease.
+        now: The time, in UTC.
     """
+    known = read_tenure(lease or {})
+    is_new_term = holder not in ("", known.holder)
+    acquired = now if is_new_term else known.acquired or now
+    spec = {
+        "holderIdentity": holder,
+        # The API takes whole seconds. Others need not wait for a released Lease.
+        "leaseDurationSeconds": math.ceil(terms.duration) if holder else 1,
+        "acquireTime": _format_time(acquired),
+        "renewTime": _format_time(now),
+        "leaseTransitions": known.transitions + (lease is not None and is_new_term),
+    }
     if lease is None:
-        return Step.CREATE
-    tenure = read_tenure(lease)
-    if tenure.holder == identity:
-        return Step.RENEW
-    if not tenure.holder or unchanged_for >= tenure.duration:
-        return Step.TAKE
-    return Step.STAND_BY
+        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "spec": spec}
+    return {"metadata": {"resourceVersion": lease["metadata"]["resourceVersion"]}, "spec": spec}
 
 
-def is_held(tenure: Tenure, now: datetime) -> bool:
-    """Whether a Lease that was read once is probably held.
-
-    It counts as held for twice its duration, since the clock of its holder may differ.
-    """
-    if not tenure.holder or tenure.renewed is None:
-        return False
-    return now < tenure.renewed + 2 * tenure.duration
-
-
-def build_lease(reference: LeaseReference, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
-    """Build the Lease of `identity`, held from `now` on."""
-    return {
-        "apiVersion": LEASES.api_version,
-        "kind": LEASES.kind,
-        "metadata": {"name": reference.name, "namespace": reference.namespace},
-        "spec": _build_spec(Tenure(identity, _round_duration(terms), now, now)),
-    }
-
-
-def build_lease_patch(lease: JsonObject, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
-    """Build the merge patch by which `identity` renews or takes `lease`; it fails if the Lease has changed."""
-    known = read_tenure(lease)
-    if known.holder == identity:
-        tenure = Tenure(identity, _round_duration(terms), known.acquired or now, now, known.transitions)
-    else:
-        tenure = Tenure(identity, _round_duration(terms), now, now, known.transitions + 1)
-    return {"metadata": _build_precondition(lease), "spec": _build_spec(tenure)}
-
-
-def build_release_patch(lease: JsonObject, now: datetime) -> JsonObject:
-    """Build the merge patch by which the holder releases `lease`, so that others need not wait until it expires."""
-    known = read_tenure(lease)
-    tenure = Tenure("", timedelta(seconds=1), known.acquired or now, now, known.transitions)
-    return {"metadata": _build_precondition(lease), "spec": _build_spec(tenure)}
-
-
-def _round_duration(terms: LeaseTerms) -> timedelta:
-    return timedelta(seconds=math.ceil(terms.duration))  # the API takes whole seconds
-
-
-def _build_precondition(lease: JsonObject) -> JsonObject:
-    return {"resourceVersion": lease["metadata"]["resourceVersion"]}
-
-
-def _build_spec(tenure: Tenure) -> JsonObject:
-    return {
-        "holderIdentity": tenure.holder,
-        "leaseDurationSeconds": int(tenure.duration.total_seconds()),
-        "acquireTime": _format_time(tenure.acquired),
-        "renewTime": _format_time(tenure.renewed),
-        "leaseTransitions": tenure.transitions,
-    }
-
-
-def _format_time(time: datetime | None) -> str | None:
-    return None if time is None else time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def _format_time(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -30,8 +30,8 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ManagedElsewhere
+from airflow_provider_spark_operator.reconcile.election import Leadership
 from airflow_provider_spark_operator.reconcile.http_server import serve_pages
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 
 PREFIX: Final = "spark_operator_"

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, KubeError
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.claims import Standing
 from airflow_provider_spark_operator.reconcile.events import (
     NORMAL,
     WARNING,
@@ -174,11 +175,12 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         raise NotYet(f"{key} changed during each of {_MAX_READS} reads")
 
     async def _reconcile_once(self, resource: JsonObject, is_current: bool) -> timedelta | None:
-        is_claimed = self._resources.is_claimed(resource) or self._resources.claim_if_new(resource)
-        if not is_claimed and self._resources.is_foreign(resource):
-            raise _Unclaimed
-        if not is_claimed and self._resources.is_settled_elsewhere(resource):
+        standing = self._resources.judge(resource)
+        if standing is Standing.SETTLED:
             return None
+        if standing is Standing.FOREIGN:
+            raise _Unclaimed
+        is_claimed = standing is Standing.CLAIMED
         try:
             revision = Revision(resource, self._adapter.parse(resource), is_current)
         except InvalidResource as problems:

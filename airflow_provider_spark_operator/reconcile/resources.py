@@ -3,9 +3,9 @@
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.claims import Claims
+from airflow_provider_spark_operator.reconcile.claims import Claims, Standing
 from airflow_provider_spark_operator.reconcile.kinds import Kind
-from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch
+from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch, build_precondition
 
 
 class Outdated(Exception):
@@ -40,24 +40,12 @@ class Resources:
         if self._claims is not None:
             self._claims.forget(key)
 
-    def is_claimed(self, resource: JsonObject) -> bool:
-        """Whether this controller has claimed the resource."""
-        return self._claims is None or self._claims.is_claimed(resource)
-
-    def claim_if_new(self, resource: JsonObject) -> bool:
-        """Claim a resource that no controller has managed yet; return whether it was one."""
-        return self._claims is not None and self._claims.claim_if_new(resource)
-
-    def is_foreign(self, resource: JsonObject) -> bool:
-        """Whether another controller manages the resource, so that it must be claimed or left alone at once."""
-        return self._claims is not None and self._claims.is_foreign(resource)
-
-    def is_settled_elsewhere(self, resource: JsonObject) -> bool:
-        """Whether another controller has managed the resource, and it needs no controller any more."""
-        return self._claims is not None and self._claims.is_settled_elsewhere(resource)
+    def judge(self, resource: JsonObject) -> Standing:
+        """Return the relation of this controller to a resource."""
+        return Standing.CLAIMED if self._claims is None else self._claims.judge(resource)
 
     async def claim(self, key: ObjectKey) -> None:
-        """Read a resource from the API and claim it, if no running controller manages it.
+        """Read a resource from the API and claim it, if no other running controller manages it.
 
         Raises:
             ManagedElsewhere: Another controller manages the resource.
@@ -66,29 +54,23 @@ class Resources:
         """
         claims, known = self._claims, self._cache.get(key)
         if claims is not None and known is not None:
-            await claims.check_known_manager(known)
+            await claims.require_claimable(known)
         live = await self.refresh(key)
         if claims is None or live is None:
             return
-        former = await claims.check_live_manager(live)
-        if former is not None:
-            # The claim must outlive this process, even if nothing else is written.
-            await self.patch(live, claims.build_patch(live))
-        claims.claim(live, former)
+        await claims.require_claimable(live)
+        if claim := claims.build_claim(live):
+            await self.patch(live, {"metadata": {**build_precondition(live), **claim}})
+        claims.confirm(live)
 
     async def refresh(self, key: ObjectKey) -> JsonObject | None:
-        """Read a resource from the API into the cache.
-
-        Returns:
-            The resource with its managed fields; None if it does not exist.
-        """
+        """Read a resource from the API into the cache; return None if it does not exist."""
         try:
             live = await self._client.get(self.kind.type, key.name, key.namespace)
         except NotFound:
             self._cache.forget(key)
             return None
-        # The cache removes the managed fields from what it stores.
-        self._cache.put_answer({**live, "metadata": {**live["metadata"]}})
+        self._cache.put_answer(live)
         return live
 
     async def require_current(self, resource: JsonObject) -> None:
@@ -136,8 +118,13 @@ class Resources:
             self._cache.forget(key)
 
     async def add_finalizer(self, resource: JsonObject) -> None:
-        """Add the finalizer if the resource has not changed since it was read. Raises the errors of `patch`."""
-        await self.patch(resource, build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer]))
+        """Claim the resource and add the finalizer, if it has not changed since it was read; errors as `patch`."""
+        patch = build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer])
+        if self._claims is not None:
+            patch["metadata"].update(self._claims.build_claim(resource))
+        await self.patch(resource, patch)
+        if self._claims is not None:
+            self._claims.confirm(resource)
 
     async def remove_finalizer(self, resource: JsonObject) -> None:
         """Remove the finalizer if the resource has not changed since it was read. Raises the errors of `patch`."""

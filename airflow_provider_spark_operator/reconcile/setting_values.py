@@ -137,7 +137,7 @@ def read_patterns(value: object) -> tuple[str, ...]:
 
 def read_lease(value: object) -> LeaseReference:
     """Read the reference `NAMESPACE/NAME` to a Lease."""
-    namespace, slash, name = read_text(value).partition("/")
-    if not slash or not is_namespace(namespace) or not is_object_name(name):
+    lease = LeaseReference.parse(read_text(value))
+    if lease is None:
         raise ValueError("must be a Lease as NAMESPACE/NAME")
-    return LeaseReference(namespace, name)
+    return lease

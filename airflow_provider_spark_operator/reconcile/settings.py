@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
-from airflow_provider_spark_operator.reconcile.scope import Scope
+from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.setting_values import (
     SettingValue,
     read_count,
@@ -41,16 +41,15 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class ElectionSettings:
-    """The leader election.
+    """The Lease, which shows that the controller runs, and by which its replicas elect a leader.
 
     Attributes:
-        is_enabled: Whether to elect a leader; otherwise this controller must be the only one.
         lease_name: The name of the Lease, which all replicas share.
-        lease_namespace: The namespace of the Lease. If None, the namespace that the controller runs in is used.
+        lease_namespace: The namespace of the Lease. If None, it is the first namespace that is watched by its name, or
+            the current namespace.
         terms: The durations of the Lease.
     """
 
-    is_enabled: bool = False
     lease_name: str = DEFAULT_LEASE
     lease_namespace: str | None = None
     terms: LeaseTerms = field(default_factory=LeaseTerms)
@@ -167,7 +166,6 @@ _SETTINGS = (
     _Setting("events", "excluded_reasons", "eventsExcludedReasons", "events.excludedReasons", read_patterns),
     _Setting("events", "min_interval", "eventsMinIntervalSeconds", "events.minIntervalSeconds", read_seconds),
     _Setting("", "kueue", "kueueEnabled", "kueue.enabled", read_flag, is_fixed=True),
-    _Setting("election", "is_enabled", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
     _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
     _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
     _Setting(
@@ -187,6 +185,8 @@ _SETTINGS = (
 )
 SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
 """For each YAML key, the Apache operator's key without its prefix. None if the Apache operator has no such key."""
+# These keys have no effect any more: every controller holds a Lease.
+_FORMER_KEYS = ("leaderElection", f"{PROPERTY_PREFIX}leaderElection.enabled")
 
 
 def parse_yaml_settings(text: str) -> ControllerSettings:
@@ -204,10 +204,11 @@ def parse_yaml_settings(text: str) -> ControllerSettings:
     if not isinstance(document, Mapping):
         raise SettingsError("the file must contain a mapping of settings")
     known = {setting.yaml_key: setting for setting in _SETTINGS}
-    unknown = [str(key) for key in document if key not in known]
+    unknown = [str(key) for key in document if key not in known and key not in _FORMER_KEYS]
     if unknown:
         raise SettingsError(f"{unknown[0]}: unknown setting. The known settings are {', '.join(sorted(known))}")
-    return _build_settings({known[key]: value for key, value in document.items()}, lambda known: known.yaml_key, ())
+    values = {known[key]: value for key, value in document.items() if key in known}
+    return _build_settings(values, lambda known: known.yaml_key, ())
 
 
 def parse_properties_settings(text: str) -> ControllerSettings:
@@ -222,14 +223,16 @@ def parse_properties_settings(text: str) -> ControllerSettings:
     except InvalidResource as error:
         raise SettingsError(str(error)) from None
     known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
-    ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in known)
+    used = {*known, *_FORMER_KEYS}
+    ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in used)
     values = {known[key]: value for key, value in entries.items() if key in known}
     return _build_settings(values, lambda setting: f"{PROPERTY_PREFIX}{setting.property_key}", ignored)
 
 
-def resolve_lease(election: ElectionSettings, namespace: str) -> LeaseReference:
-    """Return the Lease of a controller that runs in `namespace`."""
-    return LeaseReference(election.lease_namespace or namespace, election.lease_name)
+def resolve_lease(election: ElectionSettings, scope: Scope, current: str) -> LeaseReference:
+    """Return the Lease of a controller that watches `scope` and runs in the namespace `current`."""
+    default = scope.names[0] if isinstance(scope, NamedNamespaces) else current
+    return LeaseReference(election.lease_namespace or default, election.lease_name)
 
 
 def list_differences(one: ControllerSettings, other: ControllerSettings, *, fixed: bool) -> tuple[str, ...]:

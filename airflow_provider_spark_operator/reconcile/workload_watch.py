@@ -11,8 +11,14 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, ServerError
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
 from airflow_provider_spark_operator.kube.resources import WORKLOADS
-from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.change_stream import drop_managed_fields, stream_changes
+from airflow_provider_spark_operator.reconcile.cache import (
+    JsonObject,
+    ObjectCache,
+    ObjectKey,
+    drop_managed_fields,
+    key_of,
+)
+from airflow_provider_spark_operator.reconcile.change_stream import stream_changes
 
 logger = logging.getLogger(__name__)
 

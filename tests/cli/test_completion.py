@@ -28,7 +28,7 @@ def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["ren"], ["render"]),
         (["compl"], ["completion"]),
         (["local", ""], ["up", "run", "status", "down", "reset", "images", "prepare"]),
-        (["reconcile", "--le"], ["--leader-elect", "--lease"]),
+        (["reconcile", "--le"], ["--lease"]),
         (["reconcile", "--log-format", "j"], ["json"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["crds", "--kind", ""], ["SparkApplication", "SparkCluster"]),

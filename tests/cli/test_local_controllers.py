@@ -11,13 +11,16 @@ from airflow_provider_spark_operator.crds import build_custom_resource_definitio
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.claims import APACHE
 from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 from tests.cli.test_local import write
 
 LOCAL = "spark-operator:kube-system/spark-operator-local"
-OTHER = "spark-operator:other"
-BY_LOCAL = f"left alone: {LOCAL} manages this resource: local-cluster holds the Lease kube-system/spark-operator-local"
+LEASE = "kube-system/spark-operator-local"
+BY_LOCAL = (
+    f"left alone: the controller with the Lease {LEASE} manages this resource: local-cluster holds the Lease {LEASE}"
+)
 LEFT_ALONE = "DrivenByAnother"
 
 
@@ -111,7 +114,7 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
     home = tmp_path / "home"
     async with (
         LocalCluster(home, build_custom_resource_definitions(), keep=True) as cluster,
-        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig), field_manager=OTHER) as client,
+        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig), field_manager=APACHE) as client,
     ):
         for document in build_documents(tmp_path, "true", "theirs"):
             await client.create(SPARK_APPLICATIONS, document, "default")
@@ -124,11 +127,11 @@ async def test_local_controller_manages_applications_of_another_one_only_with_ta
         await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             message = await wait_for_event(client, LEFT_ALONE, "theirs")
-            assert message.startswith(f"left alone: {OTHER} managed this resource last, and does not name a Lease")
-            assert find_writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
+            assert message.startswith("left alone: the Apache operator managed this resource last, and no Lease")
+            assert find_writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {APACHE}
         local.terminate()
         _, _, log = await wait_for_exit(local)
-    assert f"[default/theirs] left alone: {OTHER} managed this resource last" in log
+    assert "[default/theirs] left alone: the Apache operator managed this resource last" in log
 
     async with start_command(*words, "--take-over", home=tmp_path) as local:
         await read_line(local, "ready ")

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
+from airflow_provider_spark_operator.reconcile.claims import APACHE
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, play_drivers, serve_api
-from tests.reconcile.test_claims import APACHE, TAKE_OVER, run_rival
+from tests.reconcile.test_claims import TAKE_OVER, run_rival
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
-OURS = ControllerIdentity(Settings().operator_name)
+OURS = LeaseReference(NAMESPACE, DEFAULT_LEASE)
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ async def test_check_lists_resources_of_another_controller_until_takeover(
                 found, lines, _ = await wait_for_exit(process)
             assert (found, lines.splitlines()) == (
                 ExitCode.SUCCESS,
-                ["1 released, nothing due", f"2 this controller, {OURS.field_manager}"],
+                [f"2 this controller, {OURS}", "1 released, nothing due"],
             )

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.election import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings

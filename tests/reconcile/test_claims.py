@@ -4,25 +4,37 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import Arbiter
+from airflow_provider_spark_operator.reconcile.claims import (
+    APACHE,
+    Claims,
+    ManagedElsewhere,
+    find_owner,
+    is_settled,
+    trim_managed_fields,
+)
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
+from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
+from airflow_provider_spark_operator.reconcile.events import EventRecorder
+from airflow_provider_spark_operator.reconcile.kinds import APPLICATION
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, TakeoverSettings
 from tests.reconcile.stage import (
+    NAMESPACE,
     QUICK,
     FaultyClient,
     Stage,
@@ -37,8 +49,8 @@ from tests.reconcile.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
-APACHE = "fabric8-kubernetes-client"
 KIND = SPARK_APPLICATIONS.kind
+OURS, THEIRS = (LeaseReference(NAMESPACE, name) for name in ("ours", "theirs"))
 TERMS = LeaseTerms(duration=60, renew_deadline=40, retry=0.05)
 TAKE_OVER = replace(QUICK, takeover=TakeoverSettings(take_over=True))
 
@@ -56,12 +68,12 @@ class Rival:
 async def run_rival(
     kubeconfig: JsonObject,
     stage: Stage,
-    identity: ControllerIdentity | None,
+    lease: LeaseReference | None,
     settings: ControllerSettings = QUICK,
     *,
     manager: str = "",
 ) -> AsyncIterator[Rival]:
-    """Run a controller while the body runs. Without an identity, it writes as `manager` and claims all resources."""
+    """Run a controller while the body runs. Without a Lease, it writes as `manager` and manages all resources."""
     writes: list[str] = []
 
     async def gate(call: Call) -> None:
@@ -69,11 +81,11 @@ async def run_rival(
             writes.append(f"{call.verb} {call.rbac_resource}")
 
     access = ClusterAccess(kubeconfig_document=kubeconfig)
-    name = manager if identity is None else identity.field_manager
+    name = manager if lease is None else lease.field_manager
     async with await open_client(access, gate=gate, field_manager=name) as client:
         metrics = Metrics()
         scope = NamedNamespaces((stage.namespace,))
-        controller = Controller(client, scope, settings, metrics=metrics, identity=identity)
+        controller = Controller(client, scope, settings, metrics=metrics, lease=lease)
         async with run_in_background(controller):
             yield Rival(controller, metrics, writes)
 
@@ -104,6 +116,16 @@ async def wait_until_left_alone(stage: Stage, rival: Rival, kind: str = KIND) ->
 
 
 @asynccontextmanager
+async def leave_claimed(kubeconfig: JsonObject, stage: Stage) -> AsyncIterator[None]:
+    """Run an application with the controller THEIRS until it is running; the driver keeps running."""
+    async with play_drivers(stage, "run"):
+        async with run_rival(kubeconfig, stage, THEIRS):
+            await stage.submit(build_application())
+            await stage.wait_for_state(State.RUNNING_HEALTHY)
+        yield
+
+
+@asynccontextmanager
 async def leave_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> AsyncIterator[None]:
     """Run an application with another controller until it is running. The driver keeps running while the body runs."""
     async with play_drivers(stage, "run"):
@@ -113,27 +135,15 @@ async def leave_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> A
         yield
 
 
-@pytest.mark.parametrize(
-    ("before", "identity"),
-    [
-        pytest.param(APACHE, ControllerIdentity("ours"), id="the Apache operator"),
-        pytest.param(
-            ControllerIdentity("ours").field_manager,
-            ControllerIdentity("ours", LeaseReference("jobs", "ours")),
-            id="ours without election",
-        ),
-    ],
-)
-async def test_resource_of_a_controller_without_a_lease_is_left_alone(
-    before: str, identity: ControllerIdentity, kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
+async def test_resource_of_the_apache_operator_without_a_lease_is_left_alone(
+    kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with leave_running(kubeconfig, stage, before), run_rival(kubeconfig, stage, identity) as ours:
+    async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await wait_until_left_alone(stage, ours)
         assert message == (
-            f"left alone: {before} managed this resource last, and does not name a Lease that shows whether it is "
-            "still running. "
-            "Stop that controller, then set takeOver: true or start this controller with --take-over"
+            "left alone: the Apache operator managed this resource last, and no Lease shows whether it is still "
+            "running. Stop that controller, then set takeOver: true or start this controller with --take-over"
         )
         assert (get_value(ours.metrics, "reconciles_total", kind=KIND, result="left_alone") or 0) >= 1
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
@@ -143,7 +153,7 @@ async def test_resource_of_a_controller_without_a_lease_is_left_alone(
 async def test_new_application_runs_although_another_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:
     async with (
         leave_running(kubeconfig, stage, APACHE),
-        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
+        run_rival(kubeconfig, stage, OURS) as ours,
     ):
         await stage.submit(build_application("new"))
         await stage.wait_for_state(State.DRIVER_REQUESTED, name="new")
@@ -158,13 +168,13 @@ async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObje
             await stage.submit(build_application("second"))
             for name in ("first", "second"):
                 await stage.wait_for_state(State.RUNNING_HEALTHY, name=name)
-        async with run_rival(kubeconfig, stage, ControllerIdentity("ours"), TAKE_OVER) as ours:
+        async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
             await stage.set_pod("first-0-driver", "succeeded")
             ended = await stage.wait_for_state(State.RESOURCE_RELEASED, name="first")
             await stage.submit(build_application("third"))
             await stage.wait_for_state(State.RUNNING_HEALTHY, name="third")
         assert "patch sparkapplications/status.spark.apache.org" in ours.writes
-        assert await list_messages(stage, "TakenOver") == 2 * [f"taken over from {APACHE}"]
+        assert await list_messages(stage, "TakenOver") == 2 * ["taken over from the Apache operator"]
         async with run_rival(kubeconfig, stage, None, manager=APACHE):
             for name in ("second", "third"):
                 await stage.set_pod(f"{name}-0-driver", "succeeded")
@@ -179,7 +189,7 @@ async def test_takeover_from_the_apache_operator_and_return(kubeconfig: JsonObje
 async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, stage: Stage) -> None:
     async with (
         leave_running(kubeconfig, stage, APACHE),
-        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
+        run_rival(kubeconfig, stage, OURS) as ours,
     ):
         await stage.set_pod("pi-0-driver", "succeeded")
         await wait_until_left_alone(stage, ours)
@@ -192,36 +202,66 @@ async def test_takeover_can_be_enabled_at_run_time(kubeconfig: JsonObject, stage
 async def test_resource_of_a_controller_that_holds_its_lease_is_left_alone(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
-    lease = LeaseReference(stage.namespace, "theirs")
-    theirs, ours = (
-        ControllerIdentity("theirs", lease),
-        ControllerIdentity("ours", LeaseReference(stage.namespace, "ours")),
-    )
-    async with (
-        hold_lease(stage, lease),
-        leave_running(kubeconfig, stage, theirs.field_manager),
-        run_rival(kubeconfig, stage, ours) as second,
-    ):
+    async with hold_lease(stage, THEIRS), leave_claimed(kubeconfig, stage), run_rival(kubeconfig, stage, OURS) as ours:
         await stage.set_pod("pi-0-driver", "succeeded")
-        message = await wait_until_left_alone(stage, second)
+        message = await wait_until_left_alone(stage, ours)
     assert message == (
-        "left alone: spark-operator:jobs/theirs manages this resource: pod-1 holds the Lease jobs/theirs of that "
-        "controller. Stop that controller; this controller then takes over. If the Lease stays held, set takeOver: "
+        "left alone: the controller with the Lease jobs/theirs manages this resource: pod-1 holds the Lease "
+        "jobs/theirs. Stop that controller; this controller then takes over. If the Lease stays held, set takeOver: "
         "true or start this controller with --take-over"
     )
 
 
-async def test_resource_of_a_controller_that_released_its_lease_is_taken_over(
+@pytest.mark.parametrize("is_released", [True, False], ids=["released Lease", "no Lease"])
+async def test_claim_without_a_process_that_holds_the_lease_counts_as_none(
+    kubeconfig: JsonObject, stage: Stage, is_released: bool
+) -> None:
+    async with leave_claimed(kubeconfig, stage):
+        if is_released:
+            async with hold_lease(stage, THEIRS):
+                pass
+        async with run_rival(kubeconfig, stage, OURS):
+            await stage.set_pod("pi-0-driver", "succeeded")
+            ended = await stage.wait_for_state(State.RESOURCE_RELEASED)
+    assert find_owner(ended) == str(OURS)
+    assert await list_messages(stage, "TakenOver") == ["taken over from the controller with the Lease jobs/theirs"]
+
+
+async def test_restored_application_is_managed_although_its_copy_names_running_controllers(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
-    lease = LeaseReference(stage.namespace, "theirs")
-    async with leave_running(kubeconfig, stage, ControllerIdentity("theirs", lease).field_manager):
-        async with hold_lease(stage, lease):
-            pass
-        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
-            await stage.set_pod("pi-0-driver", "succeeded")
-            await stage.wait_for_state(State.RESOURCE_RELEASED)
-    assert len(await list_messages(stage, "TakenOver")) == 1
+    # A backup tool restores annotations, finalizer, status and managed fields, and a dashboard writes a label. The
+    # API server gives the copy another uid.
+    async with hold_lease(stage, THEIRS), leave_claimed(kubeconfig, stage):
+        original = await stage.client.get(SPARK_APPLICATIONS, "pi", stage.namespace)
+        await stage.patch({"metadata": {"finalizers": None}})
+        await stage.delete()
+        await stage.wait_until(lambda seen: seen is None)
+        await restore(kubeconfig, stage, original)
+        async with await open_client(
+            ClusterAccess(kubeconfig_document=kubeconfig), field_manager="dashboard"
+        ) as dashboard:
+            patch = {"metadata": {"labels": {"seen-by": "dashboard"}}}
+            await dashboard.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
+        async with run_rival(kubeconfig, stage, OURS):
+            restored = await stage.wait_until(
+                lambda seen: seen is not None and str(OURS) in str(seen["metadata"]["annotations"])
+            )
+            await stage.delete()
+            await stage.wait_until(lambda seen: seen is None)
+    assert restored is not None
+    assert restored["metadata"]["uid"] != original["metadata"]["uid"]
+    assert await list_messages(stage, "DrivenByAnother") == []
+
+
+async def restore(kubeconfig: JsonObject, stage: Stage, original: JsonObject) -> None:
+    """Create a resource again as a backup tool does, with its status and its managed fields."""
+    kept = {key: value for key, value in original["metadata"].items() if key not in ("uid", "resourceVersion")}
+    access = ClusterAccess(kubeconfig_document=kubeconfig)
+    async with await open_client(access, field_manager="velero-server") as velero:
+        await velero.create(SPARK_APPLICATIONS, {**original, "metadata": kept}, stage.namespace)
+        status = {"status": original["status"]}
+        await velero.patch(SPARK_APPLICATIONS, "pi", stage.namespace, status, subresource="status")
 
 
 async def test_configured_lease_shows_whether_the_apache_operator_is_running(
@@ -230,19 +270,19 @@ async def test_configured_lease_shows_whether_the_apache_operator_is_running(
     lease = LeaseReference(stage.namespace, "spark-operator-lease")
     settings = replace(QUICK, takeover=TakeoverSettings(lease=lease))
     async with leave_running(kubeconfig, stage, APACHE):
-        async with hold_lease(stage, lease), run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings) as ours:
+        async with hold_lease(stage, lease), run_rival(kubeconfig, stage, OURS, settings) as ours:
             await stage.set_pod("pi-0-driver", "succeeded")
             assert "pod-1 holds the Lease jobs/spark-operator-lease" in await wait_until_left_alone(stage, ours)
-        async with run_rival(kubeconfig, stage, ControllerIdentity("ours"), settings):
+        async with run_rival(kubeconfig, stage, OURS, settings):
             await stage.wait_for_state(State.RESOURCE_RELEASED)
 
 
 async def test_controller_continues_its_own_resources_after_a_restart(kubeconfig: JsonObject, stage: Stage) -> None:
     async with play_drivers(stage, "run"):
-        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
+        async with run_rival(kubeconfig, stage, OURS):
             await stage.submit(build_application())
             await stage.wait_for_state(State.RUNNING_HEALTHY)
-        async with run_rival(kubeconfig, stage, ControllerIdentity("ours")):
+        async with run_rival(kubeconfig, stage, OURS):
             await stage.set_pod("pi-0-driver", "succeeded")
             await stage.wait_for_state(State.RESOURCE_RELEASED)
     assert await list_messages(stage, "TakenOver") == []
@@ -254,8 +294,8 @@ async def test_each_new_application_is_managed_by_one_of_two_controllers(kubecon
     async with (
         hold_lease(stage, leases[0]),
         hold_lease(stage, leases[1]),
-        run_rival(kubeconfig, stage, ControllerIdentity("same", leases[0])),
-        run_rival(kubeconfig, stage, ControllerIdentity("same", leases[1])),
+        run_rival(kubeconfig, stage, leases[0]),
+        run_rival(kubeconfig, stage, leases[1]),
         play_drivers(stage, "run"),
     ):
         for name in names:
@@ -272,42 +312,30 @@ async def test_each_new_application_is_managed_by_one_of_two_controllers(kubecon
     assert [len(uids) for uids in stage.drivers.values()] == [1] * len(names)
 
 
-async def test_controller_releases_a_resource_that_another_has_taken_over(kubeconfig: JsonObject, stage: Stage) -> None:
-    lease = LeaseReference(stage.namespace, "theirs")
-    access = ClusterAccess(kubeconfig_document=kubeconfig)
+async def test_controller_releases_a_resource_that_another_has_claimed(kubeconfig: JsonObject, stage: Stage) -> None:
     async with (
         play_drivers(stage, "run"),
-        run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours,
-        hold_lease(stage, lease),
+        run_rival(kubeconfig, stage, OURS) as ours,
+        hold_lease(stage, THEIRS),
     ):
         await stage.submit(build_application())
-        await stage.wait_for_state(State.RUNNING_HEALTHY)
-        written = datetime.now(UTC).replace(microsecond=0)
-
-        async def has_second_passed() -> bool:  # managed fields have times in whole seconds
-            return datetime.now(UTC).replace(microsecond=0) > written
-
-        await stage.wait_until_true(has_second_passed)
-        theirs = ControllerIdentity("theirs", lease).field_manager
-        async with await open_client(access, field_manager=theirs) as other:
-            patch = {"status": {"currentState": {"message": "mine"}}}
-            await other.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch, subresource="status")
+        running = await stage.wait_for_state(State.RUNNING_HEALTHY)
+        claim = f"{THEIRS} {running['metadata']['uid']}"
+        await stage.patch({"metadata": {"annotations": {ANNOTATION_CLAIM: claim}}})
         await stage.set_pod("pi-0-driver", "succeeded")
 
         async def is_left_alone() -> bool:
             return get_value(ours.metrics, "left_alone", kind=KIND) == 1
 
         await stage.wait_until_true(is_left_alone)
-        assert (await list_messages(stage, "DrivenByAnother"))[0].startswith(
-            f"left alone: {theirs} manages this resource: pod-1 holds "
-        )
+    assert "pod-1 holds the Lease jobs/theirs" in (await list_messages(stage, "DrivenByAnother"))[0]
 
 
 async def test_cluster_of_another_controller_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:
     async with run_rival(kubeconfig, stage, None, manager=APACHE):
         await stage.client.create(SPARK_CLUSTERS, build_cluster(), stage.namespace)
         await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
-    async with run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours:
+    async with run_rival(kubeconfig, stage, OURS) as ours:
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
 
@@ -318,25 +346,114 @@ async def test_edit_of_a_cluster_of_another_controller_is_not_reported(kubeconfi
         await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
     patch = {"spec": {"sparkConf": {"spark.executor.cores": "2"}}}
     await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, patch)
-    async with run_rival(kubeconfig, stage, ControllerIdentity("ours")) as ours:
+    async with run_rival(kubeconfig, stage, OURS) as ours:
         await wait_until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
         assert await list_messages(stage, "SpecChangeIgnored") == []
 
 
+def build_claims(client: Any, settings: TakeoverSettings) -> Claims:
+    recorder = EventRecorder(client, "ours", EventSettings())
+    return Claims(client, OURS, APPLICATION, settings, recorder, lambda: datetime.now(UTC))
+
+
 async def test_unreadable_lease_is_reported_with_the_missing_permission(stage: Stage) -> None:
     message = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
-    refused = Forbidden(403, "Forbidden", message, "get", "leases.coordination.k8s.io", "team", "theirs")
-    client = FaultyClient(stage.client, ("get",), 1, refused, after=False)
-    theirs = ControllerIdentity("theirs", LeaseReference("team", "theirs")).field_manager
-    arbiter = Arbiter(client, ControllerIdentity("ours"), TakeoverSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
-    problem = await arbiter.find_objection(theirs)
-    assert problem is not None
-    assert problem.startswith(f"could not check whether {theirs} is still running: ")
-    assert problem.endswith('grant the verb "get" on leases.coordination.k8s.io in namespace team')
+    refused = Forbidden(403, "Forbidden", message, "get", "leases.coordination.k8s.io", "jobs", "theirs")
+    claims = build_claims(FaultyClient(stage.client, ("get",), 1, refused, after=False), TakeoverSettings())
+    with pytest.raises(ManagedElsewhere) as objection:
+        await claims.require_claimable(build_resource(claim="jobs/theirs u1"))
+    assert str(objection.value).startswith("could not check whether the controller with the Lease jobs/theirs is still")
+    assert str(objection.value).endswith('grant the verb "get" on leases.coordination.k8s.io in namespace jobs')
 
 
-async def test_controllers_that_share_a_lease_have_no_objection(stage: Stage) -> None:
-    lease = LeaseReference(stage.namespace, "spark-operator-lease")
-    settings = TakeoverSettings(lease=lease)
-    arbiter = Arbiter(stage.client, ControllerIdentity("ours", lease), settings, lambda: datetime.now(UTC))
-    assert await arbiter.find_objection(APACHE) is None
+async def test_missing_lease_of_the_setting_is_reported(stage: Stage) -> None:
+    claims = build_claims(stage.client, TakeoverSettings(lease=THEIRS))
+    with pytest.raises(ManagedElsewhere, match="the Lease jobs/theirs, which the setting otherControllerLease names, "):
+        await claims.require_claimable(build_resource(build_entry(APACHE)))
+
+
+async def test_controllers_that_share_a_lease_do_not_exclude_each_other(stage: Stage) -> None:
+    await build_claims(stage.client, TakeoverSettings(lease=OURS)).require_claimable(
+        build_resource(build_entry(APACHE))
+    )
+
+
+async def test_controllers_that_both_take_over_pause(stage: Stage) -> None:
+    claims = build_claims(stage.client, TakeoverSettings(take_over=True))
+    resource = build_resource(claim="jobs/theirs u1")
+    await claims.require_claimable(resource)
+    claims.confirm(resource)
+    with pytest.raises(ManagedElsewhere, match="jobs/theirs still manages this resource after the takeover"):
+        await claims.require_claimable(resource)
+
+
+def build_entry(manager: str, time: str = "12:00:05", subresource: str = "status", **fields: str) -> JsonObject:
+    """Build an entry of the managed fields; `fields` are names in the metadata, such as annotations."""
+    owned: JsonObject = {f"f:{key}": {value: {}} for key, value in fields.items()}
+    entry = {"manager": manager, "time": f"2026-03-01T{time}Z", "fieldsV1": {"f:metadata": owned}}
+    return {**entry, "subresource": subresource} if subresource else entry
+
+
+def build_resource(*entries: JsonObject, claim: str = "") -> JsonObject:
+    metadata = {"name": "pi", "namespace": "jobs", "uid": "u1", "creationTimestamp": "2026-03-01T12:00:00Z"}
+    annotations = {"annotations": {ANNOTATION_CLAIM: claim}} if claim else {}
+    return {"kind": KIND, "metadata": {**metadata, **annotations, "managedFields": list(entries)}}
+
+
+CLAIM, OWN = "jobs/ours u1 2026-03-01T12:00:03+00:00", str(OURS)
+FINALIZER = f'v:"{APPLICATION_FINALIZER}"'
+CLAIMED = build_entry("anyone", "12:00:03", "", annotations=f"f:{ANNOTATION_CLAIM}")
+
+
+@pytest.mark.parametrize(
+    ("resource", "owner"),
+    [
+        pytest.param(build_resource(), None, id="new"),
+        pytest.param(build_resource(claim=CLAIM), OWN, id="claimed"),
+        pytest.param(build_resource(claim="jobs/ours u2"), None, id="claim of the original of a copy"),
+        pytest.param(build_resource(claim="jobs/ours"), None, id="claim without a uid"),
+        pytest.param(build_resource(claim="jobs/../secrets u1"), None, id="claim without a Lease"),
+        pytest.param(build_resource(build_entry("velero-server")), None, id="status of a backup tool"),
+        pytest.param(build_resource(build_entry("HeadLamp", "12:00:09"), claim=CLAIM), OWN, id="status of a dashboard"),
+        pytest.param(build_resource(build_entry("spark-operator:team/b")), None, id="status of an earlier release"),
+        pytest.param(build_resource(build_entry("x", "12:00:05", "", finalizers=FINALIZER)), None, id="any finalizer"),
+        pytest.param(build_resource(build_entry(APACHE)), APACHE, id="status of the Apache operator"),
+        pytest.param(
+            build_resource(build_entry(APACHE, "12:00:05", "", finalizers=FINALIZER)), APACHE, id="its finalizer"
+        ),
+        pytest.param(
+            build_resource(build_entry(APACHE, "12:00:05", "", labels="f:team")), None, id="other Java client"
+        ),
+        pytest.param(build_resource(build_entry(APACHE, "11:59:59")), None, id="managed fields of the original"),
+        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:02"), claim=CLAIM), OWN, id="taken over"),
+        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:03"), claim=CLAIM), OWN, id="same second"),
+        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:04"), claim=CLAIM), APACHE, id="gone back"),
+    ],
+)
+def test_owner_is_a_claim_or_the_apache_operator(resource: JsonObject, owner: str | None) -> None:
+    assert find_owner(resource) == owner
+    trim_managed_fields(resource)
+    assert find_owner(resource) == owner
+    assert ("managedFields" in resource["metadata"]) is (owner == APACHE)
+
+
+def build_released(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:
+    status = {"currentState": {"currentStateSummary": state}}
+    return {"metadata": metadata, "spec": {"applicationTolerations": tolerations}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        pytest.param(build_released("ResourceReleased"), True, id="released"),
+        pytest.param(build_released("ResourceReleased", {"ttlAfterStopMillis": -1}), True, id="is never deleted"),
+        pytest.param(build_released("ResourceReleased", {"ttlAfterStopMillis": 0}), False, id="released, TTL of zero"),
+        pytest.param(build_released("ResourceReleased", {"ttlAfterStopMillis": 1}), False, id="released, has a TTL"),
+        pytest.param(build_released("ResourceReleased", {"ttlAfterStopMillis": "1"}), True, id="unreadable TTL"),
+        pytest.param(build_released("ResourceReleased", deletionTimestamp="2026-03-01T12:00:00Z"), False, id="deleted"),
+        pytest.param(build_released("TerminatedWithoutReleaseResources"), False, id="driver retained"),
+        pytest.param(build_released("Succeeded"), False, id="not released yet"),
+    ],
+)
+def test_released_application_is_settled_unless_its_deletion_is_due(resource: JsonObject, expected: bool) -> None:
+    assert is_settled(resource) is expected

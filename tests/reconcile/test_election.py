@@ -11,8 +11,7 @@ from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS
-from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
-from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
+from airflow_provider_spark_operator.reconcile.election import Elector, Leadership, NotLeading, create_identity, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, read_tenure
 from tests.reconcile.stage import DEADLINE, Stage, build_error
 

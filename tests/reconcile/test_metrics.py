@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.election import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import APPLIED, PREFIX, Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from tests.builders import NOW, build_application_model, build_status, build_status_at, seconds

@@ -97,11 +97,11 @@ async def test_change_that_needs_a_restart_is_logged(tmp_path: Path, caplog: pyt
     path = tmp_path / "controller.yaml"
     path.write_text(BEFORE)
     async with follow(path) as file:
-        path.write_text("operatorName: other\nreconcileIntervalSeconds: 5\nleaderElection: true\n")
+        path.write_text("operatorName: other\nreconcileIntervalSeconds: 5\nleaseName: other\n")
         await wait_until(lambda: get_interval(file.settings) == 5)
         assert file.settings.decisions.operator_name == "ours"
     (line,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert line.getMessage() == (
         f"{path} has changed; applied: reconcileIntervalSeconds; "
-        "restart the controller to apply: operatorName, leaderElection"
+        "restart the controller to apply: operatorName, leaseName"
     )

@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, Req
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
+    Scope,
     SelectedNamespaces,
     describe,
 )
@@ -21,6 +22,7 @@ from airflow_provider_spark_operator.reconcile.settings import (
     list_differences,
     parse_properties_settings,
     parse_yaml_settings,
+    resolve_lease,
 )
 
 EXPECTED = ControllerSettings(
@@ -40,7 +42,6 @@ EXPECTED = ControllerSettings(
         is_enabled=False, excluded_reasons=("Kueue.*", "DriverReady"), min_interval=timedelta(minutes=1)
     ),
     election=ElectionSettings(
-        is_enabled=True,
         lease_name="lease",
         lease_namespace="operators",
         terms=LeaseTerms(duration=180, renew_deadline=120, retry=5),
@@ -228,7 +229,7 @@ def test_asterisk_means_all_namespaces() -> None:
     [
         ("reconcileIntervalSeconds: 1\nworkers: 3\nreconcilesPerPeriod: 1\ntakeOver: true", ()),
         ("operatorName: another", ("operatorName",)),
-        ("leaseRetrySeconds: 1\nleaderElection: true", ("leaderElection", "leaseRetrySeconds")),
+        ("leaseRetrySeconds: 1\nleaseName: ours", ("leaseName", "leaseRetrySeconds")),
     ],
     ids=["live", "the name", "the election"],
 )
@@ -237,9 +238,9 @@ def test_list_differences_names_settings_that_need_a_restart(text: str, keys: tu
 
 
 def test_keep_fixed_settings_keeps_settings_that_need_a_restart() -> None:
-    old = parse_yaml_settings("operatorName: old\nleaderElection: true")
+    old = parse_yaml_settings("operatorName: old\nleaderElection: true\nleaseName: ours")
     new = keep_fixed_settings(old, parse_yaml_settings("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
-    assert (new.decisions.operator_name, new.election.is_enabled) == ("old", True)
+    assert (new.decisions.operator_name, new.election.lease_name) == ("old", "ours")
     assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
     assert list_differences(old, new, fixed=True) == ()
     assert list_differences(old, new, fixed=False) == ("reconcileIntervalSeconds", "workers")
@@ -259,3 +260,16 @@ def test_parallelism_without_limit_still_has_workers() -> None:
 )
 def test_describe_scope(scope: NamedNamespaces | SelectedNamespaces | EveryNamespace, words: str) -> None:
     assert describe(scope) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "lease"),
+    [
+        ("", NamedNamespaces(("jobs", "tests")), "jobs/spark-operator-lease"),
+        ("", EveryNamespace(), "current/spark-operator-lease"),
+        ("leaseNamespace: operators\nleaseName: ours", NamedNamespaces(("jobs",)), "operators/ours"),
+    ],
+    ids=["first namespace", "current namespace", "settings"],
+)
+def test_lease_is_where_the_controller_has_permissions(text: str, scope: Scope, lease: str) -> None:
+    assert str(resolve_lease(parse_yaml_settings(text).election, scope, "current")) == lease

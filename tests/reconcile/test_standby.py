@@ -16,9 +16,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.election import Leadership
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import (
@@ -178,14 +177,14 @@ class LaggingClient:
 async def test_returning_leader_keeps_the_driver_that_another_leader_created(
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
-    identity = ControllerIdentity(QUICK.decisions.operator_name, LeaseReference(stage.namespace, "lease"))
+    lease = LeaseReference(stage.namespace, "lease")
     access, scope = ClusterAccess(kubeconfig_document=kubeconfig), NamedNamespaces((stage.namespace,))
     leaderships = Leadership(), Leadership()
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await open_client(access, field_manager=identity.field_manager))
+        client = await stack.enter_async_context(await open_client(access, field_manager=lease.field_manager))
         lagging = LaggingClient(client)
         for each, leadership in zip((lagging, client), leaderships, strict=True):
-            controller = Controller(each, scope, QUICK, leadership=leadership, identity=identity)  # type: ignore[arg-type]
+            controller = Controller(each, scope, QUICK, leadership=leadership, lease=lease)  # type: ignore[arg-type]
             await stack.enter_async_context(run_in_background(controller))
         one, other = leaderships
         one.extend(math.inf)

@@ -5,19 +5,18 @@ import logging
 import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
+from airflow_provider_spark_operator.reconcile import claims
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ClaimReport
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity, find_last_manager
+from airflow_provider_spark_operator.reconcile.claims import APACHE, ClaimCounts, find_owner, report_claims
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, Stage, build_application, get_value, history_of, play_drivers
 from tests.reconcile.test_claims import (
-    APACHE,
     KIND,
+    OURS,
     TAKE_OVER,
     Rival,
     leave_running,
@@ -30,7 +29,6 @@ from tests.reconcile.test_clusters import wait_for_state as until_cluster
 from tests.reconcile.test_controller import UP_TO_RUNNING
 
 State = ApplicationState
-OURS = ControllerIdentity("ours")
 
 
 async def wait_until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
@@ -44,10 +42,6 @@ def read_claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
     return tuple(
         get_value(rival.metrics, "claims", kind=kind, claim=claim) for claim in ("claimed", "waiting", "left_alone")
     )
-
-
-async def find_manager(client: KubeClient, kind: ResourceType, name: str, namespace: str, finalizer: str) -> str | None:
-    return find_last_manager(await client.get(kind, name, namespace), finalizer, OURS.field_manager)
 
 
 async def test_claim_survives_a_short_takeover_without_other_writes(kubeconfig: JsonObject, stage: Stage) -> None:
@@ -74,8 +68,7 @@ async def test_application_with_only_the_finalizer_of_another_controller_is_clai
         await theirs.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
     async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
         await wait_until_claimed(stage, ours, 1)
-    found = await find_manager(stage.client, SPARK_APPLICATIONS, "pi", stage.namespace, APPLICATION_FINALIZER)
-    assert found == OURS.field_manager
+    assert find_owner(await stage.client.get(SPARK_APPLICATIONS, "pi", stage.namespace)) == str(OURS)
 
 
 async def test_released_applications_and_clusters_are_claimed(kubeconfig: JsonObject, stage: Stage) -> None:
@@ -87,16 +80,13 @@ async def test_released_applications_and_clusters_are_claimed(kubeconfig: JsonOb
     async with run_rival(kubeconfig, stage, OURS, TAKE_OVER) as ours:
         await wait_until_claimed(stage, ours, 1)
         await wait_until_claimed(stage, ours, 1, SPARK_CLUSTERS.kind)
-    for kind, name, finalizer in (
-        (SPARK_APPLICATIONS, "pi", APPLICATION_FINALIZER),
-        (SPARK_CLUSTERS, "cl", CLUSTER_FINALIZER),
-    ):
-        assert await find_manager(stage.client, kind, name, stage.namespace, finalizer) == OURS.field_manager
+    for kind, name in ((SPARK_APPLICATIONS, "pi"), (SPARK_CLUSTERS, "cl")):
+        assert find_owner(await stage.client.get(kind, name, stage.namespace)) == str(OURS)
 
 
 async def test_idle_running_application_of_another_controller_is_reported(kubeconfig: JsonObject, stage: Stage) -> None:
     async with leave_running(kubeconfig, stage, APACHE), run_rival(kubeconfig, stage, OURS) as ours:
-        assert APACHE in await wait_until_left_alone(stage, ours)
+        assert "the Apache operator" in await wait_until_left_alone(stage, ours)
         assert read_claims(ours) == (0, 0, 1)
 
 
@@ -107,7 +97,7 @@ async def test_released_application_with_a_ttl_is_left_alone_until_the_takeover(
         await stage.submit(build_application(tolerations={"ttlAfterStopMillis": 3_600_000}))
         await stage.wait_for_state(State.RESOURCE_RELEASED)
     async with run_rival(kubeconfig, stage, OURS) as ours:
-        assert APACHE in await wait_until_left_alone(stage, ours)
+        assert "the Apache operator" in await wait_until_left_alone(stage, ours)
         assert read_claims(ours) == (0, 0, 1)
         await stage.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
         ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
@@ -143,12 +133,13 @@ async def test_takeover_enabled_at_run_time_claims_all_resources(kubeconfig: Jso
         await stage.wait_for_state(State.RESOURCE_RELEASED)
 
 
-def test_claims_are_logged_once_until_others_change(caplog: pytest.LogCaptureFixture) -> None:
+async def test_claims_are_logged_once_until_others_change(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "REPORT_SECONDS", 0)
     counts = [ClaimCounts(1, 2, 0), ClaimCounts(2, 2, 0), ClaimCounts(3, 0, 1)]
-    report = ClaimReport({KIND: lambda: counts.pop(0)})
-    with caplog.at_level(logging.INFO):
-        for _ in range(3):
-            report.report()
+    with caplog.at_level(logging.INFO), pytest.raises(IndexError):
+        await report_claims({KIND: lambda: counts.pop(0)})
     assert [record.getMessage() for record in caplog.records] == [
         "SparkApplication: 1 managed by this controller; 2 managed by other controllers and not yet checked; "
         "0 managed by other controllers that may be running, so this controller leaves them alone",

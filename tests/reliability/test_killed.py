@@ -6,6 +6,8 @@ import itertools
 import pytest
 from aiohttp import web
 
+from airflow_provider_spark_operator.kube.resources import LEASES
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE
 from tests.reliability.lives import parametrize_lives
 from tests.reliability.proxy import Fault, ReceivedRequest, reset_connection
 from tests.reliability.scene import Scene
@@ -61,6 +63,8 @@ async def test_application_completes_if_controller_is_killed_after_any_write(sce
         await asyncio.wait({completion, struck}, return_when=asyncio.FIRST_COMPLETED)
         if killing.strikes:
             await struck
+            # The next process would wait until the Lease of the killed one expires.
+            await scene.client.delete(LEASES, DEFAULT_LEASE, scene.namespace)
             await scene.controller.start()
         struck.cancel()
         await completion

@@ -39,7 +39,7 @@ class Pair:
 async def run_pair(scene: Scene, applications: int) -> AsyncIterator[Pair]:
     """Run two controllers with incomplete applications."""
     lease = f"lease-{scene.namespace}"
-    words = ("--namespaces", scene.namespace, "--leader-elect", "--lease", lease)
+    words = ("--namespaces", scene.namespace, "--lease", lease)
     first, second = (
         build_controller(scene.folder / name, scene.proxy.url, scene.plane.token, *words)
         for name in ("first", "second")

@@ -1,4 +1,4 @@
-"""Takeover from a controller without a lease, such as the Apache operator without leader election."""
+"""Takeover from the Apache operator without leader election, and applications that other tools have restored."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,9 +13,11 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.claims import APACHE, find_owner
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import Stage, build_application, history_of, play_drivers
-from tests.reconcile.test_claims import APACHE, list_messages, run_rival
+from tests.reconcile.test_claims import hold_lease, list_messages, run_rival
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, build_controller
 
@@ -30,7 +32,7 @@ async def test_application_of_interrupted_takeover_completes_without_the_flag(sc
     stage = Stage(scene.client, scene.namespace)
 
     async def is_reported() -> bool:
-        return await list_messages(stage, "TakenOver") == [f"taken over from {APACHE}"]
+        return await list_messages(stage, "TakenOver") == ["taken over from the Apache operator"]
 
     async with play_drivers(stage, "run"):
         async with run_rival(build_kubeconfig(scene.plane.server), stage, None, manager=APACHE):
@@ -62,6 +64,60 @@ async def test_released_applications_with_ttl_are_reported_until_takeover(scene:
     async with run_controller(scene, "--take-over"):
         await asyncio.gather(*(stage.wait_until(lambda seen: seen is None, name) for name in names))
     assert await check(scene) == (ExitCode.SUCCESS, [])
+
+
+@pytest.mark.parametrize("manager", [APACHE, "spark-operator:team/other"])
+async def test_restored_applications_are_managed_and_can_be_deleted(scene: Scene, manager: str) -> None:
+    """A backup tool restores annotations, finalizer, status and managed fields, and a dashboard writes a label."""
+    stage = Stage(scene.client, scene.namespace)
+    own, other = (LeaseReference(scene.namespace, name) for name in (DEFAULT_LEASE, "other"))
+    names = ("running", "ended")
+    async with (
+        play_drivers(stage, "run"),
+        run_rival(build_kubeconfig(scene.plane.server), stage, None, manager=manager),
+    ):
+        for name in names:
+            await stage.submit(build_application(name))
+            await stage.wait_for_state(ApplicationState.RUNNING_HEALTHY, name=name)
+        await stage.set_pod("ended-0-driver", "succeeded")
+        await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="ended")
+    async with hold_lease(stage, other):
+        for name in names:
+            await restore(scene, await back_up(scene, name, other))
+        async with run_controller(scene):
+            # The driver belonged to the original, and does not exist any more.
+            released = await stage.wait_for_state(ApplicationState.RESOURCE_RELEASED, name="running")
+            for name in names:
+                await stage.delete(name)
+                await stage.wait_until(lambda seen: seen is None, name)
+    assert find_owner(released) == str(own)
+    assert await list_messages(stage, "DrivenByAnother") == []
+
+
+async def back_up(scene: Scene, name: str, lease: LeaseReference) -> JsonObject:
+    """Return an application with a claim and times of an hour ago; delete it."""
+    original = await scene.client.get(SPARK_APPLICATIONS, name, scene.namespace)
+    metadata = original["metadata"]
+    metadata["annotations"] = {ANNOTATION_CLAIM: f"{lease} {metadata['uid']}"}
+    for entry in metadata["managedFields"]:
+        entry["time"] = format_time_of_backup()
+    await scene.client.patch(SPARK_APPLICATIONS, name, scene.namespace, {"metadata": {"finalizers": None}})
+    await scene.client.delete(SPARK_APPLICATIONS, name, scene.namespace, propagation="Background")
+    return original
+
+
+async def restore(scene: Scene, original: JsonObject) -> None:
+    """Create an application again as a backup tool does; then a dashboard changes it."""
+    dropped = ("uid", "resourceVersion", "creationTimestamp", "generation")
+    metadata = {key: value for key, value in original["metadata"].items() if key not in dropped}
+    access = ClusterAccess(kubeconfig_document=build_kubeconfig(scene.plane.server))
+    async with await open_client(access, field_manager="velero-server") as velero:
+        await velero.create(SPARK_APPLICATIONS, {**original, "metadata": metadata}, scene.namespace)
+        patch = {"status": original["status"]}
+        await velero.patch(SPARK_APPLICATIONS, metadata["name"], scene.namespace, patch, subresource="status")
+    async with await open_client(access, field_manager="dashboard") as dashboard:
+        label = {"metadata": {"labels": {"seen-by": "dashboard"}}}
+        await dashboard.patch(SPARK_APPLICATIONS, metadata["name"], scene.namespace, label)
 
 
 @asynccontextmanager
@@ -103,8 +159,13 @@ async def release_under_apache(scene: Scene, name: str) -> None:
 
 def record(state: ApplicationState) -> JsonObject:
     """Build a record of a state that was entered an hour ago."""
+    return {"currentStateSummary": state, "lastTransitionTime": format_time_of_backup()}
+
+
+def format_time_of_backup() -> str:
+    """Return the time of an hour ago."""
     time = datetime.now(UTC) - timedelta(hours=1)
-    return {"currentStateSummary": state, "lastTransitionTime": time.isoformat(timespec="seconds")}
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_claimed(document: JsonObject | None) -> bool:

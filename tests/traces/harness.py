@@ -105,7 +105,7 @@ async def _listen_for_orders(controller: ControllerProcess, address: Path) -> As
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         word = (await reader.readline()).decode().strip()
         if word in ("stop", "restart"):
-            await controller.kill()
+            await controller.stop()  # a killed controller would hold its Lease for a while
         if word in ("start", "restart"):
             await controller.start()
         writer.write(b"done\n")

@@ -9,22 +9,21 @@ from airflow_provider_spark_operator.cli.ages import format_age
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, read_progress
 from airflow_provider_spark_operator.core.holds import find_held_application
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.pods import is_ready
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
-from airflow_provider_spark_operator.reconcile.lease import is_held, read_tenure
-from airflow_provider_spark_operator.reconcile.managers import find_last_manager, find_lease
+from airflow_provider_spark_operator.reconcile.claims import APACHE as APACHE_MANAGER
+from airflow_provider_spark_operator.reconcile.claims import find_owner
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, read_tenure
 
 OWN_CONTROLLER = "spark-operator reconcile"
 # The labels that the charts of the Apache operator, of Kubeflow's and of this package set by default.
 _NAME, _COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 _SELECTOR = f"{_NAME} in (spark-kubernetes-operator,spark-operator)"
 _OPERATORS = {"operator-deployment": APACHE.operator, "controller": KUBEFLOW.operator}
-_APACHE_MANAGER = "fabric8-kubernetes-client"
 _MOST_APPLICATIONS = 500
 # An idle controller writes the first status within seconds.
 _LONGEST_WITHOUT_STATUS = timedelta(minutes=1)
@@ -142,48 +141,34 @@ def _find_operator(pod: Mapping[str, Any]) -> str | None:
 async def _read_applications(
     client: KubeClient, kind: ResourceType, namespace: str, now: datetime, evidence: _Evidence
 ) -> None:
-    """Find the controllers that wrote to the applications of a namespace.
-
-    A field manager of this package names its Lease, which shows whether the controller runs. Without a Lease, only the
-    latest writer counts.
-    """
+    """Find the controllers that claimed the applications of a namespace, or wrote the last status without a claim."""
     listed = await client.list(kind, namespace, trim=_trim, most=_MOST_APPLICATIONS)
     evidence.waiting = _find_waiting(listed.items, now)
-    writes: dict[str, str] = {}
-    for application in listed.items:
-        manager = find_last_manager(application, APPLICATION_FINALIZER, "")
-        if manager is not None:
-            writes[manager] = max(writes.get(manager, ""), _read_last_write(application, manager))
-    for manager, time in writes.items():
-        is_known = await _read_lease(client, manager, now, evidence)
-        if not is_known and time == max(writes.values()):
-            _add_writer(kind, manager, format_age(time, now), evidence)
+    for owner in {find_owner(application) or "" for application in listed.items}:
+        if lease := LeaseReference.parse(owner):
+            await _read_lease(client, lease, now, evidence)
+    time, manager = _find_last_write(listed.items)
+    if manager == APACHE_MANAGER or (manager and kind.group == KUBEFLOW.group):
+        _add_writer(_get_operator(kind), format_age(time, now), evidence)
 
 
-async def _read_lease(client: KubeClient, manager: str, now: datetime, evidence: _Evidence) -> bool:
-    """Find out whether the controller with a field manager runs. Return whether its Lease shows that."""
-    reference = find_lease(manager, None)
-    if reference is None:
-        return False
-    name = f"{OWN_CONTROLLER} in namespace {reference.namespace}"
+async def _read_lease(client: KubeClient, lease: LeaseReference, now: datetime, evidence: _Evidence) -> None:
+    name = f"{OWN_CONTROLLER} in namespace {lease.namespace}"
     try:
-        tenure = read_tenure(await client.get(LEASES, reference.name, reference.namespace))
+        tenure = read_tenure(await client.get(LEASES, lease.name, lease.namespace))
     except NotFound:
-        return True
+        return
     except Forbidden as error:
         evidence.unknown.append(report_error("", error).result)
-        return False
-    if is_held(tenure, now):
-        evidence.running.setdefault(name, f"{tenure.holder} holds its Lease {reference}")
+        return
+    if tenure.is_held(now):
+        evidence.running.setdefault(name, f"{tenure.holder} holds its Lease {lease}")
     else:
-        evidence.stopped.append(f"{name}: no process holds its Lease {reference}")
-    return True
+        evidence.stopped.append(f"{name}: no process holds its Lease {lease}")
 
 
-def _add_writer(kind: ResourceType, manager: str, age: str, evidence: _Evidence) -> None:
-    own = manager not in (_APACHE_MANAGER, "") and kind.group == APACHE.group
-    operator = f"{OWN_CONTROLLER} ({manager})" if own else _get_operator(kind)
-    if not any(name.startswith(OWN_CONTROLLER if own else operator) for name in evidence.running):
+def _add_writer(operator: str, age: str, evidence: _Evidence) -> None:
+    if not any(name.startswith(operator) for name in evidence.running):
         limits = "".join(
             f". Whether it still runs is unknown: {one}" for one in evidence.unknown if one.startswith("you need")
         )
@@ -210,9 +195,15 @@ def _find_waiting(applications: Iterable[Mapping[str, Any]], now: datetime) -> s
     return f"SparkApplication {metadata['namespace']}/{metadata['name']} has had no status for {age}"
 
 
-def _read_last_write(application: Mapping[str, Any], manager: str) -> str:
-    entries = application["metadata"].get("managedFields") or ()
-    return max(str(entry.get("time") or "") for entry in entries if entry.get("manager") == manager)
+def _find_last_write(applications: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the time and the field manager of the last write of a status; empty if there is none."""
+    entries = (entry for each in applications for entry in each["metadata"].get("managedFields") or ())
+    writes = [
+        (str(entry.get("time") or ""), str(entry.get("manager") or ""))
+        for entry in entries
+        if entry.get("subresource") == "status" and not str(entry.get("manager")).startswith("kubectl")
+    ]
+    return max(writes, default=("", ""))
 
 
 def _trim(application: JsonObject) -> None:

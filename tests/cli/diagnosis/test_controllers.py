@@ -6,12 +6,11 @@ import pytest
 
 from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
-from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import LEASES, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, build_lease
-from airflow_provider_spark_operator.reconcile.managers import ControllerIdentity
 from tests.cluster import NAMESPACE, Cluster
 
 LEASE = LeaseReference(NAMESPACE, "controller")
@@ -50,6 +49,16 @@ async def write_status(cluster: Cluster, name: str, field_manager: str) -> None:
         await controller.patch(SPARK_APPLICATIONS, name, NAMESPACE, {"status": status}, subresource="status")
 
 
+async def claim_with_lease(cluster: Cluster, client: KubeClient) -> None:
+    """Create an application that is claimed by a controller, and the Lease that the controller holds."""
+    await write_status(cluster, "pi", LEASE.field_manager)
+    uid = (await client.get(SPARK_APPLICATIONS, "pi", NAMESPACE))["metadata"]["uid"]
+    claim = {"metadata": {"annotations": {ANNOTATION_CLAIM: f"{LEASE} {uid}"}}}
+    await client.patch(SPARK_APPLICATIONS, "pi", NAMESPACE, claim)
+    lease = build_lease(None, "replica-1", LeaseTerms(), datetime.now(UTC))
+    await client.create(LEASES, {**lease, "metadata": {"name": LEASE.name}}, NAMESPACE)
+
+
 async def test_application_without_status_shows_that_no_controller_runs(cluster: Cluster, client: KubeClient) -> None:
     cluster.create("pi")
     assert (await check(client)).status is Status.WARNING
@@ -73,16 +82,14 @@ async def test_held_application_without_status_is_no_failure(
 
 
 async def test_held_lease_shows_that_the_controller_runs(cluster: Cluster, client: KubeClient) -> None:
-    await write_status(cluster, "pi", ControllerIdentity("spark-operator", LEASE).field_manager)
-    await client.create(LEASES, build_lease(LEASE, "replica-1", LeaseTerms(), datetime.now(UTC)), NAMESPACE)
+    await claim_with_lease(cluster, client)
     found = await check(client)
     expected = "spark-operator reconcile in namespace jobs: replica-1 holds its Lease jobs/controller"
     assert (found.status, found.result) == (Status.PASSED, expected)
 
 
 async def test_expired_lease_shows_that_the_controller_has_stopped(cluster: Cluster, client: KubeClient) -> None:
-    await write_status(cluster, "pi", ControllerIdentity("spark-operator", LEASE).field_manager)
-    await client.create(LEASES, build_lease(LEASE, "replica-1", LeaseTerms(), datetime.now(UTC)), NAMESPACE)
+    await claim_with_lease(cluster, client)
     found = await check(client, timedelta(minutes=5))
     assert found.status is Status.FAILED
     assert found.result == "spark-operator reconcile in namespace jobs: no process holds its Lease jobs/controller"
