@@ -41,7 +41,7 @@ class ObjectCache:
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         is_memorable: Whether `list_deleted` returns the object after its deletion.
-        trim: Removes what nobody reads from an object before it is stored.
+        trim: Removes unused fields from an object before it is stored.
     """
 
     def __init__(

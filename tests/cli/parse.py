@@ -24,8 +24,9 @@ def parse(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def list_options(verb: Verb) -> set[str]:
-    """Return the options of a verb, without `--help`."""
-    return {name for each in list_parameters(verb) for name in each.opts if each.param_type_name == "option"}
+    """Return the visible options of a verb, without `--help`."""
+    options = (each for each in list_parameters(verb) if each.param_type_name == "option" and not each.hidden)
+    return {name for each in options for name in each.opts}
 
 
 def list_parameters(verb: Verb) -> list[Any]:
