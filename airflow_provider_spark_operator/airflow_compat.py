@@ -57,6 +57,7 @@ __all__ = [
     "import_string",
     "is_unmapped",
     "load_dag_bag",
+    "mask_secrets",
     "read_asset_stores",
     "serialize",
     "warn_too_old",
@@ -64,8 +65,10 @@ __all__ = [
 
 if TYPE_CHECKING or VERSION >= (3, 1):
     from airflow.sdk import BaseHook, TaskInstanceState
+    from airflow.sdk._shared.secrets_masker import redact
 else:
     from airflow.hooks.base import BaseHook
+    from airflow.sdk.execution_time.secrets_masker import redact
     from airflow.utils.state import TaskInstanceState
 
 if TYPE_CHECKING or VERSION >= (3, 2):
@@ -215,6 +218,11 @@ def bind_output_handler(handle_output: Callable[..., Any], context: "Context") -
     if VERSION >= (3, 1):
         return handle_output
     return partial(handle_output, context=context, xcom_push=context["ti"].xcom_push)
+
+
+def mask_secrets(text: str) -> str:
+    """Return `text` with `***` in place of the secrets that this process has read from connections and variables."""
+    return str(redact(text))
 
 
 def read_asset_stores(trigger: object) -> Mapping[str, Any]:

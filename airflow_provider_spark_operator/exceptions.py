@@ -8,7 +8,7 @@ Airflow's `AirflowFailException` instead.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
 
 
 class SparkApplicationError(AirflowException):
@@ -17,8 +17,8 @@ class SparkApplicationError(AirflowException):
     A task raises this class itself if an application could not be submitted or followed.
 
     Args:
-        message: Message of the exception: what failed, the cause, and what to do. The other parameters are the
-            attributes.
+        message: Message of the exception: what failed, the cause, and what to do. The secrets that Airflow masks in
+            logs are masked, because callbacks also receive the message. The other parameters are the attributes.
 
     Attributes:
         state: The state in which the application failed, for example "Failed" or "DriverEvicted". None if no state was
@@ -41,7 +41,7 @@ class SparkApplicationError(AirflowException):
         retry_delay: timedelta | None = None,
         out_of_memory: Sequence[str] = (),
     ) -> None:
-        super().__init__(message)
+        super().__init__(mask_secrets(message))
         self.state = state
         self.reason = reason
         self.retry_worthy = retry_worthy

@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.holds import Held, find_held_cluster
@@ -29,6 +29,8 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 # The time between two requests for what holds a SparkCluster, unless the SparkCluster changes.
 _FIRST_HOLD_PAUSE_SECONDS = 0.2
 _LONGEST_HOLD_PAUSE_SECONDS = 5.0
+Log: TypeAlias = logging.Logger | logging.LoggerAdapter[logging.Logger]
+
 _ACCEPTED = "RunningHealthy"
 _UNSCHEDULABLE = "SchedulingFailure"
 # The first state can be so short that the watch only reports the next one. Older Apache operators set Failed.
@@ -70,7 +72,7 @@ class Readiness:
 
 
 async def wait_until_ready(
-    hub: WatchHub, reference: ApplicationReference, log: logging.Logger, *, ready_seconds: float | None = None
+    hub: WatchHub, reference: ApplicationReference, log: Log, *, ready_seconds: float | None = None
 ) -> None:
     """Wait until the SparkCluster is ready.
 
@@ -140,7 +142,7 @@ def count_wanted_workers(cluster: Mapping[str, Any]) -> int:
 class _HoldWatch:
     """Logs what holds a SparkCluster, and limits the time in which nothing holds it."""
 
-    def __init__(self, hub: WatchHub, reference: ApplicationReference, log: logging.Logger) -> None:
+    def __init__(self, hub: WatchHub, reference: ApplicationReference, log: Log) -> None:
         self._hub = hub
         self._reference = reference
         self._log = log
@@ -192,7 +194,7 @@ async def _watch(
     reference: ApplicationReference,
     accepted: asyncio.Future[JsonObject],
     holds: _HoldWatch,
-    log: logging.Logger,
+    log: Log,
 ) -> None:
     logged = ""
     async with aclosing(hub.follow(reference)) as contents:
@@ -222,7 +224,7 @@ def _find_failure_message(cluster: Mapping[str, Any]) -> str:
 
 
 async def _count_until_complete(
-    hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: logging.Logger
+    hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: Log
 ) -> None:
     cluster = await accepted
     backoff, logged = Backoff(first=0.5, longest=5.0), ""

@@ -2,7 +2,7 @@
 
 from airflow.sdk import ObjectStoragePath
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.composition import Composition
 from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed
@@ -19,9 +19,9 @@ def compose(composition: Composition) -> JsonObject:
     try:
         return composition.compose(write_object)
     except FileUnavailable as error:
-        raise AirflowFailException(str(error)) from error.__cause__
+        raise AirflowFailException(mask_secrets(str(error))) from error.__cause__
     except UploadFailed as error:
-        raise AirflowException(str(error)) from error.__cause__
+        raise AirflowException(mask_secrets(str(error))) from error.__cause__
 
 
 def write_object(folder: str, place: str, content: bytes) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_provider_spark_operator.airflow_compat import AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowFailException, mask_secrets
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 
@@ -21,4 +21,4 @@ def fail_if_invalid(noun: str) -> Iterator[None]:
         yield
     # The message names the cause: a chained exception would appear a second time in the task log.
     except InvalidResource as error:
-        raise AirflowFailException(f"the {noun} is not valid: {error}") from None
+        raise AirflowFailException(mask_secrets(f"the {noun} is not valid: {error}")) from None

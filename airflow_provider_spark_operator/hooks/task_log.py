@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Iterable
 from datetime import UTC
+from typing import Any
 
 from airflow_provider_spark_operator.airflow_compat import conf
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.pods import ContainerStatus
+from airflow_provider_spark_operator.core.secret_values import Redaction
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.logs import LogPosition
@@ -16,15 +18,33 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS, SECTION
 
 
+class RedactedLogger(logging.LoggerAdapter[logging.Logger]):
+    """A logger for texts of the cluster, which may contain the secrets of a resource.
+
+    Args:
+        log: The logger. Airflow adds its lines to the log of the current task.
+        redaction: Removes the secrets.
+    """
+
+    def __init__(self, log: logging.Logger, redaction: Redaction) -> None:
+        super().__init__(log)
+        self._redaction = redaction
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """Log a message without the secrets."""
+        if self.isEnabledFor(level):
+            self.logger.log(level, "%s", self._redaction.hide(str(msg) % args if args else str(msg)), **kwargs)
+
+
 class TaskLog:
-    """The sink for the log of a task. Airflow adds the lines of the logger to the log of the current task.
+    """The sink for the log of a task.
 
     Args:
         reference: The application.
         log: The logger.
     """
 
-    def __init__(self, reference: ApplicationReference, log: logging.Logger) -> None:
+    def __init__(self, reference: ApplicationReference, log: logging.Logger | RedactedLogger) -> None:
         self._reference = reference
         self._log = log
 

@@ -2,7 +2,8 @@
 
 import logging
 
-from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
+from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout, mask_secrets
+from airflow_provider_spark_operator.core import secret_values
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.follow.outage_tolerance import retry
@@ -54,6 +55,21 @@ def submit(
         raise
     logger.info("%s", submission.sentence)
     return submission
+
+
+def find_secret_places(submission: Submission, document: JsonObject) -> list[secret_values.SecretPlace]:
+    """Return where the submitted resource contains secrets that this worker has read from connections and variables.
+
+    Args:
+        submission: The resource, as the cluster has stored it.
+        document: The resource as this try has composed it.
+    """
+    places = secret_values.find_secret_places(submission.resource, mask_secrets)
+    if not submission.adopted:
+        return places
+    # The secrets may have changed since the earlier try.
+    own = secret_values.find_secret_places(document, mask_secrets)
+    return [*places, *([path, 0, None] for path, _, _ in own)]
 
 
 def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from airflow.sdk import Asset, AssetAlias, Context
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -43,7 +43,7 @@ def build_error(
     if event.kind is EventKind.DELETED:
         return build_deletion(event.sentence, policy=policy)
     if event.kind is EventKind.REFUSED:
-        return AirflowFailException(event.sentence)
+        return AirflowFailException(mask_secrets(event.sentence))
     if event.kind is not EventKind.ENDED:
         return SparkApplicationError(event.sentence)
     if event.outcome == "Succeeded":

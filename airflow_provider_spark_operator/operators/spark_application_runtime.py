@@ -157,11 +157,12 @@ class ApplicationRun:
                 LoopThread() as loop,
             ):
                 lost_failure.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
-                submission = self._submit(loop, engagement, self._compose(document, engagement.stamp))
+                composed = self._compose(document, engagement.stamp)
+                submission = self._submit(loop, engagement, composed)
                 if not task.wait_for_completion:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
-                trigger = self._create_trigger(submission, engagement, deadline)
+                trigger = self._create_trigger(submission, engagement, deadline, composed)
                 if self._waits_in_triggerer() and not results.has_ended(submission):
                     timeout = task.execution_timeout + DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
@@ -273,7 +274,7 @@ class ApplicationRun:
         return self._engagement
 
     def _create_trigger(
-        self, submission: Submission, engagement: Engagement, deadline: datetime | None
+        self, submission: Submission, engagement: Engagement, deadline: datetime | None, composed: JsonObject
     ) -> SparkApplicationTrigger:
         return SparkApplicationTrigger(
             namespace=submission.reference.namespace,
@@ -286,6 +287,7 @@ class ApplicationRun:
             deadline=deadline.isoformat() if deadline else None,
             delete_on_kill=self._task.delete_on_kill,
             driver_log=self._task.get_logs,
+            secret_places=requests.find_secret_places(submission, composed),
         )
 
     def _conclude(self, engagement: Engagement, event: ApplicationEvent) -> Any:

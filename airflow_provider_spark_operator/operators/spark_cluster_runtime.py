@@ -4,7 +4,7 @@ DAG files do not import this module: it loads the Kubernetes client.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, Protocol
@@ -28,6 +28,7 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.secret_values import SecretPlace
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
@@ -183,7 +184,8 @@ class ClusterCreation:
                 if not task.wait_until_ready:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
-                trigger = self._create_trigger(submission, engagement, deadline, ready_seconds)
+                places = requests.find_secret_places(submission, document)
+                trigger = self._create_trigger(submission, engagement, deadline, ready_seconds, places)
                 if task.deferrable:
                     timeout = deadline - datetime.now(UTC) + DEFERRAL_SLACK if deadline else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
@@ -233,7 +235,12 @@ class ClusterCreation:
         return self._engagement
 
     def _create_trigger(
-        self, submission: Submission, engagement: Engagement, deadline: datetime | None, ready_seconds: float | None
+        self,
+        submission: Submission,
+        engagement: Engagement,
+        deadline: datetime | None,
+        ready_seconds: float | None,
+        secret_places: Sequence[SecretPlace],
     ) -> SparkClusterTrigger:
         return SparkClusterTrigger(
             name=submission.reference.name,
@@ -245,6 +252,7 @@ class ClusterCreation:
             stamp=asdict(engagement.stamp),
             deadline=deadline.isoformat() if deadline else None,
             ready_seconds=ready_seconds,
+            secret_places=secret_places,
             delete_on_kill=self._task.delete_on_kill,
         )
 

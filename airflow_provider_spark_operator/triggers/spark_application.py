@@ -1,6 +1,6 @@
 """Wait for a Spark application in the triggerer. A task that does not defer runs the same code on its worker."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ class SparkApplicationTrigger(BaseTrigger):
         driver_log: Whether to add the log of the driver to the task log.
         connection_required: Whether the connection existed at the submission. If the connection was deleted since then,
             the trigger reports an error instead of looking for the application in the default cluster.
+        secret_places: Where the application contains secrets, as the operators of this package write it. The trigger
+            masks the values at these places in the log of the task and in the event.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -53,6 +55,7 @@ class SparkApplicationTrigger(BaseTrigger):
         delete_on_kill: bool = True,
         driver_log: bool = True,
         connection_required: bool = False,
+        secret_places: Sequence[Any] = (),
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -67,6 +70,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.delete_on_kill = delete_on_kill
         self.driver_log = driver_log
         self.connection_required = connection_required
+        self.secret_places = list(secret_places)
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -115,6 +119,7 @@ class SparkApplicationTrigger(BaseTrigger):
             connection_required=self.connection_required,
             deadline=self.deadline,
             driver_log=self.driver_log,
+            secret_places=self.secret_places,
         )
 
 

@@ -14,6 +14,7 @@ from asgiref.sync import sync_to_async
 from airflow_provider_spark_operator.airflow_compat import AirflowException
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.secret_values import SecretPlace
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.logs import LogPosition
@@ -46,6 +47,7 @@ from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
 from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
+from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
 
 logger = logging.getLogger(__name__)
@@ -62,6 +64,7 @@ def build_application_watch(
     connection_required: bool,
     deadline: str | None,
     driver_log: bool,
+    secret_places: Sequence[SecretPlace],
 ) -> "ApplicationWatch":
     """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
     return ApplicationWatch(
@@ -71,6 +74,7 @@ def build_application_watch(
         stamp=TaskStamp.from_arguments(stamp) if stamp else None,
         deadline=deadline,
         driver_log=driver_log,
+        secrets=ResourceSecrets(secret_places),
     )
 
 
@@ -108,6 +112,7 @@ class ApplicationWatch:
         deadline: ISO 8601 time after which to stop waiting. If None, there is no limit.
         driver_log: Whether the log of the driver is added to the log of the task.
         situation: The state of the application and what it waits for, as far as they are known.
+        secrets: The secrets of the application, which are masked in the log of the task and in the event.
     """
 
     reference: ApplicationReference
@@ -117,6 +122,7 @@ class ApplicationWatch:
     deadline: str | None = None
     driver_log: bool = True
     situation: WaitSituation = field(default_factory=WaitSituation)
+    secrets: ResourceSecrets = field(default_factory=ResourceSecrets)
 
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
@@ -136,14 +142,19 @@ class ApplicationWatch:
         """
         reader = self.stamp.task_instance_id if resumable and self.stamp else None
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
-        narration = Narration(TaskLog(self.reference, logger), driver_log, self.situation)
+        sink = TaskLog(self.reference, self.secrets.protect(logger))
+        return self.secrets.redact(await self._wait(access, Narration(sink, driver_log, self.situation)))
+
+    async def _wait(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         subject = str(self.reference)
         try:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=subject) as hub,
             ):
-                return describe_end(await wait_for_end(hub, await self._choose_reference(hub), narration))
+                reference = await self._choose_reference(hub)
+                await self.secrets.learn(hub, reference)
+                return describe_end(await wait_for_end(hub, reference, narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
             if successor is None:
@@ -169,7 +180,7 @@ class ApplicationWatch:
     @property
     def timeout_sentence(self) -> str:
         """The sentence for a task that timed out: the application, its state, and what it waits for."""
-        return f"{self.reference} had not ended{self.situation}"
+        return self.secrets.hide(f"{self.reference} had not ended{self.situation}")
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
@@ -182,7 +193,9 @@ class ApplicationWatch:
                 asyncio.timeout(LAST_READ_SECONDS),
                 share_hub(access, waiting_for=str(self.reference)) as hub,
             ):
-                ended = await read_end(hub, await self._choose_reference(hub), narration)
+                reference = await self._choose_reference(hub)
+                await self.secrets.learn(hub, reference)
+                ended = await read_end(hub, reference, narration)
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = describe_error(error, LAST_READ_SECONDS)
             logger.warning("could not read %s again: %s", self.reference, cause)

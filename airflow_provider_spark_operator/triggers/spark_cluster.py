@@ -1,6 +1,6 @@
 """Wait for a SparkCluster in the triggerer. A task that does not defer runs the same code on its worker."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ class SparkClusterTrigger(BaseTrigger):
             deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default
             cluster.
         poke_interval: Seconds between two reads while the SparkCluster does not exist. The default is 60.
+        secret_places: Where the SparkCluster contains secrets, as the operator of this package writes it. The trigger
+            masks the values at these places in the log of the task and in the event.
         version: Version of the format of these arguments. Leave it out.
         **later: Arguments that a later release added. They are ignored.
     """
@@ -58,6 +60,7 @@ class SparkClusterTrigger(BaseTrigger):
         poke_interval: float = 60.0,
         version: int = FORMAT_VERSION,
         ready_seconds: float | None = None,
+        secret_places: Sequence[Any] = (),
         **later: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -72,6 +75,7 @@ class SparkClusterTrigger(BaseTrigger):
         self.connection_required = connection_required
         self.poke_interval = poke_interval
         self.ready_seconds = ready_seconds
+        self.secret_places = list(secret_places)
         self.version = version
         self._lifecycle = Lifecycle(self, later)
 
@@ -118,4 +122,5 @@ class SparkClusterTrigger(BaseTrigger):
             connection_required=self.connection_required,
             poke_interval=self.poke_interval,
             ready_seconds=self.ready_seconds,
+            secret_places=self.secret_places,
         )

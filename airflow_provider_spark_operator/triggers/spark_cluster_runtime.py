@@ -5,14 +5,16 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from asgiref.sync import sync_to_async
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException
 from airflow_provider_spark_operator.core.reasons import CLUSTER_NOT_READY
+from airflow_provider_spark_operator.core.secret_values import SecretPlace
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.cluster_ready import (
     ClusterFailed,
@@ -36,6 +38,7 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent, Eve
 from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
+from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +59,12 @@ class ClusterWatch:
     connection_required: bool
     poke_interval: float
     ready_seconds: float | None = None
+    secret_places: Sequence[SecretPlace] = ()
+
+    @cached_property
+    def secrets(self) -> ResourceSecrets:
+        """The secrets of the cluster, which are masked in the log of the task and in the event."""
+        return ResourceSecrets(self.secret_places)
 
     @property
     def subject(self) -> str:
@@ -77,13 +86,18 @@ class ClusterWatch:
             access: The access to the Kubernetes cluster.
             show_links: Called once when a cluster without a known uid exists. If None, nothing is called.
         """
+        return self.secrets.redact(await self._wait(access, show_links))
+
+    async def _wait(self, access: ClusterAccess, show_links: ShowLinks | None) -> ApplicationEvent:
         try:
             async with (
                 asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
                 reference = await self._find_reference(hub, show_links)
-                await wait_until_ready(hub, reference, logger, ready_seconds=self.ready_seconds)
+                await self.secrets.learn(hub, reference)
+                log = self.secrets.protect(logger)
+                await wait_until_ready(hub, reference, log, ready_seconds=self.ready_seconds)
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
         except ClusterFailed as error:

@@ -1,0 +1,48 @@
+"""The secrets of the resource that a trigger follows, which the masker of the triggerer does not know."""
+
+import logging
+from collections.abc import Sequence
+
+from airflow_provider_spark_operator.core.secret_values import Redaction, SecretPlace, read_secrets
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.hooks.task_log import RedactedLogger
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
+
+class ResourceSecrets:
+    """The secrets of one resource, as far as they are known.
+
+    The masker of Airflow is not used: it would keep the secrets of every task until the triggerer ends, and search all
+    of them in each line.
+
+    Args:
+        places: Where the worker found the secrets.
+    """
+
+    def __init__(self, places: Sequence[SecretPlace] = ()) -> None:
+        self._places = places
+        self._redaction = Redaction()
+
+    async def learn(self, hub: WatchHub, reference: ApplicationReference) -> None:
+        """Read the values of the secrets from the resource.
+
+        Raises:
+            KubeError: The API rejected the request, or could not be reached for longer than the hub tolerates.
+        """
+        if self._places:
+            found = await hub.read(reference.resource, reference.name, reference.namespace)
+            if found is not None and found["metadata"]["uid"] == reference.uid:
+                self._redaction.add(read_secrets(found, self._places))
+
+    def protect(self, log: logging.Logger) -> RedactedLogger:
+        """Return a logger that removes the secrets."""
+        return RedactedLogger(log, self._redaction)
+
+    def hide(self, text: str) -> str:
+        """Return `text` without the secrets."""
+        return self._redaction.hide(text)
+
+    def redact(self, event: ApplicationEvent) -> ApplicationEvent:
+        """Return the event without the secrets."""
+        return event.redact(self._redaction.hide)
