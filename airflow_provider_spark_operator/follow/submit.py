@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
@@ -35,6 +35,9 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 __all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
 
 logger = logging.getLogger(__name__)
+
+Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Surrounds the request that creates an application, and raises if the application must not be created any more."""
 
 DELETION_SECONDS = 300.0
 # Each round succeeds or learns what prevents the submission. More rounds mean that another client interferes.
@@ -73,6 +76,7 @@ async def submit(
     *,
     if_exists: IfExists = IfExists.REPLACE_ENDED,
     deletion_seconds: float = DELETION_SECONDS,
+    guard: Guard = nullcontext,
 ) -> Submission:
     """Create the application, or adopt the application that an earlier try of the same task submitted.
 
@@ -96,6 +100,7 @@ async def submit(
         stamp: The try that submits. If None, the application is created without an owner and nothing is adopted.
         if_exists: What to do if another run of the same task submitted an application with the requested name.
         deletion_seconds: How long to wait for the deletion of an old application.
+        guard: Surrounds each request that creates the application. If it raises before, nothing is created.
 
     Raises:
         InvalidResource: The document is not valid. Nothing was sent.
@@ -107,11 +112,16 @@ async def submit(
     body = prepare_document(client, document, namespace, stamp)
     if stamp is None:
         return await _create_unowned(client, await set_served_version(client, body), body)
-    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds)
+    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds, guard)
 
 
 async def _submit_repeatedly(
-    client: KubeClient, body: JsonObject, stamp: TaskStamp, if_exists: IfExists, deletion_seconds: float
+    client: KubeClient,
+    body: JsonObject,
+    stamp: TaskStamp,
+    if_exists: IfExists,
+    deletion_seconds: float,
+    guard: Guard,
 ) -> Submission:
     """Submit until no conflict, occupied name or outage prevents it, at most `_ROUNDS` times.
 
@@ -124,7 +134,7 @@ async def _submit_repeatedly(
     for _ in range(_ROUNDS):
         try:
             resource = await set_served_version(client, body)
-            return await _submit_once(client, resource, body, stamp, deletion_seconds)
+            return await _submit_once(client, resource, body, stamp, deletion_seconds, guard)
         except AlreadyExists as error:
             await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
             problem = error
@@ -139,7 +149,12 @@ async def _submit_repeatedly(
 
 
 async def _submit_once(
-    client: KubeClient, resource: ResourceType, body: JsonObject, stamp: TaskStamp, deletion_seconds: float
+    client: KubeClient,
+    resource: ResourceType,
+    body: JsonObject,
+    stamp: TaskStamp,
+    deletion_seconds: float,
+    guard: Guard,
 ) -> Submission:
     """Adopt an application of this task, or create one.
 
@@ -155,7 +170,8 @@ async def _submit_once(
     if adopted is not None:
         return adopted
     await make_room(client, resource, own + obsolete, body["metadata"]["name"], deletion_seconds)
-    made = await _create(client, resource, body)
+    async with guard():
+        made = await _create(client, resource, body)
     await _give_way(client, made, stamp)
     return made
 

@@ -447,12 +447,13 @@ class SparkApplicationOperator(BaseOperator):
             check_dialect(api_version, self.application, known)
         self.start_from_trigger = start_from_trigger and STARTS_IN_TRIGGERER
         if start_from_trigger and not is_unmapped(self):  # elements of a mapped task start on a worker
-            from airflow_provider_spark_operator.operators.start import build_start_arguments
+            from airflow_provider_spark_operator.operators.start import build_start_arguments, warn_if_too_many
 
             # Older versions of Airflow make the same checks, so that the DAG file is valid after an upgrade of Airflow.
             start_arguments = build_start_arguments(self, self._collect_parameters())
             if STARTS_IN_TRIGGERER:
                 self.start_trigger_args = start_arguments
+                warn_if_too_many(self.get_dag())
         if start_from_trigger and not STARTS_IN_TRIGGERER:
             warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
             self.deferrable = True

@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 class ResourceSecrets:
     """The secrets of one resource, as far as they are known.
 
-    The masker of Airflow is not used: it would keep the secrets of every task until the triggerer ends, and search all
-    of them in each line.
+    The masker of Airflow is not used. It would keep the secrets of every task until the triggerer ends, and search for
+    all of them in each line.
 
     Args:
         places: Where the worker found the secrets.

@@ -5,14 +5,18 @@ DAG files do not import this module: it loads the Kubernetes client.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
+from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException
+from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from airflow_provider_spark_operator.core.arguments import IfExists
+from airflow_provider_spark_operator.core.secret_values import find_secret_places
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
@@ -26,9 +30,28 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
+from airflow_provider_spark_operator.triggers.shared_access import share_access
 from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch
+from airflow_provider_spark_operator.triggers.task_instance import is_deferred
+from airflow_provider_spark_operator.triggers.triggerer import find_runner
 
 logger = logging.getLogger(__name__)
+
+
+class SubmissionAbandoned(Exception):
+    """The application is not submitted, because the task was stopped."""
+
+
+_FAILURES = (
+    AirflowException,
+    AirflowRuntimeError,
+    ConfigurationError,
+    DeletionStuck,
+    KubeError,
+    NameTaken,
+    SubmissionAbandoned,
+)
 
 
 class SubmissionWatch:
@@ -64,21 +87,30 @@ class SubmissionWatch:
         self._if_exists = if_exists
         self._task_instance = task_instance
         self._submitting: asyncio.Task[Submission] | None = None
+        self._is_sending = False
 
     async def run(self) -> ApplicationEvent:
         """Submit and wait. Whatever happens to the application or to the API becomes an event."""
         try:
-            access = await async_read_access(self._kubernetes_conn_id)
-            # A request that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
+            access = await share_access(self._kubernetes_conn_id)
+            # A creation that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
+            # Before it is sent, a cancelled trigger abandons the submission.
             self._submitting = asyncio.create_task(self._submit(access))
             self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
             with fail_if_invalid("application"):
                 submission = await asyncio.shield(self._submitting)
+        except asyncio.CancelledError:
+            if self._submitting is not None and not self._is_sending:
+                self._submitting.cancel()
+            raise
         except AirflowFailException as error:
             return self._build_event(EventKind.REFUSED, str(error))
-        except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
+        except _FAILURES as error:
             return self._build_event(EventKind.UNSUBMITTED, f"could not submit the application: {error}")
-        watch = ApplicationWatch(submission.reference, stamp=self._build_stamp(), driver_log=self._driver_log)
+        secrets = ResourceSecrets(find_secret_places(submission.resource, mask_secrets))
+        watch = ApplicationWatch(
+            submission.reference, stamp=self._build_stamp(), driver_log=self._driver_log, secrets=secrets
+        )
         return await watch.wait(access, resumable=True)
 
     async def delete_if_killed(self) -> None:
@@ -90,10 +122,35 @@ class SubmissionWatch:
         async with share_hub(access, waiting_for="submission") as hub:
             if_exists = IfExists(self._if_exists)
             submission = await submit(
-                hub.client, self._document, self._namespace, self._build_stamp(), if_exists=if_exists
+                hub.client,
+                self._document,
+                self._namespace,
+                self._build_stamp(),
+                if_exists=if_exists,
+                guard=self._guard_creation,
             )
         logger.info("%s", submission.sentence)
         return submission
+
+    @asynccontextmanager
+    async def _guard_creation(self) -> AsyncIterator[None]:
+        """Check right before the creation that the task still waits for it: a user may have stopped the run.
+
+        A busy triggerer starts triggers minutes after the scheduler has created them.
+
+        Raises:
+            SubmissionAbandoned: The task was stopped.
+            AirflowRuntimeError: Airflow did not report the state of the task.
+        """
+        # Outside of a triggerer, Airflow does not report the state.
+        if find_runner() is not None and not await sync_to_async(is_deferred)(self._build_stamp()):
+            logger.warning("the application is not submitted: the task was stopped before its trigger could submit it")
+            raise SubmissionAbandoned("the task does not wait for it any more")
+        self._is_sending = True
+        try:
+            yield
+        finally:
+            self._is_sending = False
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
         if self._submitting is not None:

@@ -68,6 +68,11 @@ def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
     return _classify_state(state)
 
 
+def is_deferred(stamp: TaskStamp) -> bool:
+    """Return whether the task instance still waits for its trigger. Blocks: in an event loop, use `sync_to_async`."""
+    return _read_state(stamp) == TaskInstanceState.DEFERRED
+
+
 def read_fate(stamp: TaskStamp) -> Fate:
     """Read from Airflow the fate of a task instance. Blocks: in an event loop, call it with `sync_to_async`.
 

@@ -1,6 +1,9 @@
 """SparkApplicationStartTrigger, and the tasks that can start in the triggerer."""
 
 import asyncio
+import threading
+import warnings
+from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import pytest
@@ -9,21 +12,23 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
-from airflow_provider_spark_operator.triggers import kill, start
+from airflow_provider_spark_operator.triggers import kill, start, task_instance
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, arguments_of, operator
 from tests.task import TaskInstance, build_context, call_when_logged, fire, reload, run_to_first_event
+from tests.triggers.triggerer import TriggerRunner
 
 pytestmark = pytest.mark.needs_airflow("3.3")
 
 
 def start_task(
-    task_instance: TaskInstance | None = None, **parameters: Any
+    owner: TaskInstance | None = None, **parameters: Any
 ) -> tuple[SparkApplicationOperator, SparkApplicationStartTrigger]:
     """Return the operator, and the trigger that the scheduler creates for it."""
     made = operator(start_from_trigger=True, **parameters)
@@ -31,7 +36,7 @@ def start_task(
     assert arguments is not None
     assert arguments.trigger_cls == f"{start.__name__}.{SparkApplicationStartTrigger.__name__}"
     trigger = reload(SparkApplicationStartTrigger(**arguments_of(made)))
-    trigger.task_instance = cast("Any", task_instance or TaskInstance())
+    trigger.task_instance = cast("Any", owner or TaskInstance())
     return made, trigger
 
 
@@ -46,12 +51,12 @@ def test_triggerer_submits_and_waits_and_worker_processes_the_end(cluster: Clust
     made, trigger = start_task(image="spark:4.3.0")
     assert resume_task(made, trigger) == "pi"
     application = cluster.application()
-    task_instance = cast("Any", trigger.task_instance)
-    xcoms = task_instance.xcoms
+    owner = cast("Any", trigger.task_instance)
+    xcoms = owner.xcoms
     assert (xcoms["namespace"], xcoms["uid"]) == ("jobs", application["metadata"]["uid"])
     assert application["spec"]["sparkConf"]["spark.kubernetes.container.image"] == "spark:4.3.0"
     annotations = application["metadata"]["annotations"]
-    assert annotations["airflow.spark-operator/task-instance-id"] == str(task_instance.id)
+    assert annotations["airflow.spark-operator/task-instance-id"] == str(owner.id)
 
 
 @pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
@@ -199,6 +204,54 @@ async def test_kill_during_submission_deletes_submitted_application(
     assert cluster.applications() == []
 
 
+@pytest.fixture
+async def triggerer() -> AsyncIterator[None]:
+    """The main task of a triggerer, which can report the states of tasks."""
+    runner = TriggerRunner()
+    main = asyncio.create_task(runner.arun())
+    yield
+    runner.stop()
+    await main
+
+
+@pytest.mark.usefixtures("triggerer")
+async def test_nothing_is_submitted_for_a_task_that_was_stopped(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_instance, "_read_state", lambda stamp: "failed")
+    _, trigger = start_task()
+    event = (await asyncio.wait_for(anext(trigger.run()), 60)).payload
+    assert event["kind"] == "unsubmitted"
+    assert cluster.applications() == []
+
+
+@pytest.mark.usefixtures("triggerer")
+async def test_cancelled_trigger_abandons_a_submission_that_was_not_sent(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answer = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def read_late(stamp: TaskStamp) -> str:
+        loop.call_soon_threadsafe(asked.set)
+        answer.wait(60)
+        return "deferred"
+
+    monkeypatch.setattr(task_instance, "_read_state", read_late)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.MOVED)
+    _, trigger = start_task()
+    following = asyncio.create_task(run_to_first_event(trigger))
+    await asyncio.wait_for(asked.wait(), 60)
+    following.cancel("user-action")
+    await asyncio.gather(following, return_exceptions=True)
+    answer.set()
+    killing = asyncio.create_task(trigger.on_kill())
+    await asyncio.wait_for(killing, 60)
+    # The submission would have continued before an answer to this request.
+    await asyncio.to_thread(cluster.create, "other")
+    assert [one["metadata"]["name"] for one in cluster.applications()] == ["other"]
+
+
 @pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["delete_on_kill is off", "fired"])
 async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
@@ -232,6 +285,21 @@ def test_serialized_dag_contains_the_start_trigger() -> None:
     assert arguments is not None
     assert arguments.next_method == "execute_complete"
     assert not restored.get_task("worker").start_from_trigger
+
+
+def test_dag_with_too_many_tasks_that_start_in_the_triggerer_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.start.MOST_COPIED_TASKS", 6)
+    with warnings.catch_warnings(record=True) as caught, DAG("large", schedule=None):
+        warnings.simplefilter("always")
+        for number in range(2):
+            SparkApplicationOperator(task_id=f"worker{number}", application=DOCUMENT)
+        SparkApplicationOperator(task_id="first", application=DOCUMENT, start_from_trigger=True)
+        assert caught == []
+        for number in range(3):
+            SparkApplicationOperator(task_id=f"more{number}", application=DOCUMENT, start_from_trigger=True)
+    (warning,) = caught
+    assert "DAG large has 2 or more tasks with start_from_trigger=True among 4 tasks" in str(warning.message)
+    assert warning.filename == __file__
 
 
 @task
