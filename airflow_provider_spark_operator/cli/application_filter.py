@@ -23,6 +23,11 @@ class ApplicationFilter:
     older_than: timedelta | None = None
     younger_than: timedelta | None = None
 
+    @property
+    def needs_verdict(self) -> bool:
+        """Whether a criterion depends on how an application ended."""
+        return bool(self.states or self.failure)
+
     def accepts(self, summary: ApplicationSummary) -> bool:
         """Return whether the list shows an application. The age of an application without a time is unknown."""
         words = {summary.state.lower(), summary.phase.lower(), summary.verdict.outcome.lower()}

@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 from airflow_provider_spark_operator.cli.application_columns import list_columns
 from airflow_provider_spark_operator.cli.application_filter import ApplicationFilter
 from airflow_provider_spark_operator.cli.columns import Table
-from airflow_provider_spark_operator.cli.executor_census import ExecutorCensus
+from airflow_provider_spark_operator.cli.pod_census import PodCensus
 from airflow_provider_spark_operator.core.report.summary import summarize
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
@@ -30,9 +28,15 @@ class Query:
     criteria: ApplicationFilter
     output: str
 
-    def accepts(self, application: JsonObject) -> bool:
-        """Return whether an application meets the conditions now."""
-        return self.criteria.accepts(summarize(application, datetime.now(UTC)))
+    async def select(self, applications: Sequence[JsonObject], census: PodCensus) -> list[JsonObject]:
+        """Return the applications that meet the conditions now. Their driver pods are read if a condition needs them.
+
+        Raises:
+            KubeError: The API could not be reached.
+        """
+        pods = await census.read_drivers(applications) if self.criteria.needs_verdict else None
+        now = datetime.now(UTC)
+        return [item for item in applications if self.criteria.accepts(summarize(item, now, pods))]
 
     def describe_place(self) -> str:
         """Return the namespace for a message."""
@@ -43,29 +47,19 @@ class ApplicationTable:
     """Prints applications as rows.
 
     Args:
-        client: The client of the cluster, to count the executors.
+        census: The pods of the applications.
         namespace: The namespace of the applications. None for all namespaces, which are then shown.
         is_wide: Whether to show the columns of `-o wide`.
     """
 
-    def __init__(self, client: KubeClient, namespace: str | None, *, is_wide: bool) -> None:
+    def __init__(self, census: PodCensus, namespace: str | None, *, is_wide: bool) -> None:
         self._table = Table(list_columns(with_namespace=namespace is None), is_wide=is_wide)
-        self._census = ExecutorCensus(client, namespace)
-
-    @property
-    def refusals(self) -> tuple[Forbidden, ...]:
-        """The missing permission, if executors could not be counted."""
-        return self._census.refusals
+        self._census = census
 
     async def print(self, applications: Sequence[JsonObject]) -> None:
-        """Print a row for each application. The executors are read once for all of them."""
+        """Print a row for each application. The pods are read once for all of them."""
         now, pods = datetime.now(UTC), await self._census.read(applications)
         self._table.print([summarize(application, now, pods) for application in applications])
-
-    async def print_changed(self, applications: Sequence[JsonObject]) -> None:
-        """Print a row for each application that has changed. The executors are read again."""
-        self._census.forget()
-        await self.print(applications)
 
     def print_deleted(self, application: JsonObject) -> None:
         """Print the row of an application that no longer exists, with its last state."""

@@ -8,10 +8,11 @@ import typer
 
 from airflow_provider_spark_operator.cli.ages import check_age, format_duration, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
-from airflow_provider_spark_operator.cli.errors import print_note
+from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.named_applications import act_on_applications, list_applications
 from airflow_provider_spark_operator.cli.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.cli.pod_census import PodCensus
 from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
@@ -53,6 +54,7 @@ class _Criteria:
         words = {summary.state.lower(), summary.verdict.outcome.lower()}
         return (
             summary.phase is Phase.ENDED
+            and summary.verdict.outcome is not Outcome.UNKNOWN
             and not summary.is_deleting
             and is_old
             and (not self.states or not self.states.isdisjoint(words))
@@ -126,8 +128,13 @@ async def _clean_up(
             return f"skipped{place}: it changed in the meantime"
         return f"would be deleted{details}" if dry_run else f"deleted{details}"
 
-    found = await list_applications(client, None if all_namespaces else client.default_namespace, selector)
-    chosen = [one for one in found if criteria.accepts(summarize(one[1], now), now)]
+    scope = None if all_namespaces else client.default_namespace
+    found = await list_applications(client, scope, selector)
+    census = PodCensus(client, scope)
+    pods = await census.read_drivers([resource for _, resource in found])
+    chosen = [one for one in found if criteria.accepts(summarize(one[1], now, pods), now)]
+    for refusal in census.refusals:
+        print_error(f"applications whose end is unknown are kept: {refusal}")
     if not chosen:
         where = "any namespace" if all_namespaces else f"namespace {client.default_namespace}"
         print_note(f"no application in {where} meets the conditions")

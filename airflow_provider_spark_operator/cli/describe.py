@@ -1,6 +1,7 @@
 """`spark-operator describe`: everything that the cluster knows about one application."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -32,7 +33,7 @@ from airflow_provider_spark_operator.core.report.recorded_cause import find_reco
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict
-from airflow_provider_spark_operator.follow.end import judge, judge_with_driver
+from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_driver, judge_with_pods
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
 from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot
@@ -73,7 +74,9 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
     now = datetime.now(UTC)
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
-    ending, evidence = judge(snapshot.resource), None
+    ending, evidence = None, None
+    with suppress(EndUnknown):  # the snapshot reports the missing permission
+        ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
     verdict = timeline.summary.verdict
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)

@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.cli.options import (
     Output,
     Selector,
 )
+from airflow_provider_spark_operator.cli.pod_census import PodCensus
 from airflow_provider_spark_operator.cli.resource_list import open_list
 from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
@@ -132,14 +133,15 @@ def run(
 async def _list(client: KubeClient, query: Query) -> ExitCode:
     """Print each page of applications as soon as it is received. Groups that are not permitted are named last."""
     refusals, count = list[Forbidden](), 0
-    table = ApplicationTable(client, query.namespace, is_wide=query.output == _WIDE)
+    census = PodCensus(client, query.namespace)
+    table = ApplicationTable(census, query.namespace, is_wide=query.output == _WIDE)
     printer = None if query.output in (TABLE, _WIDE) else open_list(query.output)
     for kind in await list_served_kinds(client):
         pages = client.list_pages(kind, query.namespace, label_selector=query.selector)
         try:
             async with aclosing(pages) as stream:
                 async for page in stream:
-                    shown = [item for item in page.items if query.accepts(item)]
+                    shown = await query.select(page.items, census)
                     count += len(shown)
                     if printer is None:
                         await table.print(shown)
@@ -151,7 +153,7 @@ async def _list(client: KubeClient, query: Query) -> ExitCode:
         printer.finish()
     if not count and not refusals and query.output in (TABLE, _WIDE, _NAME):
         print_note(f"no applications found in {query.describe_place()}")
-    refusals += table.refusals
+    refusals += census.refusals
     for refusal in refusals:
         print_error(str(refusal))
     return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import TABLE
 from airflow_provider_spark_operator.cli.output import print_resource
+from airflow_provider_spark_operator.cli.pod_census import PodCensus
 from airflow_provider_spark_operator.follow.find import list_served_kinds
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
@@ -71,15 +72,17 @@ async def _read(client: KubeClient, kind: ResourceType, query: Query, arrivals: 
 
 async def _print_changes(client: KubeClient, count: int, query: Query, arrivals: _Arrivals) -> None:
     """Print the changes of a number of kinds. Return if a permission is missing for each of them."""
-    views: defaultdict[ResourceType, _View] = defaultdict(lambda: _View(query))
-    printer, refused, has_begun = _Printer(client, query), 0, False
+    census = PodCensus(client, query.namespace)
+    views: defaultdict[ResourceType, _View] = defaultdict(lambda: _View(query, census))
+    printer, refused, has_begun = _Printer(census, query), 0, False
     while refused < count:
         kind, change = await arrivals.get()
         if isinstance(change, Forbidden):
             print_error(str(change))
             refused += 1
             continue
-        changed, deleted = views[kind].update(change)
+        census.forget()
+        changed, deleted = await views[kind].update(change)
         await printer.print_changed(changed)
         printer.print_deleted(deleted)
         if not has_begun and len(views) == count:
@@ -95,30 +98,32 @@ class _View:
         shown: The applications, by their uid.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, census: PodCensus) -> None:
         self._query = query
+        self._census = census
         self.shown: dict[str, JsonObject] = {}
 
-    def update(self, change: Change) -> tuple[list[JsonObject], list[JsonObject]]:
+    async def update(self, change: Change) -> tuple[list[JsonObject], list[JsonObject]]:
         """Apply a change. Return the applications to print because they changed, and those that were deleted.
 
         An application that no longer meets the conditions is printed once more.
         """
         if isinstance(change, Listed):
-            return self._replace(change.items)
+            return await self._replace(change.items)
         uid = change.object["metadata"]["uid"]
         before = self.shown.pop(uid, None)
+        is_accepted = bool(await self._query.select([change.object], self._census))
         if not isinstance(change, Changed):
-            return [], [change.object] if before or self._query.accepts(change.object) else []
-        is_accepted = self._query.accepts(change.object)
+            return [], [change.object] if before or is_accepted else []
         if is_accepted:
             self.shown[uid] = change.object
         return [change.object] if is_accepted or before else [], []
 
-    def _replace(self, items: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
+    async def _replace(self, items: Sequence[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
         """Apply a new list: at the start, and after changes were missed."""
         before, existing = self.shown, {item["metadata"]["uid"] for item in items}
-        self.shown = {item["metadata"]["uid"]: item for item in items if self._query.accepts(item)}
+        selected = await self._query.select(items, self._census)
+        self.shown = {item["metadata"]["uid"]: item for item in selected}
         changed = [
             item
             for item in items
@@ -132,22 +137,22 @@ class _View:
 class _Printer:
     """Prints changes in the format of the query."""
 
-    def __init__(self, client: KubeClient, query: Query) -> None:
+    def __init__(self, census: PodCensus, query: Query) -> None:
         is_table = query.output in (TABLE, "wide")
-        self._table = ApplicationTable(client, query.namespace, is_wide=query.output == "wide") if is_table else None
-        self._output = query.output
+        self._table = ApplicationTable(census, query.namespace, is_wide=query.output == "wide") if is_table else None
+        self._census, self._output = census, query.output
         self._reported = 0
 
     async def print_changed(self, applications: Sequence[JsonObject]) -> None:
         """Print applications that are new or have changed."""
-        if self._table is None:
+        if self._table is not None:
+            await self._table.print(applications)
+        else:
             for application in applications:
                 print_resource(application, self._output)
-            return
-        await self._table.print_changed(applications)
-        for refusal in self._table.refusals[self._reported :]:
+        for refusal in self._census.refusals[self._reported :]:
             print_error(str(refusal))
-        self._reported = len(self._table.refusals)
+        self._reported = len(self._census.refusals)
 
     def print_deleted(self, applications: Sequence[JsonObject]) -> None:
         """Print that applications no longer exist: a row, or a note where all results are resources."""

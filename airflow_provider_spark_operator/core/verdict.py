@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     SettingNames,
     StateEntry,
     find_last_stop,
+    is_spec_refused,
 )
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
@@ -21,9 +22,10 @@ _State = ApplicationState
 
 
 class Outcome(StrEnum):
-    """Whether an application has ended, and how."""
+    """Whether an application has ended, and how. UNKNOWN: only its driver pods, which were not read, show this."""
 
     WAITING = "Waiting"
+    UNKNOWN = "Unknown"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
 
@@ -62,15 +64,23 @@ def judge_progress(progress: Progress) -> Verdict:
     is no such state, the application was cancelled.
     """
     if progress.phase is not Phase.ENDED:
-        sentence = _SUSPENSIONS.get(progress.suspended_by, f"The application is in progress: {progress.state}.")
+        state = f"The application is in progress: {progress.state}."
+        if progress.driver_read:
+            state = f"The operator reports {progress.state}, but a driver of the application runs."
+        sentence = _SUSPENSIONS.get(progress.suspended_by, state)
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
     stop = find_last_stop(progress.history)
     if stop is None:
         sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
-        return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
-    if stop.meaning == _State.SUCCEEDED:
+        reported = Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
+    elif stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
-    return _judge_failure(stop, progress)
+    else:
+        reported = _judge_failure(stop, progress)
+    if progress.has_unread_end:
+        sentence = f"{reported.sentence} The end is unknown until the driver pod is read: a driver may still run."
+        return Verdict(Outcome.UNKNOWN, None, False, reasons.END_UNKNOWN, sentence)
+    return reported
 
 
 _SUSPENSIONS: Final[Mapping[SuspendReason | None, str]] = {
@@ -104,8 +114,6 @@ _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
 _JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)
-# How the Apache operator's messages about a rejected spec begin.
-_REFUSALS: Final = ("client mode", "driverhttproutelist[", "drivergrpcroutelist[")
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
     _State.DRIVER_START_TIMED_OUT: (
         FailureKind.INFRASTRUCTURE,
@@ -236,8 +244,7 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
 def _explain_missing_status(stop: StateEntry) -> _Cause:
     """Explain a failure without a pod status: a rejected spec, or a driver pod whose end was not observed."""
     message = stop.message or "the driver pod no longer exists, and its result is unknown"
-    # The Apache operator writes no reason: only the message identifies a rejected spec.
-    if stop.reason == reasons.SPEC_UNSUPPORTED or (not stop.reason and message.lower().startswith(_REFUSALS)):
+    if is_spec_refused(stop):
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first_letter(message))
 

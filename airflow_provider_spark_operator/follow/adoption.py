@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
+from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of
 from airflow_provider_spark_operator.follow.versions import choose_served_version
@@ -33,18 +34,43 @@ class AdoptionState(StrEnum):
 
 
 def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
-    """Return what a try can do with an application of its task."""
+    """Return what a try can do with an application of its task, according to its status.
+
+    An application may be live if its operator reports an end that it did not read from a driver.
+    """
     if document["metadata"].get("deletionTimestamp"):
         return AdoptionState.TERMINATING
-    seen, acknowledged = read_progress(document), annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY)
-    if seen.driver_abandoned and acknowledged:  # its status never reports the end
-        return AdoptionState.ACKNOWLEDGED
+    seen = read_progress(document)
     if seen.phase is not Phase.ENDED:
         is_failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _has_failed(seen)
         return AdoptionState.FAILED if is_failing else AdoptionState.LIVE
-    if acknowledged:
+    if annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY):
         return AdoptionState.ACKNOWLEDGED
+    if seen.has_unread_end:
+        return AdoptionState.LIVE
     return AdoptionState.SUCCEEDED if judge_progress(seen).outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
+
+
+async def confirm_adoption_state(
+    client: KubeClient, resource: ResourceType, document: Mapping[str, Any]
+) -> AdoptionState:
+    """Return what a try can do with an application. If its operator did not read its end, the driver pods are read.
+
+    An application whose driver pods must not be read counts as live: it is adopted, and nothing else is submitted.
+
+    Raises:
+        KubeError: The driver pods could not be read.
+    """
+    state = read_adoption_state(document)
+    if state is not AdoptionState.LIVE or not read_progress(document).has_unread_end:
+        return state
+    try:
+        ending = await judge_with_pods(client, ApplicationReference.of(document, resource), document)
+    except EndUnknown:
+        return AdoptionState.LIVE
+    if ending is None:
+        return AdoptionState.LIVE
+    return AdoptionState.SUCCEEDED if ending.verdict.outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
 
 
 async def list_applications(
@@ -78,9 +104,9 @@ async def find_unreported_failure(
     """
     resource = await choose_served_version(client, resource)
     own = await list_applications(client, resource, namespace or client.default_namespace, stamp)
-    if not own or read_adoption_state(own[0]) is not AdoptionState.FAILED:
+    if not own or stamp.is_try_of(own[0]) or stamp.was_cleared_since(own[0]):
         return None
-    if stamp.is_try_of(own[0]) or stamp.was_cleared_since(own[0]):
+    if await confirm_adoption_state(client, resource, own[0]) is not AdoptionState.FAILED:
         return None
     return ApplicationReference.of(own[0], resource)
 

@@ -158,7 +158,9 @@ async def cancel_run(
 
 def _has_ended(document: Mapping[str, Any], resource: ResourceType) -> bool:
     # The end of an application is its result. A SparkCluster ends only if it could not be created.
-    return resource.kind != SPARK_CLUSTERS.kind and read_progress(document).phase is Phase.ENDED
+    # An end that was not read from a driver does not count: a driver may run.
+    seen = read_progress(document)
+    return resource.kind != SPARK_CLUSTERS.kind and seen.phase is Phase.ENDED and not seen.has_unread_end
 
 
 async def delete_cluster(

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.progress import find_last_stop
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
-from airflow_provider_spark_operator.follow.end import is_deleted, judge
+from airflow_provider_spark_operator.follow.end import Ending, is_deleted, judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.resources import ResourceType
 
@@ -41,14 +41,15 @@ class Completion:
     attempts: int
 
 
-def read_completion(resource: Mapping[str, Any], kind: ResourceType) -> Completion | None:
+def read_completion(resource: Mapping[str, Any], kind: ResourceType, ending: Ending | None = None) -> Completion | None:
     """Return the end of an application. None while it runs, and if it was deleted before it ended.
 
     Args:
         resource: The application as the API returned it.
         kind: The kind of the application.
+        ending: The end according to the driver pods. None to judge from the status alone.
     """
-    ending = judge(resource)
+    ending = ending or judge(resource)
     if ending is None or is_deleted(resource):
         return None
     stop = find_last_stop(ending.progress.history)

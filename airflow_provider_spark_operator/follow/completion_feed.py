@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.follow.completion import Completion, read_completion
+from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_pods
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -86,11 +89,15 @@ class CompletionFeed:
         self._is_interrupted = False
         self._backoff = Backoff(longest=_LONGEST_PAUSE_SECONDS)
         self._task: asyncio.Task[None] | None = None
+        self._is_started = False
+        # The tasks that read driver pods, by the uid of the application; without a uid, those of the first list.
+        self._readers: dict[str, asyncio.Task[None]] = {}
+        self._unreadable: set[str] = set()
 
     def join(self, inbox: CompletionInbox) -> None:
         """Deliver to the inbox from now on. The first receiver starts the watch."""
         self._inboxes.add(inbox)
-        if self._present is not None:
+        if self._present is not None and self._is_started:
             inbox.start(self._present.values())
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name=f"completions of {self._subject}")
@@ -99,9 +106,10 @@ class CompletionFeed:
         """Stop the delivery to the inbox. The last receiver ends the watch."""
         self._inboxes.discard(inbox)
         if not self._inboxes and self._task is not None:
-            task, self._task = self._task, None
-            task.cancel()
-            await asyncio.wait([task])
+            tasks, self._task = [self._task, *self._readers.values()], None
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     def is_last(self, inbox: CompletionInbox) -> bool:
         """Return whether the feed has no other receiver."""
@@ -118,8 +126,10 @@ class CompletionFeed:
         elif self._present is None:
             return  # the list follows
         elif isinstance(change, Removed):
-            self._put_object(change.object)
-            self._present.pop(change.object["metadata"]["uid"], None)
+            uid = change.object["metadata"]["uid"]
+            self._stop_reader(uid)
+            self._put_completion(uid, self._read(change.object))
+            self._present.pop(uid, None)
         else:
             self._put_object(change.object)
 
@@ -158,26 +168,76 @@ class CompletionFeed:
         self.resume()
         listed = {item["metadata"]["uid"]: item for item in items}
         if self._present is None:
-            found = (self._read(item) for item in listed.values())
-            self._present = {one.reference.uid: one for one in found if one is not None}
-            for inbox in self._inboxes:
-                inbox.start(self._present.values())
+            self._present = {}
+            unread = [item for item in listed.values() if _has_unread_end(item)]
+            for uid, item in listed.items():
+                self._put_completion(uid, None if item in unread else self._read(item))
+            self._readers[""] = asyncio.create_task(self._start(unread), name=f"first list of {self._subject}")
             return
         self._present = {uid: one for uid, one in self._present.items() if uid in listed}
+        for uid in [uid for uid in self._readers if uid and uid not in listed]:
+            self._stop_reader(uid)
         for item in listed.values():
             self._put_object(item)
 
+    async def _start(self, unread: Iterable[JsonObject]) -> None:
+        """Deliver the applications of the first list that have ended. The ends of `unread` are in their driver pods."""
+        for resource in unread:
+            uid = resource["metadata"]["uid"]
+            self._put_completion(uid, await self._read_with_pods(resource))
+            if uid not in self._readers:
+                self._put_object(resource)
+        self._is_started = True
+        for inbox in self._inboxes:
+            inbox.start((self._present or {}).values())
+
     def _put_object(self, resource: JsonObject) -> None:
-        assert self._present is not None  # noqa: S101 - the callers check it
         uid = resource["metadata"]["uid"]
-        if uid in self._present:
+        if self._present is None or uid in self._present:
             return
-        completion = self._read(resource)
-        if completion is None:
+        self._stop_reader(uid)
+        if _has_unread_end(resource):
+            self._readers[uid] = asyncio.create_task(self._await_drivers(uid, resource), name=f"drivers of {uid}")
+        else:
+            self._put_completion(uid, self._read(resource))
+
+    def _put_completion(self, uid: str, completion: Completion | None) -> None:
+        if completion is None or self._present is None or uid in self._present:
             return
         self._present[uid] = completion
-        for inbox in self._inboxes:
+        for inbox in self._inboxes if self._is_started else ():
             inbox.put(completion)
+
+    def _stop_reader(self, uid: str) -> None:
+        reader = self._readers.pop(uid, None)
+        if reader is not None:
+            reader.cancel()
+
+    async def _await_drivers(self, uid: str, resource: JsonObject) -> None:
+        """Wait until no driver of an application runs whose operator reports the end without having read it."""
+        backoff = Backoff(first=1.0, longest=_LONGEST_PAUSE_SECONDS)
+        while (completion := await self._read_with_pods(resource)) is None:
+            await self._hub.pause(backoff.next())
+        self._put_completion(uid, completion)
+
+    async def _read_with_pods(self, resource: JsonObject) -> Completion | None:
+        reference = ApplicationReference.of(resource, self._kind)
+        backoff = Backoff(longest=_LONGEST_PAUSE_SECONDS)
+        while True:
+            try:
+                ending = await judge_with_pods(self._hub.client, reference, resource)
+            except EndUnknown as error:
+                level = logging.DEBUG if reference.uid in self._unreadable else logging.WARNING
+                self._unreadable.add(reference.uid)
+                logger.log(
+                    level, "%s: %s. It causes no asset event until its driver pods can be read", reference, error
+                )
+                return None
+            except KubeError as error:
+                logger.debug("could not read the driver pods of %s: %s; retrying", reference, error)
+                await self._hub.pause(backoff.next())
+            else:
+                return read_completion(resource, self._kind, ending) if ending is not None else None
 
     def _read(self, resource: JsonObject) -> Completion | None:
         try:
@@ -187,6 +247,10 @@ class CompletionFeed:
             name = resource["metadata"]["name"]
             logger.warning("could not read the status of %s in %s: %r; ignored", name, self._subject, error)
             return None
+
+
+def _has_unread_end(resource: JsonObject) -> bool:
+    return read_progress(resource).has_unread_end
 
 
 _feeds: WeakKeyDictionary[WatchHub, dict[tuple[ResourceType, str], CompletionFeed]] = WeakKeyDictionary()

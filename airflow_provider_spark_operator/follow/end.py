@@ -1,26 +1,43 @@
 """Judge from the content of an application whether it has ended, and how."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import (
-    Phase,
     Progress,
     find_last_stop,
     with_driver_deleted,
-    with_driver_end,
-    with_driver_lost,
     with_driver_status,
 )
-from airflow_provider_spark_operator.core.pods import get_status, read_deletion_deadline
+from airflow_provider_spark_operator.core.pods import read_deletion_deadline
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, judge_progress
-from airflow_provider_spark_operator.follow.pods import has_ended, read_driver_pod
+from airflow_provider_spark_operator.follow.pods import list_driver_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+
+
+class EndUnknown(Forbidden):
+    """The operator reports an end that it did not read from a driver, and the driver pods must not be read.
+
+    Args:
+        sentence: What the operator reports.
+        cause: The refused request.
+    """
+
+    def __init__(self, sentence: str, cause: Forbidden) -> None:
+        super().__init__(
+            cause.status, cause.reason, cause.message, cause.verb, cause.resource, cause.namespace, cause.name
+        )
+        self._sentence = sentence
+
+    def __str__(self) -> str:
+        return f"{self._sentence} Missing permission: {super().__str__()}"
 
 
 @dataclass(frozen=True)
@@ -35,11 +52,14 @@ class Ending:
 def judge(resource: Mapping[str, Any]) -> Ending | None:
     """Judge from its status how the application ended.
 
-    Return None while the application runs, or if only its driver pod shows the end.
+    Return None while the application runs, or if only its driver pods show the end: see `judge_with_pods`.
     """
-    seen = read_progress(resource)
+    return _judge(read_progress(resource), resource)
+
+
+def _judge(seen: Progress, resource: Mapping[str, Any]) -> Ending | None:
     judged = judge_progress(seen)
-    return None if judged.outcome is Outcome.WAITING else Ending(judged, seen, resource)
+    return None if judged.outcome in (Outcome.WAITING, Outcome.UNKNOWN) else Ending(judged, seen, resource)
 
 
 def is_deleted(resource: Mapping[str, Any]) -> bool:
@@ -53,38 +73,36 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
         return False
     seen = read_progress(resource)
     stop = find_last_stop(seen.history)
-    if stop is None or seen.restart_pending or seen.driver_abandoned:
+    if stop is None or seen.restart_pending:
         return True
     return stop.meaning != ApplicationState.SUCCEEDED and (stop.time is None or stop.time >= deleted)
 
 
-async def judge_abandoned(
+async def judge_with_pods(
     client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], *, was_alive: bool = False
 ) -> Ending | None:
-    """Judge an application that its operator has given up although a driver may still run.
+    """Judge how the application ended. If its operator did not read the end from a driver, the driver pods decide.
 
-    Return None while the driver runs.
+    Return None while the application runs.
 
     Args:
         client: The client of the cluster.
         reference: The application.
         resource: The content of the application.
-        was_alive: Whether the driver was running before. If its pod no longer exists, the driver is lost.
+        was_alive: Whether a driver was running before. If its pod no longer exists, the driver is lost.
 
     Raises:
-        KubeError: The driver pod could not be read.
+        EndUnknown: The driver pods must not be read.
+        KubeError: The driver pods could not be read.
     """
     seen = read_progress(resource)
-    if not seen.driver_abandoned:
-        return None
-    pod = await read_driver_pod(client, reference)
-    if pod is None or not _is_as_young(pod, resource):  # the pod belongs to an earlier application with this name
-        seen = with_driver_lost(seen) if was_alive else replace(seen, phase=Phase.ENDED)
-        return Ending(judge_progress(seen), seen, resource)
-    if not has_ended(pod):
-        return None
-    seen = with_driver_end(seen, get_status(pod))
-    return Ending(judge_progress(seen), seen, resource)
+    if seen.has_unread_end:
+        try:
+            drivers = await list_driver_pods(client, reference, seen.driver_name)
+        except Forbidden as error:
+            raise EndUnknown(judge_progress(seen).sentence, error) from error
+        seen = confirm_end(seen, resource, drivers, was_alive=was_alive)
+    return _judge(seen, resource)
 
 
 def judge_with_driver(
@@ -103,8 +121,3 @@ def judge_with_driver(
     if driver_deleted and ending.verdict.reason == DRIVER_FAILED:
         seen = with_driver_deleted(seen)
     return ending if seen is ending.progress else Ending(judge_progress(seen), seen, ending.resource)
-
-
-def _is_as_young(pod: Mapping[str, Any], resource: Mapping[str, Any]) -> bool:
-    created = [str(one["metadata"].get("creationTimestamp", "")) for one in (pod, resource)]
-    return created[0] >= created[1]

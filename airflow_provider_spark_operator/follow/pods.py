@@ -1,6 +1,7 @@
 """Find the pods of an application by the labels that every Spark operator sets on them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from airflow_provider_spark_operator.core.names import (
 from airflow_provider_spark_operator.core.pods import ContainerStatus, get_status, is_ready, list_containers
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
@@ -52,10 +54,29 @@ async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -
     Raises:
         KubeError: The pods could not be listed.
     """
-    pods = await _list_pods(client, reference, ROLE_DRIVER)
-    unowned = not dialect_of(reference.resource.api_version).owned_driver
-    own = [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
+    own = await list_driver_pods(client, reference)
     return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
+
+
+async def list_driver_pods(
+    client: KubeClient, reference: ApplicationReference, name: str | None = None
+) -> list[JsonObject]:
+    """List the driver pods of all attempts.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        name: The name of a driver pod to read if no driver pod with this name has the labels. Labels can be changed.
+
+    Raises:
+        KubeError: The pods could not be read.
+    """
+    pods = await _list_pods(client, reference, ROLE_DRIVER)
+    if name is not None and all(pod["metadata"]["name"] != name for pod in pods):
+        with suppress(NotFound):
+            pods.append(await client.get(PODS, name, reference.namespace))
+    unowned = not dialect_of(reference.resource.api_version).owned_driver
+    return [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
 
 
 async def list_executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:

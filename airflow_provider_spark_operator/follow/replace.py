@@ -13,7 +13,11 @@ from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
-from airflow_provider_spark_operator.follow.adoption import AdoptionState, read_adoption_state
+from airflow_provider_spark_operator.follow.adoption import (
+    AdoptionState,
+    confirm_adoption_state,
+    read_adoption_state,
+)
 from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_TOLERANCE_SECONDS
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -57,7 +61,7 @@ async def delete_obsolete(
         DeletionStuck: An application still exists after `seconds`.
     """
     for item in obsolete:
-        if read_adoption_state(item) in (AdoptionState.LIVE, AdoptionState.TERMINATING):
+        if await confirm_adoption_state(client, resource, item) in (AdoptionState.LIVE, AdoptionState.TERMINATING):
             reference = ApplicationReference.of(item, resource)
             await _remove(client, reference, "was submitted before the task was cleared", seconds)
 
@@ -107,10 +111,10 @@ async def free_name(
         return
     reference = ApplicationReference.of(present, resource)
     same_task = stamp is not None and stamp.is_another_run_of(present)
-    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, read_progress(present)
-    is_cluster = resource.kind == SPARK_CLUSTERS.kind
-    is_acknowledged_or_ended = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
-    ended = leaving or is_acknowledged_or_ended or (is_cluster and seen.state in FAILURE)
+    adoption, seen = await confirm_adoption_state(client, resource, present), read_progress(present)
+    leaving, is_cluster = adoption is AdoptionState.TERMINATING, resource.kind == SPARK_CLUSTERS.kind
+    has_ended = seen.phase is Phase.ENDED and adoption is not AdoptionState.LIVE
+    ended = leaving or has_ended or (is_cluster and seen.state in FAILURE)
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
         raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))

@@ -9,7 +9,12 @@ from typing import Any, TypeAlias
 
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.follow.adoption import AdoptionState, list_applications, read_adoption_state
+from airflow_provider_spark_operator.follow.adoption import (
+    AdoptionState,
+    confirm_adoption_state,
+    list_applications,
+    read_adoption_state,
+)
 from airflow_provider_spark_operator.follow.prepare import (
     find_dropped_fields,
     join_names,
@@ -214,9 +219,10 @@ async def _adopt(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> Submission | None:
     """Adopt the newest live application, else the newest that succeeded, else a failed one of this try."""
-    live = [item for item in own if read_adoption_state(item) is AdoptionState.LIVE]
-    succeeded = [item for item in own if read_adoption_state(item) is AdoptionState.SUCCEEDED]
-    failed = [item for item in own if read_adoption_state(item) is AdoptionState.FAILED and stamp.is_try_of(item)]
+    states = [(await confirm_adoption_state(client, resource, item), item) for item in own]
+    live = [item for state, item in states if state is AdoptionState.LIVE]
+    succeeded = [item for state, item in states if state is AdoptionState.SUCCEEDED]
+    failed = [item for state, item in states if state is AdoptionState.FAILED and stamp.is_try_of(item)]
     candidates = live or succeeded or failed
     for chosen in candidates:
         taken = await _take_over(client, resource, chosen, stamp)
@@ -280,11 +286,16 @@ async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> N
     """
     reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
     own = await list_applications(client, reference.resource, reference.namespace, stamp)
-    live = [item["metadata"] for item in own if read_adoption_state(item) is AdoptionState.LIVE]
-    earlier = [one for one in live if one["uid"] != reference.uid and one["creationTimestamp"] <= since]
+    others = [item for item in own if item["metadata"]["uid"] != reference.uid]
+    earlier = [
+        item["metadata"]["name"]
+        for item in others
+        if item["metadata"]["creationTimestamp"] <= since
+        and await confirm_adoption_state(client, reference.resource, item) is AdoptionState.LIVE
+    ]
     if not earlier:
         return
-    why = f"another try of this task submitted {earlier[0]['name']} at the same time"
+    why = f"another try of this task submitted {earlier[0]} at the same time"
     logger.warning("deleting %s: %s", reference, why)
     with suppress(NotFound):
         await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)

@@ -10,17 +10,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.pods import read_deletion_deadline
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.end import (
     Ending,
     is_deleted,
     judge,
-    judge_abandoned,
     judge_with_driver,
+    judge_with_pods,
 )
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
@@ -160,7 +161,8 @@ async def _follow_to_end(hub: WatchHub, reference: ApplicationReference, narrato
             ending = change.ending
             seen = ending.progress if ending is not None else change.progress
             # The operator may delete the driver and its log soon after the end, so both are read at once.
-            if seen.phase in _DRIVER_STOPPED and (known is None or known.attempt != seen.attempt):
+            has_stopped = seen.phase in _DRIVER_STOPPED and not seen.has_unread_end
+            if has_stopped and (known is None or known.attempt != seen.attempt):
                 known = await _end_attempt(hub, narrator, reference, seen)
             if ending is not None and known is not None:
                 return _conclude(ending, known.evidence, known.executors)
@@ -188,7 +190,7 @@ async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Na
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_LOG_SECONDS):
                 await narrator.show_log(seen, resource)
-        ending = judge(resource) or await judge_abandoned(hub.client, reference, resource)
+        ending = await judge_with_pods(hub.client, reference, resource)
         if ending is None:
             await narrator.record_obstacle(seen, resource)
             return None
@@ -215,14 +217,11 @@ async def wait_for_state(
         aclosing(_follow(hub, reference, narrator, expected)) as changes,
     ):
         async for change in changes:
-            seen, ending = change.progress, change.ending
+            ending = change.ending
+            seen = ending.progress if ending is not None else change.progress
             reached = _find_reached(seen, expected)
             if reached:
                 return ReachedState(reference, seen, reached, change.resource)
-            if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED and seen.driver_abandoned:
-                success = dialect_of(change.resource.get("apiVersion")).success
-                if success in expected:
-                    return ReachedState(reference, seen, success, change.resource)
             if ending is not None:
                 return _conclude(ending, await gather_evidence(hub.client, reference, seen))
     raise ApplicationDeleted(reference)
@@ -252,7 +251,7 @@ async def _follow(
 async def _find_ending(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, resource: Mapping[str, Any]
 ) -> Ending | None:
-    """Judge the application. If its operator has given up while a driver pod exists, wait for the driver to end.
+    """Judge the application. If its operator reports the end while a driver runs, wait for the driver to end.
 
     Raises:
         ApplicationDeleted: The application was deleted before it ended.
@@ -261,26 +260,28 @@ async def _find_ending(
     if is_deleted(resource):
         raise ApplicationDeleted(reference, resource)
     ending = judge(resource)
-    if ending is not None or not read_progress(resource).driver_abandoned:
+    if ending is not None or not read_progress(resource).has_unread_end:
         return ending
-    given_up = (
-        f"{reference}: the operator reports a failed submission, but a driver pod exists; the task waits for its end"
-    )
-    narrator.show_remark(logging.WARNING, given_up)
-    narrator.follow_driver()
     backoff, was_alive = Backoff(first=1.0, longest=30.0), False
     while True:
-        attempt = partial(judge_abandoned, hub.client, reference, resource, was_alive=was_alive)
+        attempt = partial(judge_with_pods, hub.client, reference, resource, was_alive=was_alive)
         ending = await retry(attempt, str(reference), narrator.show_remark)
-        # Read after the driver pod: the deletion of the application removes both, and the pod last.
-        present = await hub.read(reference.resource, reference.name, reference.namespace)
-        if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED:
+        if ending is not None and (ending.verdict.outcome is Outcome.SUCCEEDED or not was_alive):
             return ending
+        if not was_alive:
+            state = read_progress(resource).state
+            remark = (
+                f"{reference}: the operator reports {state}, but a driver pod exists; waiting for the driver to end"
+            )
+            narrator.show_remark(logging.WARNING, remark)
+            narrator.follow_driver()
+        # Read after the driver pods: the deletion of the application removes both, and the pods last.
+        present = await hub.read(reference.resource, reference.name, reference.namespace)
         if present is None or present["metadata"]["uid"] != reference.uid:
             raise ApplicationDeleted(reference, resource)
-        if is_deleted(present):
+        if read_deletion_deadline(present) is not None:
             raise ApplicationDeleted(reference, present)
-        if ending is not None or not read_progress(present).driver_abandoned:
+        if ending is not None or not read_progress(present).has_unread_end:
             return ending or judge(present)
         resource, was_alive = present, True
         await asyncio.sleep(backoff.next())
@@ -331,6 +332,13 @@ def _conclude(ending: Ending, evidence: Evidence, executors: tuple[ExecutorEnd, 
 
 
 def _find_reached(seen: Progress, expected: Collection[str]) -> str | None:
-    """Return the latest of the states `expected` in which the application is or has been."""
-    words = [*(entry.state for entry in seen.history), seen.state]
+    """Return the latest of the states `expected` in which the application is or has been.
+
+    If the operator did not read the end from a driver, the driver pods decide which state the application has reached.
+    """
+    words = [entry.state for entry in seen.history]
+    if not seen.driver_read or not words:
+        words.append(seen.state)
+    if seen.has_unread_end:
+        words = []
     return next((word for word in reversed(words) if word in expected), None)

@@ -284,7 +284,7 @@ def cancel_timed_out(engagement: Engagement, sentence: str, limit: object, *, de
 def _read_state(resource: JsonObject) -> tuple[str, bool]:
     """Return the state of a resource, and whether it has ended."""
     seen = read_progress(resource)
-    return seen.state, seen.phase is Phase.ENDED
+    return seen.state, seen.phase is Phase.ENDED and not seen.has_unread_end
 
 
 def _is_killed(stamp: TaskStamp) -> bool:

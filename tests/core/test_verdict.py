@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.observation import Observed, Refused
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, judge_progress
 from tests.builders import (
     NOW,
@@ -28,7 +29,8 @@ APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.I
 
 
 def judge_status(status: ApplicationStatus) -> Verdict:
-    return judge_progress(read_progress(build_application_document(status=status.to_document())))
+    document = build_application_document(status=status.to_document())
+    return judge_progress(confirm_end(read_progress(document), document, []))
 
 
 def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:

@@ -44,7 +44,7 @@ def build_document(name: str | None = None, **spec: Any) -> dict[str, Any]:
 
 
 def build_status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the status after these states. The last but one state has `driver_status`, if given."""
+    """Return the status after these states. The last but one has `driver_status`; a failure has one by default."""
     history = {
         str(position): {
             "currentStateSummary": state,
@@ -52,6 +52,8 @@ def build_status(*states: str, driver_status: dict[str, Any] | None = None) -> d
         }
         for position, state in enumerate(states)
     }
+    if len(states) > 1 and states[-2] == "Failed":
+        driver_status = driver_status or DRIVER_EXITED_3
     if driver_status is not None:
         history[str(len(states) - 2)]["lastObservedDriverStatus"] = driver_status  # type: ignore[assignment]
     return {"currentState": history[str(len(states) - 1)], "stateTransitionHistory": history}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
 from airflow_provider_spark_operator.follow import completion_feed
 from airflow_provider_spark_operator.follow.completion import Completion, read_completion
 from airflow_provider_spark_operator.follow.completion_feed import CompletionInbox, receive_completions
@@ -15,8 +15,8 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.follow.applications import FAILED, SUCCEEDED, build_document, build_stored, set_states
-from tests.kube.scripted_api import ScriptedApi, answer_page, deny, open_client_of, serve_api, stream
+from tests.follow.applications import FAILED, SUCCEEDED, build_document, build_driver, build_stored, set_states
+from tests.kube.scripted_api import ScriptedApi, answer_page, deny, open_client_of, refuse, serve_api, stream
 
 TEST_SECONDS = 30
 
@@ -206,3 +206,44 @@ def test_long_message_is_shortened() -> None:
     completion = read_completion(resource, SPARK_APPLICATIONS)
     assert completion is not None
     assert len(completion.sentence) <= 1000
+
+
+NOT_SUBMITTED = ("Submitted", "SchedulingFailure", "ResourceReleased")
+
+
+async def test_end_that_was_not_read_from_a_driver_is_delivered_after_the_driver_pods_were_read(
+    namespace_api: ScriptedApi,
+) -> None:
+    refused = build_stored("refused", "u1", "7", *NOT_SUBMITTED)
+    lost = build_stored("lost", "u2", "8", *NOT_SUBMITTED)
+    driver = build_driver("refused", status={"phase": "Succeeded"})
+    absent = refuse(404, "not found", "NotFound")
+    namespace_api.script(answer_page(refused, version="7"), answer_page(driver), answer_page(), verb="list")
+    namespace_api.script(absent, verb="get")
+    namespace_api.script(stream({"type": "ADDED", "object": lost}, hold=True), verb="watch")
+    async with await open_client_of(namespace_api) as client:
+        hub = WatchHub(client)
+        async with receive_completions(hub, SPARK_APPLICATIONS, "jobs", want_all) as (inbox, _):
+            present = await inbox.read_present()
+            new = await receive(inbox, 1)
+        await hub.close()
+    assert [(one.reference.name, one.outcome) for one in present] == [("refused", Outcome.SUCCEEDED)]
+    assert [(one.reference.name, one.failure_kind) for one in new] == [("lost", FailureKind.SCHEDULING)]
+
+
+async def test_unknown_end_delays_no_other_application(
+    namespace_api: ScriptedApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(completion_feed, "_LONGEST_PAUSE_SECONDS", 0.01)
+    items = [build_stored("refused", "u1", "7", *NOT_SUBMITTED), build_stored("pi", "u2", "7", *SUCCEEDED)]
+    denied, absent = deny("list", "pods"), refuse(404, "not found", "NotFound")
+    namespace_api.script(answer_page(*items, version="7"), denied, denied, answer_page(), verb="list")
+    namespace_api.script(absent, verb="get")
+    namespace_api.script(stream(hold=True), verb="watch")
+    async with await open_client_of(namespace_api) as client:
+        hub = WatchHub(client)
+        async with receive_completions(hub, SPARK_APPLICATIONS, "jobs", want_all) as (inbox, _):
+            assert names(await inbox.read_present()) == ["pi"]
+            assert names(await receive(inbox, 1)) == ["refused"]
+        await hub.close()
+    assert caplog.text.count("It causes no asset event until its driver pods can be read") == 1

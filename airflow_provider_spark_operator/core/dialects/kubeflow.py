@@ -66,8 +66,6 @@ _SUSPENDED: Final = frozenset({_State.SUSPENDING, _State.SUSPENDED})
 _SUBMITTING: Final = frozenset({_State.SUBMITTED, _State.SUBMISSION_FAILED})
 # How the operator's messages about a failed submission begin. Messages about a driver begin in another way.
 _NOT_SUBMITTED: Final = re.compile(r"failed (to|during) ", re.IGNORECASE)
-# An operator that is killed during a submission submits again, and finds the driver of the first submission.
-_DRIVER_EXISTS: Final = re.compile(r"driver.pod.already.exist", re.IGNORECASE)
 _EXIT: Final = re.compile(r"driver container failed with ExitCode: (-?\d{1,9}), Reason: (.*)", re.DOTALL)
 _SETTINGS: Final = SettingNames(
     memory="spec.driver.memory or spec.driver.memoryOverhead",
@@ -95,11 +93,10 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
     message = get_text(current.get("errorMessage")) or None
     means = _get_meaning(state, message)
     driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
-    abandoned = state == _State.FAILED and _DRIVER_EXISTS.search(message or "") is not None
     present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
     return Progress(
         state=state,
-        phase=Phase.RUNNING if abandoned else _PHASES.get(state, Phase.WAITING),
+        phase=_PHASES.get(state, Phase.WAITING),
         since=present.time,
         message=message,
         attempt=max(0, _read_count(status, "executionAttempts") - 1),
@@ -112,7 +109,6 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
         driver_kept=True,
         driver_name=get_text(get_object(status.get("driverInfo")).get("podName")) or None,
         driver_expected=state in _SUBMITTING,
-        driver_abandoned=abandoned,
         settings=_SETTINGS,
         suspended_by=_find_suspend_reason(resource, status) if state in _SUSPENDED else None,
     )

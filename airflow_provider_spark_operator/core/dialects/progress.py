@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.pods import get_text
-from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED
+from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
     RUNNING,
@@ -100,8 +99,7 @@ class Progress:
         driver_kept: Whether the driver pod is kept after the application has ended, and has details that the resource
             lacks. See `with_driver_status`.
         driver_expected: Whether the driver was requested but does not run yet.
-        driver_abandoned: Whether the operator has given up although a driver may run. Only the driver pod shows whether
-            the application has ended.
+        driver_read: Whether the end comes from the driver pods, see `core.unread_end`.
         reason: Reason of the current state, a constant of `core.reasons`. None if the operator writes no reasons.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
         settings: Names of settings, for messages.
@@ -119,11 +117,35 @@ class Progress:
     restart_pending: bool = False
     driver_kept: bool = False
     driver_expected: bool = False
-    driver_abandoned: bool = False
+    driver_read: bool = False
     reason: str | None = None
     driver_name: str | None = None
     settings: SettingNames = SettingNames()
     suspended_by: SuspendReason | None = None
+
+    @property
+    def has_unread_end(self) -> bool:
+        """Whether the operator reports an end that it did not read from a driver.
+
+        It could not create a driver, or did not find it. The driver may exist nevertheless, for example if the operator
+        was killed after it had created the driver. The driver pods show whether the application has ended.
+        """
+        if self.phase is not Phase.ENDED or self.driver_read:
+            return False
+        stop = find_last_stop(self.history)
+        return stop is None or (stop.meaning in _UNREAD and not stop.driver_status and not is_spec_refused(stop))
+
+
+_UNREAD = frozenset({ApplicationState.FAILED, ApplicationState.SCHEDULING_FAILURE})
+# How the Apache operator's messages about a rejected spec begin.
+_REFUSALS = ("client mode", "driverhttproutelist[", "drivergrpcroutelist[")
+
+
+def is_spec_refused(stop: StateEntry) -> bool:
+    """Return whether the operator rejected the spec, so that it created no driver."""
+    # The Apache operator writes no reason: only the message identifies a rejected spec.
+    refused = (stop.message or "").lower().startswith(_REFUSALS)
+    return stop.reason in (SPEC_UNBUILDABLE, SPEC_UNSUPPORTED) or (not stop.reason and refused)
 
 
 def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
@@ -171,26 +193,6 @@ def with_driver_deleted(seen: Progress) -> Progress:
     interrupted = replace(stop, reason=DRIVER_INTERRUPTED, message="The driver pod was deleted while it ran")
     history = tuple(interrupted if entry is stop else entry for entry in seen.history)
     return replace(seen, history=history)
-
-
-def with_driver_end(seen: Progress, status: Mapping[str, object]) -> Progress:
-    """Return `seen` with the end of a driver that ran although the operator had given up.
-
-    Args:
-        seen: The progress of the application.
-        status: The status of the driver pod.
-    """
-    failed = get_text(status.get("phase")) != "Succeeded"
-    means = ApplicationState.FAILED if failed else ApplicationState.SUCCEEDED
-    end = StateEntry(seen.state, seen.since, None, driver_status=status, means=means)
-    ended = replace(seen, phase=Phase.ENDED, history=(end,), driver_status=status, driver_abandoned=False)
-    return with_driver_status(ended, status) if failed else ended
-
-
-def with_driver_lost(seen: Progress) -> Progress:
-    """Return `seen` with a failed driver that the operator had given up, and whose pod no longer exists."""
-    end = StateEntry(seen.state, seen.since, None, means=ApplicationState.FAILED)
-    return replace(seen, phase=Phase.ENDED, history=(end,), driver_abandoned=False)
 
 
 def with_driver_status(seen: Progress, status: Mapping[str, object]) -> Progress:

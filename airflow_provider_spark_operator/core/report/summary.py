@@ -1,6 +1,6 @@
 """The summary of an application: what a list shows in one row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,8 +9,14 @@ from airflow_provider_spark_operator.core import names, pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
-from airflow_provider_spark_operator.core.report.executors import ExecutorNumbers, KubernetesObject, count_executors
+from airflow_provider_spark_operator.core.report.executors import (
+    ExecutorNumbers,
+    KubernetesObject,
+    count_executors,
+    select_pods,
+)
 from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.core.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict import Verdict, judge_progress
 
 _NOTHING: Final = timedelta()
@@ -90,17 +96,20 @@ class ApplicationSummary:
 
 
 def summarize(
-    resource: KubernetesObject, now: datetime, all_pods: Iterable[KubernetesObject] | None = None
+    resource: KubernetesObject, now: datetime, all_pods: Sequence[KubernetesObject] | None = None
 ) -> ApplicationSummary:
     """Summarize an application of any dialect. Never raises on a malformed document.
 
     Args:
         resource: The application as the API returns it.
         now: The current time, with an offset.
-        all_pods: Pods, among them those of the application. None if they were not read.
+        all_pods: Pods, among them those of the application. None if they were not read. The end of an application is
+            unknown then if its operator did not read it from a driver.
     """
     dialect = dialect_of(resource.get("apiVersion"))
     seen = dialect.read_progress(resource)
+    if all_pods is not None:
+        seen = confirm_end(seen, resource, select_pods(resource, all_pods, names.ROLE_DRIVER))
     metadata = pods.get_object(resource.get("metadata"))
     created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
     until = ended if has_ended(seen) else now

@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow import (
 from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
 
 SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
@@ -200,7 +201,8 @@ def test_completed_application_has_outcome_succeeded() -> None:
 def test_failure_kind_and_reason_are_read_from_message(
     message: str, kind: FailureKind, reason: str, retry_worthy: bool, words: str
 ) -> None:
-    verdict = judge_progress(read_progress(build_document("FAILED", message)))
+    document = build_document("FAILED", message)
+    verdict = judge_progress(confirm_end(read_progress(document), document, []))
     assert (verdict.outcome, verdict.failure_kind, verdict.reason) == (Outcome.FAILED, kind, reason)
     assert verdict.retry_worthy is retry_worthy
     assert verdict.sentence.startswith("FAILED: ")
@@ -310,19 +312,6 @@ def test_invalid_field_is_reported_with_path(change: dict[str, Any], found: list
     problems = [str(problem) for problem in find_problems({**VALID, **change})]
     assert len(problems) == len(found)
     assert all(problem.startswith(expected) for problem, expected in zip(problems, found, strict=True))
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "failed to submit spark application: failed to run spark-submit: driver pod already exist",
-        "failed to submit spark application: DRIVER_POD_ALREADY_EXISTS: pod already exists",
-    ],
-)
-def test_failed_submission_is_running_if_driver_exists_already(message: str) -> None:
-    seen = read_progress(build_document("FAILED", message))
-    assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
-    assert judge_progress(seen).outcome is Outcome.WAITING
 
 
 def test_application_without_name_has_no_driver_pod_name() -> None:

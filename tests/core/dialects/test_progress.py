@@ -11,18 +11,10 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     find_driver_period,
     had_driver,
     with_driver_deleted,
-    with_driver_end,
-    with_driver_lost,
 )
-from airflow_provider_spark_operator.core.reasons import (
-    DRIVER_EVICTED,
-    DRIVER_FAILED,
-    DRIVER_INTERRUPTED,
-    DRIVER_LOST,
-    SUCCEEDED,
-)
+from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
+from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
 
 
 def build_time(second: int) -> datetime:
@@ -32,7 +24,7 @@ def build_time(second: int) -> datetime:
 def build_progress(*states: str, driver_kept: bool = False, means: ApplicationState | None = None) -> Progress:
     """Build the progress of an application that entered one state per second."""
     history = tuple(StateEntry(state, build_time(second), means=means) for second, state in enumerate(states))
-    return Progress(states[-1], Phase.ENDED, history=history, driver_kept=driver_kept)
+    return Progress(states[-1], Phase.ENDED, history=history, driver_kept=driver_kept, driver_read=True)
 
 
 @pytest.mark.parametrize(
@@ -81,33 +73,3 @@ def test_deleted_driver_is_an_interruption() -> None:
 def test_driver_deletion_does_not_change_other_results(state: str) -> None:
     progress = build_progress("Submitted", "DriverRequested", state)
     assert with_driver_deleted(progress) is progress
-
-
-@pytest.mark.parametrize(
-    ("status", "outcome", "reason"),
-    [
-        ({"phase": "Succeeded"}, Outcome.SUCCEEDED, SUCCEEDED),
-        ({"phase": "Failed", "reason": "Evicted"}, Outcome.FAILED, DRIVER_EVICTED),
-        (
-            {
-                "phase": "Failed",
-                "containerStatuses": [
-                    {"name": "spark-kubernetes-driver", "state": {"terminated": {"exitCode": 3, "reason": "Error"}}}
-                ],
-            },
-            Outcome.FAILED,
-            DRIVER_FAILED,
-        ),
-    ],
-)
-def test_abandoned_driver_is_judged_by_its_own_end(status: dict[str, object], outcome: Outcome, reason: str) -> None:
-    progress = Progress("FAILED", Phase.ENDED, driver_kept=True, driver_abandoned=True)
-    verdict = judge_progress(with_driver_end(progress, status))
-    assert (verdict.outcome, verdict.reason) == (outcome, reason)
-
-
-def test_abandoned_driver_that_disappeared_is_an_infrastructure_failure() -> None:
-    progress = Progress("FAILED", Phase.RUNNING, driver_kept=True, driver_abandoned=True)
-    verdict = judge_progress(with_driver_lost(progress))
-    assert (verdict.outcome, verdict.reason) == (Outcome.FAILED, DRIVER_LOST)
-    assert verdict.failure_kind is FailureKind.INFRASTRUCTURE

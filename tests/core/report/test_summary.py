@@ -36,7 +36,7 @@ def test_running_application_lasts_until_now() -> None:
 
 
 def test_finished_application_lasts_until_its_driver_ended() -> None:
-    summary = summarize(build_application(*ENDED), at(600))
+    summary = summarize(build_application(*ENDED), at(600), [])
     assert (summary.age, summary.duration, summary.ended) == (timedelta(seconds=600), timedelta(seconds=60), at(60))
     assert summary.verdict.failure_kind is FailureKind.INFRASTRUCTURE
 

@@ -1,4 +1,4 @@
-"""Kubeflow's operator was killed while it submitted: it fails with "driver pod already exist" next to a live driver."""
+"""Kubeflow's operator was killed while it submitted: it reports that the submission failed, but a driver exists."""
 
 import asyncio
 import json
@@ -12,8 +12,10 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.exceptions import SparkSchedulingFailed
+from airflow_provider_spark_operator.follow import end as end_module
 from airflow_provider_spark_operator.follow.narrator import Narrator
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import (
@@ -26,7 +28,7 @@ from tests.task import TaskInstance, build_context, call_when_logged, defer, fir
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
-MESSAGE = "failed to submit spark application: driver pod already exist"
+MESSAGE = "failed to submit spark application: failed to run spark-submit: exceeded quota: pods"
 DOCUMENT: dict[str, Any] = {
     "apiVersion": API_VERSION,
     "kind": "SparkApplication",
@@ -89,7 +91,7 @@ async def test_end_of_live_driver_decides_the_result(
     assert (event["outcome"], event["failure_kind"]) == (outcome, kind)
     assert ("exit code 3" in event["sentence"]) == (exit_code == 3)
     assert "driver | last line" in caplog.messages
-    assert "the operator reports a failed submission, but a driver pod exists" in caplog.text
+    assert "the operator reports FAILED, but a driver pod exists; waiting for the driver to end" in caplog.text
 
 
 def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster: ScriptedCluster) -> None:
@@ -189,4 +191,60 @@ async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster: Cluster) -> 
 
     event = await read_event_after(cluster, lambda: cluster.play(delete_driver))
     assert (event["outcome"], event["failure_kind"], event["reason"]) == ("Failed", "infrastructure", "DriverLost")
-    assert "already exist" not in event["sentence"]
+    assert "quota" not in event["sentence"]
+
+
+@pytest.mark.parametrize("message", ["", "driver pod not found", "failed to submit spark application: timeout"])
+def test_success_of_the_driver_counts_whatever_the_operator_reports(cluster: ScriptedCluster, message: str) -> None:
+    async def succeed(application: Application) -> None:
+        application.start_driver()
+        application.end_driver(0)
+        application.enter("FAILED", message=message)
+
+    application = cluster.create("pi")
+    cluster.play(succeed)
+    event = fire(build_trigger(application))
+    assert (event["outcome"], event["state"]) == ("Succeeded", "COMPLETED")
+
+
+def test_next_try_submits_again_if_the_lost_try_had_no_driver(cluster: ScriptedCluster) -> None:
+    task_instance = TaskInstance()
+    task = operator(application=DOCUMENT)
+    defer(task, task_instance)
+    cluster.play(give_up)
+    uid = cluster.application()["metadata"]["uid"]
+    defer(task, task_instance.next_try())
+    assert cluster.application()["metadata"]["uid"] != uid
+
+
+def test_sensor_does_not_believe_a_failure_that_was_not_read_from_the_driver(cluster: ScriptedCluster) -> None:
+    async def succeed(application: Application) -> None:
+        await give_up_with_live_driver(application)
+        application.end_driver(0)
+
+    cluster.create("pi")
+    cluster.play(succeed)
+    trigger = SparkApplicationStateTrigger("pi", ["FAILED"], kubernetes_conn_id="spark", api_version=API_VERSION)
+    event = fire(trigger)
+    assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
+
+
+def test_end_is_unknown_and_adopted_if_pods_must_not_be_read(
+    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deny(*_: object) -> None:
+        message = 'pods is forbidden: User "somebody" cannot list resource "pods"'
+        raise Forbidden(403, "Forbidden", message, "list", "pods", NAMESPACE)
+
+    monkeypatch.setattr(end_module, "list_driver_pods", deny)
+    task_instance = TaskInstance()
+    task = operator(application=DOCUMENT)
+    deferred = defer(task, task_instance)
+    cluster.play(give_up)
+    event = fire(reload(deferred.trigger))
+    assert (event["kind"], event["outcome"], event["failure_kind"]) == ("lost", None, None)
+    assert "exceeded quota: pods. The end is unknown" in event["sentence"]
+    assert f'grant the verb "list" on pods in namespace {NAMESPACE}' in event["sentence"]
+    uid = cluster.application()["metadata"]["uid"]
+    defer(task, task_instance.next_try())
+    assert cluster.application()["metadata"]["uid"] == uid

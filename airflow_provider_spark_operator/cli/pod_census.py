@@ -1,0 +1,90 @@
+"""Read the pods that a list of applications needs: executors to count, and drivers whose end the status lacks."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+_LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *(dialect.application_label for dialect in DIALECTS))
+_METADATA: Final = ("name", "namespace", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+class PodCensus:
+    """Reads the pods of a namespace, once for each role, when an application needs them.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace. If None, all namespaces.
+
+    Attributes:
+        refusals: The missing permission, if pods cannot be listed.
+    """
+
+    def __init__(self, client: KubeClient, namespace: str | None) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._pods: dict[str, list[JsonObject]] = {}
+        self.refusals: tuple[Forbidden, ...] = ()
+
+    async def read(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
+        """Return the pods of a namespace as far as these applications need them. None if they are unknown.
+
+        Raises:
+            KubeError: The API could not be reached. A missing permission is no error.
+        """
+        await self._read_role(ROLE_EXECUTOR, is_needed=any(map(_can_have_executors, applications)))
+        return await self.read_drivers(applications)
+
+    async def read_drivers(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
+        """Return the pods that were read, and the drivers if only they show how one of these applications ended.
+
+        Raises:
+            KubeError: The API could not be reached. A missing permission is no error.
+        """
+        await self._read_role(ROLE_DRIVER, is_needed=any(map(_has_unread_end, applications)))
+        if not self._pods:
+            return None
+        return [pod for pods in self._pods.values() for pod in pods]
+
+    def forget(self) -> None:
+        """Read the pods again when they are needed next."""
+        self._pods.clear()
+
+    async def _read_role(self, role: str, *, is_needed: bool) -> None:
+        if not is_needed or role in self._pods or self.refusals:
+            return
+        try:
+            found = await self._client.list(PODS, self._namespace, label_selector=f"{LABEL_ROLE}={role}", trim=_trim)
+            self._pods[role] = found.items
+        except Forbidden as error:
+            self.refusals = (error,)
+
+
+def _can_have_executors(application: JsonObject) -> bool:
+    return read_progress(application).phase in (Phase.RUNNING, Phase.STOPPING)
+
+
+def _has_unread_end(application: JsonObject) -> bool:
+    return read_progress(application).has_unread_end
+
+
+def _trim(pod: JsonObject) -> None:
+    """Keep what is needed: a namespace may have thousands of executors."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    kept = {key: metadata[key] for key in _METADATA if key in metadata}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key in _LABELS}
+    if labels.get(LABEL_ROLE) == ROLE_EXECUTOR:
+        pod.clear()
+        status = {"phase": status.get("phase")}
+    pod.update({"metadata": {**kept, "labels": labels}, "status": status})
