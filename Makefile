@@ -21,7 +21,9 @@ version_tests = $(or $(version_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS mus
 scheduler_tests_all := tests/airflow
 scheduler_tests_part := $(addprefix tests/airflow/test_real_,asset_watcher.py kill.py many_watchers.py pool.py)
 scheduler_tests = $(or $(scheduler_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS must be all or part, but is $(AIRFLOW_TESTS)))
-version_real_tests := tests/airflow/test_real_asset_watcher.py tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
+version_real_tests_part := tests/airflow/test_real_asset_watcher.py tests/airflow/test_real_kill.py::test_stopped_task_deletes_application_but_stopped_triggerer_does_not
+version_real_tests_all := $(version_real_tests_part) tests/airflow/test_real_retry.py
+version_real_tests = $(version_real_tests_$(AIRFLOW_TESTS))
 # Older versions of Airflow raise deprecation warnings about each other's code. The pytest-asyncio of their time leaves
 # its own event loop open if a test calls asyncio.run.
 version_pytest := -m pytest -p no:cacheprovider -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W "ignore:unclosed event loop:ResourceWarning"

@@ -27,6 +27,7 @@ __all__ = [
     "HAS_ASSET_STATE",
     "HAS_ON_KILL",
     "HAS_RETRY_POLICIES",
+    "KEEPS_DEFERRALS",
     "REPORTS_LATER_TRIES",
     "STARTS_IN_TRIGGERER",
     "VERSION",
@@ -126,6 +127,9 @@ HAS_ON_KILL = VERSION >= (3, 3)
 
 Older versions cancel the trigger, for any reason, and call only `cleanup`.
 """
+
+KEEPS_DEFERRALS = VERSION < (3, 1)
+"""Whether Airflow resumes a retry in the same way as the try that failed, if that try had deferred."""
 
 REPORTS_LATER_TRIES = VERSION >= (3, 2)
 """Whether Airflow reports the number of a try to triggers, with `GetPreviousTI`."""

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import AirflowNotFoundException, AirflowTaskTimeout, TaskDeferred
+from airflow_provider_spark_operator.airflow_compat import (
+    KEEPS_DEFERRALS,
+    AirflowNotFoundException,
+    AirflowTaskTimeout,
+    TaskDeferred,
+)
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
@@ -153,16 +158,30 @@ class Engagement:
         named = [f"{reference} ({state})" for reference, state in found.items()]
         return f"{reporter} {goal} {', '.join(named) or noun}"
 
+    def has_resource(self) -> bool:
+        """Return whether a resource with the stamp of this try exists. True if it cannot be read."""
+        try:
+            with LoopThread() as loop:
+                return any(map(self.stamp.is_try_of, loop.run(self._list_own(), timeout=CANCEL_SECONDS)[1]))
+        except Exception as error:
+            logger.warning("could not read the %ss of this task: %s", self.resource.kind, error)
+            return True
+
     async def _read_states(self) -> Mapping[ApplicationReference, str]:
-        async with await self.open_client() as client:
-            resource = await choose_served_version(client, self.resource)
-            own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
+        resource, own = await self._list_own()
         # Only running applications of earlier tries belong to the sentence.
         return {
             ApplicationReference.of(one, resource): state
             for one, state, ended in ((one, *_read_state(one)) for one in own)
             if self.stamp.is_try_of(one) or not ended
         }
+
+    async def _list_own(self) -> tuple[ResourceType, list[JsonObject]]:
+        """Return the kind in a version that the cluster serves, and the resources of all tries of the task."""
+        async with await self.open_client() as client:
+            resource = await choose_served_version(client, self.resource)
+            namespace = self.namespace or client.default_namespace
+            return resource, await list_applications(client, resource, namespace, self.stamp)
 
     def cancel(self, seconds: float | None = None) -> Mapping[ApplicationReference, CancelOutcome]:
         """Delete the resources of this try that have not ended, and return what happened to each.
@@ -240,6 +259,15 @@ def _read_access(conn_id: str | None) -> tuple[ClusterAccess, bool]:
         return read_access(conn_id, required=True), True
     except AirflowNotFoundException:
         return read_access(conn_id), False
+
+
+def is_deferral_of_earlier_try(engagement: Engagement) -> bool:
+    """Return whether Airflow resumes a try as the failed try before it. The current try has then submitted nothing.
+
+    Args:
+        engagement: The current try.
+    """
+    return KEEPS_DEFERRALS and engagement.stamp.try_number > 1 and not engagement.has_resource()
 
 
 def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:

@@ -57,6 +57,7 @@ from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.operators import checks, source
 from airflow_provider_spark_operator.operators.renamed_arguments import take_renamed_arguments
 from airflow_provider_spark_operator.operators.retries import ask_policy
+from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
@@ -502,14 +503,23 @@ class SparkApplicationOperator(BaseOperator):
         return self._run.resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Resume after the deferral. If Airflow ended the deferral because no trigger fired, cancel the application."""
+        """Resume after the deferral, or start a retry that Airflow 3.0 resumes in place of starting it.
+
+        If Airflow ended the deferral because no trigger fired, cancel the application.
+        """
+        if is_of_earlier_try(next_kwargs, context["ti"].try_number):
+            return self.execute(context)
         self.resumed = True
         with ask_policy(self.retry_policy, context):
             try:
                 return super().resume_execution(next_method, next_kwargs, context)
             except (TaskDeferralError, TaskDeferralTimeout) as error:
                 self._run = self._create_run(context)
-                raise self._run.fail_deferral(error) from error
+                failure = self._run.fail_deferral(error)
+                if failure is not None:
+                    raise failure from error
+        self.resumed = False
+        return self.execute(context)
 
     def on_kill(self) -> None:
         """Delete the application if a user has stopped the task, but not if the worker is drained."""

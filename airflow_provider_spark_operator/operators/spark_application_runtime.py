@@ -38,7 +38,14 @@ from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.links.url import push_links, push_xcoms
 from airflow_provider_spark_operator.operators import lost_failure, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
-from airflow_provider_spark_operator.operators.kill import TRIGGER_FAILED, Engagement, cancel_timed_out, engage, give_up
+from airflow_provider_spark_operator.operators.kill import (
+    TRIGGER_FAILED,
+    Engagement,
+    cancel_timed_out,
+    engage,
+    give_up,
+    is_deferral_of_earlier_try,
+)
 from airflow_provider_spark_operator.operators.retries import is_retried
 from airflow_provider_spark_operator.operators.source import list_folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -126,8 +133,10 @@ class ApplicationRun:
         event = ApplicationEvent.from_payload(payload)
         return self._conclude(self._engage(event.namespace, event.api_version, resumed=True), event)
 
-    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
+    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError | None:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
+
+        None if an earlier try had deferred, so that this try must start anew.
 
         If the deferral timed out or no retry is left, delete the application, unless `delete_on_kill` is off.
 
@@ -136,6 +145,8 @@ class ApplicationRun:
         """
         document = self._read_known_document()
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
+        if is_deferral_of_earlier_try(engagement):
+            return None
         if not isinstance(error, TaskDeferralTimeout):
             return self._give_up(engagement, f"could not follow the application any longer, {TRIGGER_FAILED}")
         return self._cancel_timed_out(engagement, engagement.describe_timeout())

@@ -53,7 +53,13 @@ from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS, b
 from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.links.url import push_links, push_xcoms
 from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.operators.kill import TRIGGER_FAILED, Engagement, engage, give_up
+from airflow_provider_spark_operator.operators.kill import (
+    TRIGGER_FAILED,
+    Engagement,
+    engage,
+    give_up,
+    is_deferral_of_earlier_try,
+)
 from airflow_provider_spark_operator.operators.retries import is_retried
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.lifecycle import DEFERRAL_SLACK
@@ -135,8 +141,10 @@ class ClusterCreation:
         event = ApplicationEvent.from_payload(payload)
         return self._conclude(self._engage(event.namespace or None, event.api_version, resumed=True), event)
 
-    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
+    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError | None:
         """Return the exception for a deferral that Airflow ended before a trigger fired.
+
+        None if an earlier try had deferred, so that this try must start anew.
 
         If the deferral timed out or no retry is left, delete the cluster, unless `delete_on_kill` is off.
 
@@ -145,6 +153,8 @@ class ClusterCreation:
         """
         document = self._read_known_document()
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"), resumed=True)
+        if is_deferral_of_earlier_try(engagement):
+            return None
         if isinstance(error, TaskDeferralTimeout):
             sentence = engagement.describe_timeout("the readiness of", "the cluster")
             return self._cancel_timed_out(engagement, sentence, self._find_limit())

@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
+from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
@@ -103,6 +104,8 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral. If the sensor timed out, delete the application if `delete_on_kill` is set."""
+        if is_of_earlier_try(next_kwargs, context["ti"].try_number):
+            return self.execute(context)
         self.resumed = True
         wait = self._create_wait(context)
         try:

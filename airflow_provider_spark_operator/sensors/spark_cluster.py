@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.core.arguments import (
 )
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
+from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
@@ -84,6 +85,8 @@ class SparkClusterSensor(BaseSensorOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral, and add the reason to a failure."""
+        if is_of_earlier_try(next_kwargs, context["ti"].try_number):
+            return self.execute(context)
         self.resumed = True
         with keep_reasons(self, self._create_wait(context).timeout_message):
             return super().resume_execution(next_method, next_kwargs, context)

@@ -65,6 +65,7 @@ class ApplicationEvent:
         created: Time at which the resource was created, in RFC 3339. None if it is unknown.
         driver_pod: Name of the driver pod of the last attempt. Empty if it is unknown.
         own_ui: URL of the Spark UI at the application's own ingress or HTTP route. Empty if it has none.
+        try_number: Number of the try of the task for which the trigger waited. None if it is unknown.
     """
 
     kind: EventKind
@@ -88,6 +89,7 @@ class ApplicationEvent:
     own_ui: str = ""
     driver_message: str | None = None
     had_driver: bool = True
+    try_number: int | None = None
 
     def to_payload(self) -> dict[str, Any]:
         """Return the event as JSON values, for `TriggerEvent`."""
@@ -118,3 +120,17 @@ class ApplicationEvent:
             return cls(**values | {"kind": EventKind(values["kind"])} | tuples)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"could not read the trigger's event: {sorted(payload or {})}") from error
+
+
+def is_of_earlier_try(next_kwargs: Mapping[str, Any] | None, try_number: int) -> bool:
+    """Return whether a task resumes with an event of an earlier try, so that the current try must start anew.
+
+    Airflow 3.0 keeps the event of a try that fails, and resumes each retry with it.
+
+    Args:
+        next_kwargs: The arguments with which Airflow resumes the task.
+        try_number: Number of the current try.
+    """
+    event = (next_kwargs or {}).get("event")
+    number = event.get("try_number") if isinstance(event, Mapping) else None
+    return isinstance(number, int) and number < try_number

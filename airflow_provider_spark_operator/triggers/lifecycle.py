@@ -5,6 +5,7 @@ import inspect
 import logging
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -79,7 +80,7 @@ class Lifecycle:
         shortest = SHORTEST_DEFERRAL_SECONDS if follows_worker and self._runner is not None else 0.0
         earliest = asyncio.get_running_loop().time() + shortest
         try:
-            payload = (await event).to_payload()
+            ended = replace(await event, try_number=self._find_try_number())
             await asyncio.sleep(earliest - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
             self._was_cancelled = True
@@ -87,7 +88,7 @@ class Lifecycle:
                 await if_interrupted()
             raise
         self._has_fired = True
-        return TriggerEvent(payload)  # type: ignore[no-untyped-call]
+        return TriggerEvent(ended.to_payload())  # type: ignore[no-untyped-call]
 
     async def kill(self, delete: Callable[[], Coroutine[Any, Any, None]], subject: str) -> None:
         """Run `delete` to its end, unless the trigger has fired.
@@ -124,6 +125,11 @@ class Lifecycle:
         """
         if self._was_cancelled and not HAS_ON_KILL and not self._has_timed_out() and not self._is_shutting_down():
             await on_kill()
+
+    def _find_try_number(self) -> int | None:
+        # A trigger that starts its task has no stamp, but the triggerer sets its task instance.
+        stamp = getattr(self._trigger, "stamp", None)
+        return stamp.get("try_number") if stamp else getattr(self._trigger.task_instance, "try_number", None)
 
     def _has_timed_out(self) -> bool:
         # The triggerer sets the attribute, which the class does not declare. The task deletes its application.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
-from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.applications import Application, fail
 from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.cluster import Cluster
 
@@ -29,9 +29,25 @@ with DAG("deferred", schedule=None, default_args={{"retries": 3, "retry_delay": 
         )
 """
 
+RETRIED = """
+    SparkApplicationOperator(
+        task_id="retried", name="retried", py_file="local:///opt/job.py", spark_version="4.3.0", deferrable=True
+    )
+"""
+
 
 async def run_on(application: Application) -> None:
     application.start()
+
+
+async def fail_once(application: Application) -> None:
+    """Fail in the first try of the task `retried`, and succeed in its next try. Applications of other tasks run on."""
+    if application.name != "retried":
+        await run_on(application)
+    elif application.document["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] == "1":
+        await fail(application)
+    else:
+        application.succeed()
 
 
 async def succeed(application: Application) -> None:
@@ -39,9 +55,10 @@ async def succeed(application: Application) -> None:
 
 
 def list_tries(cluster: Cluster) -> dict[str, int]:
-    """Return the try that owns the application of each task."""
+    """Return the try that owns the application of each of the tasks."""
     notes = [one["metadata"]["annotations"] for one in cluster.applications()]
-    return {one[ANNOTATION_TASK_ID]: int(one[ANNOTATION_TRY_NUMBER]) for one in notes}
+    tries = {one[ANNOTATION_TASK_ID]: int(one[ANNOTATION_TRY_NUMBER]) for one in notes}
+    return {task: number for task, number in tries.items() if task in TASKS}
 
 
 def count_logged(folder: Path, task: str, words: str) -> int:
@@ -53,9 +70,9 @@ def count_logged(folder: Path, task: str, words: str) -> int:
 async def test_stopped_task_deletes_application_but_stopped_triggerer_does_not(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    cluster.script = run_on
-    async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
-        await run.until(lambda: run.states == dict.fromkeys(TASKS, "deferred"))
+    cluster.script = fail_once
+    async with run_real_dag(cluster, tmp_path, DAG_FILE + RETRIED) as run:
+        await run.until(lambda: run.states | dict.fromkeys(TASKS, "deferred") == run.states)
         await run.until(lambda: all(count_logged(tmp_path, task, "RunningHealthy") for task in TASKS))
         tries = list_tries(cluster)
 
@@ -77,7 +94,7 @@ async def test_stopped_task_deletes_application_but_stopped_triggerer_does_not(
         assert {"cleared": 0} | remaining == list_tries(cluster) | {"cleared": 0}
 
         await asyncio.to_thread(cluster.play, succeed, "kept")
-        await run.until(lambda: run.states["kept"] == "success")
+        await run.until(lambda: (run.states["kept"], run.states["retried"]) == ("success", "success"))
         await asyncio.to_thread(run.delete)
         while list_tries(cluster).keys() != {"kept"}:  # noqa: ASYNC110 - another process deletes the applications
             await asyncio.sleep(0.2)

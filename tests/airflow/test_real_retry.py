@@ -1,0 +1,56 @@
+"""Deferred tasks whose first try fails, in real Airflow processes: each retry starts anew."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.testing.applications import Application, fail, run_on, succeed
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster, be_refused, come_up
+from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
+from tests.cluster import Cluster
+
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
+
+TASKS = ("application", "cluster", "sensor", "started", "timed-out")
+DAG_FILE = """
+import warnings
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.operators.spark_cluster import SparkClusterOperator
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+
+warnings.simplefilter("ignore")  # start_from_trigger on older releases of Airflow
+job = {"py_file": "local:///opt/job.py", "spark_version": "4.3.0", "deferrable": True}
+workers = {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}
+cluster = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkCluster",
+    "spec": {"runtimeVersions": {"sparkVersion": "4.3.0"}, "clusterTolerations": {"instanceConfig": workers}},
+}
+with DAG("deferred", schedule=None, default_args={"retries": 5, "retry_delay": timedelta(seconds=1)}):
+    SparkApplicationOperator(task_id="application", name="application", **job)
+    SparkApplicationOperator(task_id="started", name="started", start_from_trigger=True, **job)
+    SparkApplicationOperator(task_id="timed-out", name="timed-out", execution_timeout=timedelta(seconds=15), **job)
+    SparkClusterOperator(task_id="cluster", cluster=cluster, name="cluster", deferrable=True)
+    SparkApplicationSensor(task_id="sensor", name="application", deferrable=True)
+"""
+
+
+async def test_retry_of_deferred_task_starts_anew(cluster: Cluster, tmp_path: Path) -> None:
+    submitted = Counter[str]()
+
+    async def play(application: Application) -> None:
+        submitted[application.name] += 1
+        first = run_on if application.name == "timed-out" else fail
+        await (first if submitted[application.name] == 1 else succeed)(application)
+
+    async def play_cluster(spark_cluster: ScriptedSparkCluster) -> None:
+        submitted["cluster"] += 1
+        await (be_refused if submitted["cluster"] == 1 else come_up)(spark_cluster)
+
+    cluster.script, cluster.cluster_script = play, play_cluster
+    async with run_real_dag(cluster, tmp_path, DAG_FILE) as run:
+        assert await run.wait_for_end() == dict.fromkeys(TASKS, "success")
+    assert all(submitted[task] > 1 for task in TASKS if task != "sensor"), submitted
