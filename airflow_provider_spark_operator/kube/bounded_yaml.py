@@ -31,6 +31,9 @@ class DuplicateKey(yaml.MarkedYAMLError):
 class BoundedLoader(yaml.SafeLoader):
     """PyYAML's safe loader, which checks the limits before it creates any value.
 
+    Attributes:
+        most_values: The maximum number of values; see `MOST_VALUES`.
+
     It also rejects duplicate keys, like the API server with strict validation.
 
     Args:
@@ -38,15 +41,19 @@ class BoundedLoader(yaml.SafeLoader):
         duplicates: Gets the duplicate keys, of which the last value counts. None to raise the first one.
     """
 
+    most_values = MOST_VALUES
+
     def __init__(self, stream: str | bytes, duplicates: list[DuplicateKey] | None = None) -> None:
         super().__init__(stream)
         self._duplicates = duplicates
         self._depth = 0
+        self._nodes = 0
         self._sizes: dict[int, int] = {}  # by the id of a complete node of the current document
 
     def compose_document(self) -> yaml.Node | None:
         """Return the nodes of the next document."""
         self._sizes.clear()
+        self._nodes = 0
         return super().compose_document()
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -60,8 +67,9 @@ class BoundedLoader(yaml.SafeLoader):
         self._depth -= 1
         if is_alias and id(node) not in self._sizes:  # the anchor's node is not complete yet
             raise ExcessiveYaml(problem="a value that contains itself", problem_mark=mark)
-        if self._sizes.setdefault(id(node), self._count_values(node)) > MOST_VALUES:
-            raise ExcessiveYaml(problem=f"more than {MOST_VALUES} values", problem_mark=mark)
+        self._nodes += 1
+        if max(self._nodes, self._sizes.setdefault(id(node), self._count_values(node))) > self.most_values:
+            raise ExcessiveYaml(problem=f"more than {self.most_values} values", problem_mark=mark)
         if isinstance(node, yaml.MappingNode) and not is_alias:
             for duplicate in _find_duplicates(node):
                 if self._duplicates is None:

@@ -36,6 +36,7 @@ from airflow_provider_spark_operator.core.observation import (
     Absent,
     Observed,
     Present,
+    Refused,
     find_driver,
     find_drivers,
     find_executors,
@@ -46,6 +47,7 @@ from airflow_provider_spark_operator.core.observation import (
     observe_live,
 )
 from airflow_provider_spark_operator.core.pods import has_ended
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.unreadable import refuse_application
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
@@ -61,6 +63,7 @@ from airflow_provider_spark_operator.reconcile.pod_selectors import build_role_s
 from airflow_provider_spark_operator.reconcile.queue_actions import NOTICES, QueueActions, get_changes
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
+from airflow_provider_spark_operator.reconcile.templates import TemplateReader
 
 
 class ApplicationAdapter:
@@ -103,6 +106,7 @@ class ApplicationAdapter:
         self._queue_actions = queue_actions
         self._now = now
         self._parser = ApplicationParser()
+        self._templates = TemplateReader()
 
     def parse(self, resource: JsonObject) -> SparkApplication:
         """Parse an application, its spec only if it has changed; see `Adapter`."""
@@ -218,12 +222,18 @@ class ApplicationAdapter:
     async def _create_attempt(
         self, attempt_id: int, revision: Revision[SparkApplication], observed: Observed
     ) -> Observed:
+        application = change_application(revision.model, get_changes(observed.queue))
+        try:
+            templates = await self._templates.read(application)
+        except InvalidResource as error:
+            return replace(observed, create_outcome=Refused(str(error)))
         # A decision on an outdated state could create the driver of an attempt that has already ended.
         if not revision.is_current:
             await self._resources.require_current(revision.document)
-        application = change_application(revision.model, get_changes(observed.queue))
         drivers = [] if _is_untouched(revision) else await self._list_drivers(application)
-        creation = await create_attempt(self._client, application, attempt_id, self.settings.operator_name, drivers)
+        creation = await create_attempt(
+            self._client, application, attempt_id, self.settings.operator_name, templates, drivers
+        )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
         self._queue_actions.warn_if_disabled(revision.document, application)

@@ -1,6 +1,5 @@
 """Creation and deletion of the objects of an attempt, which can be interrupted and repeated at any point."""
 
-import asyncio
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import Never
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.driver.named_files import (
-    NO_TEMPLATES,
+    NamedTemplates,
     build_stand_in_templates,
     find_application_template_files,
 )
@@ -28,7 +27,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.files import read_templates
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +55,7 @@ async def create_attempt(
     application: SparkApplication,
     attempt_id: int,
     operator_name: str,
+    templates: NamedTemplates,
     drivers: Iterable[JsonObject] = (),
 ) -> Creation:
     """Create the objects of an attempt that do not exist yet: ConfigMaps, driver pod, then what the driver owns.
@@ -69,6 +68,7 @@ async def create_attempt(
         application: The current state of the application.
         attempt_id: The number of the attempt.
         operator_name: The value of the operator's label.
+        templates: The templates that the configuration names.
         drivers: The driver pods of the application, by a live read. A pod is deleted first if the spec determines
             another name, because the application was edited after an earlier reconcile. A pod with the label of an
             earlier attempt is also deleted, because the end of that attempt was missed.
@@ -77,12 +77,6 @@ async def create_attempt(
         NotYet: An object of an earlier attempt or reconcile is still being deleted.
         KubeError: The API did not answer; which objects exist is unknown, and repeating is harmless.
     """
-    files = find_application_template_files(application)
-    try:
-        # A thread takes as long as a request, and most applications name no file.
-        templates = await asyncio.to_thread(read_templates, files) if files else NO_TEMPLATES
-    except InvalidResource as error:
-        return Creation(Refused(str(error)))
     try:
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except InvalidResource as error:

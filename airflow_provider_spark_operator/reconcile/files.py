@@ -8,14 +8,14 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from http.client import HTTPException
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage
 from pathlib import Path
-from threading import Thread
-from time import monotonic
-from typing import Any
+from threading import Lock, Thread
+from typing import IO, Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
-from urllib.request import urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import yaml
 
@@ -24,6 +24,7 @@ from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_K
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.kube.bounded_yaml import (
     BoundedLoader,
@@ -35,10 +36,17 @@ from airflow_provider_spark_operator.kube.bounded_yaml import (
 LARGEST_FILE = 1 << 20
 """The maximum size of a file, in bytes. It is the size limit of a ConfigMap."""
 
-_READ_SECONDS = 30
-_TIMED_OUT = f"timed out after {_READ_SECONDS} s"
+LARGEST_TEMPLATE = 1 << 17
+"""The maximum size of a template, in bytes."""
+
+READ_SECONDS = 10
+"""The time limit for all files of one application."""
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
+# Python runs one thread at a time: threads that parse would delay the event loop.
+_PARSING = Lock()
+Content = TypeVar("Content")
 _JSON_TAGS = ("null", "bool", "int", "float", "str", "seq", "map")
 _LOCAL_SCHEMES = ("file", "local")
 _WEB_SCHEMES = ("http", "https")
@@ -55,7 +63,7 @@ _STORES = {
 
 
 def read_templates(named: Mapping[str, str]) -> NamedTemplates:
-    """Read the templates that a configuration names. This function blocks.
+    """Read the templates that a configuration names. This function blocks, for at most `READ_SECONDS`.
 
     Args:
         named: The paths or URIs of the templates, by configuration key.
@@ -63,6 +71,11 @@ def read_templates(named: Mapping[str, str]) -> NamedTemplates:
     Raises:
         InvalidResource: A file cannot be read, or is not a valid template.
     """
+    return _run_with_timeout(lambda: load_templates(named), next(iter(named), ""))
+
+
+def load_templates(named: Mapping[str, str]) -> NamedTemplates:
+    """Read the templates that a configuration names, as `read_templates` does. This function may block indefinitely."""
     executor = named.get(EXECUTOR_TEMPLATE_KEY)
     return NamedTemplates(
         driver=_read_template(named, DRIVER_TEMPLATE_KEY),
@@ -72,7 +85,7 @@ def read_templates(named: Mapping[str, str]) -> NamedTemplates:
 
 
 def read_file(key: str, path: str) -> bytes:
-    """Read a file. This function blocks.
+    """Read a file. This function blocks, for at most `READ_SECONDS`.
 
     Args:
         key: The configuration key that names the file, for messages.
@@ -81,6 +94,10 @@ def read_file(key: str, path: str) -> bytes:
     Raises:
         InvalidResource: The file does not exist, is not permitted or is too large, or its scheme is not supported.
     """
+    return _run_with_timeout(lambda: _load_file(key, path), key)
+
+
+def _load_file(key: str, path: str) -> bytes:
     match = _SCHEME.match(path)
     scheme = match[1].lower() if match else "file"
     try:
@@ -92,17 +109,19 @@ def read_file(key: str, path: str) -> bytes:
             content = _read_store(key, path, scheme)
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
-            sentence = f"could not read {_redact(path)}: this scheme is not supported. Use a path, or one of {known}"
+            sentence = (
+                f"could not read {hide_secrets(path)}: this scheme is not supported. Use a path, or one of {known}"
+            )
             raise InvalidResource([Problem(key, sentence)])
     except FileNotFoundError:
-        raise InvalidResource([Problem(key, f"the file {_redact(path)} does not exist")]) from None
+        raise InvalidResource([Problem(key, f"the file {hide_secrets(path)} does not exist")]) from None
     except ValueError as error:  # a NUL in a path
-        raise InvalidResource([Problem(key, f"could not read the file {_redact(path)!r}: {error}")]) from None
+        raise InvalidResource([Problem(key, f"could not read the file {hide_secrets(path)!r}: {error}")]) from None
     except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
-        raise InvalidResource([Problem(key, f"could not read the file {_redact(path)}: {reason}")]) from None
+        reason = error.strerror or clean_line(str(error)) or type(error).__name__
+        raise InvalidResource([Problem(key, f"could not read the file {hide_secrets(path)}: {reason}")]) from None
     if len(content) > LARGEST_FILE:
-        raise InvalidResource([Problem(key, f"the file {_redact(path)} is larger than {LARGEST_FILE} bytes")])
+        raise InvalidResource([Problem(key, f"the file {hide_secrets(path)} is larger than {LARGEST_FILE} bytes")])
     return content
 
 
@@ -115,24 +134,42 @@ def _read_disk(path: str) -> bytes:
 
 
 def _read_web(url: str) -> bytes:
-    """Read a URL; raise OSError if the answer is not a success or takes longer than `_READ_SECONDS`."""
-    end = monotonic() + _READ_SECONDS
+    """Read a URL; raise OSError if the answer is not a success."""
     content = b""
     try:
         # The caller has checked the scheme.
-        with urlopen(url, timeout=_READ_SECONDS) as response:  # noqa: S310
+        with build_opener(_Redirects).open(url, timeout=READ_SECONDS) as response:
             while len(content) <= LARGEST_FILE and (chunk := response.read1(_CHUNK)):
                 content += chunk
-                if monotonic() > end:
-                    raise OSError(_TIMED_OUT)
     except HTTPError as error:
         error.close()
-        raise OSError(f"the server answered {error.code} {error.reason}") from None
+        raise OSError(f"the server answered {_describe_status(error.code)}") from None
     except URLError as error:
         raise OSError(str(error.reason)) from None
     except (HTTPException, ValueError) as error:
         raise OSError(f"{type(error).__name__}") from None
     return content
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects to the same scheme, and from HTTP to HTTPS."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        """Return the request that follows a redirect."""
+        if urlsplit(newurl).scheme.lower() not in (req.type, "https"):
+            fp.close()
+            raise URLError("the server redirects to another scheme")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _describe_status(code: int) -> str:
+    """Return the code and its standard meaning. A server can send any text as the reason phrase."""
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)
 
 
 def _read_store(key: str, path: str, scheme: str) -> bytes:
@@ -142,7 +179,7 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         importlib.import_module("fsspec").get_filesystem_class(protocol)
     except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
         sentence = (
-            f"could not read {_redact(path)}: the Python package {package} is not installed. "
+            f"could not read {hide_secrets(path)}: the Python package {package} is not installed. "
             "Install it in the controller's image, or use a local path"
         )
         raise InvalidResource([Problem(key, sentence)]) from None
@@ -154,7 +191,7 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
             return bytes(stream.read(LARGEST_FILE + 1))
 
     try:
-        return _run_with_timeout(read)
+        return read()
     except OSError:
         raise
     except Exception as error:
@@ -163,9 +200,14 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         raise OSError(f"{type(error).__name__}: {first}") from error
 
 
-def _run_with_timeout(read: Callable[[], bytes]) -> bytes:
-    """Run `read`; raise OSError after `_READ_SECONDS`, because the clients of stores retry without a limit."""
-    outcome: Future[bytes] = Future()
+def _run_with_timeout(read: Callable[[], Content], key: str) -> Content:
+    """Run `read` in a thread, and leave it after `READ_SECONDS`.
+
+    Raises:
+        InvalidResource: The time limit is exceeded: clients of stores retry without a limit, and a server may send one byte at a
+            time. `key` is the configuration key for the message.
+    """
+    outcome: Future[Content] = Future()
 
     def run() -> None:
         try:
@@ -173,14 +215,14 @@ def _run_with_timeout(read: Callable[[], bytes]) -> bytes:
         except Exception as error:
             outcome.set_exception(error)
 
-    Thread(target=run, name="read-template", daemon=True).start()
+    Thread(target=run, name="read-file", daemon=True).start()
     try:
-        return outcome.result(timeout=_READ_SECONDS)
+        return outcome.result(timeout=READ_SECONDS)
     except TimeoutError:
-        raise OSError(_TIMED_OUT) from None
+        raise InvalidResource([Problem(key, f"could not read the file: timed out after {READ_SECONDS} s")]) from None
 
 
-def _redact(path: str) -> str:
+def hide_secrets(path: str) -> str:
     """Return the path for messages, without a password or a signature. Azure has a container before the @."""
     try:
         address = urlsplit(path)
@@ -195,29 +237,37 @@ def _redact(path: str) -> str:
 
 def _read_template_text(key: str, path: str) -> str:
     """Return the text of an executor template, which Spark's driver parses."""
-    content = read_file(key, path)
+    content = _load_file(key, path)
     _parse_template(key, path, content)
     return decode_text(key, content)
 
 
 def _read_template(named: Mapping[str, str], key: str) -> Mapping[str, Any] | None:
     path = named.get(key)
-    return None if path is None else _parse_template(key, path, read_file(key, path))
+    return None if path is None else _parse_template(key, path, _load_file(key, path))
 
 
 def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
+    if len(content) > LARGEST_TEMPLATE:
+        message = f"the template {hide_secrets(path)} is larger than {LARGEST_TEMPLATE} bytes"
+        raise InvalidResource([Problem(key, message)])
     text = decode_text(key, content)
     try:
-        # The loader is safe: it creates plain values only.
-        template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
+        with _PARSING:
+            # The loader is safe: it creates plain values only.
+            template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
         position = describe_position(error)
         place = f" ({position})" if position else ""
         what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
-        raise InvalidResource([Problem(key, f"the file {_redact(path)} {what}{place}")]) from None
+        raise InvalidResource([Problem(key, f"the file {hide_secrets(path)} {what}{place}")]) from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
         raise InvalidResource(
-            [Problem(key, f"the file {_redact(path)} is not a pod template: a template must be an object with spec")]
+            [
+                Problem(
+                    key, f"the file {hide_secrets(path)} is not a pod template: a template must be an object with spec"
+                )
+            ]
         )
     return template
 
@@ -228,6 +278,7 @@ class _TemplateLoader(BoundedLoader):
     Dates, `yes`, `True`, `~` and `0644` are text. Unlike that library, this loader supports merge keys.
     """
 
+    most_values = 3000
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library
     yaml_constructors = {  # noqa: RUF012 - of the library
         tag: constructor

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
+from urllib.parse import quote, unquote
 
 import fsspec
 import pytest
@@ -10,7 +11,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.reconcile import files
-from airflow_provider_spark_operator.reconcile.files import LARGEST_FILE, read_file, read_templates
+from airflow_provider_spark_operator.reconcile.files import LARGEST_FILE, LARGEST_TEMPLATE, read_file, read_templates
 
 DRIVER = "spark.kubernetes.driver.podTemplateFile"
 EXECUTOR = "spark.kubernetes.executor.podTemplateFile"
@@ -36,8 +37,14 @@ def template(tmp_path: Path) -> Path:
 def web() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path.startswith("/pod.yaml")
-            self.send_response(200 if found else 404)
+            path, _, target = self.path.partition("?to=")
+            if path == "/redirect":
+                self.send_response(302)
+                self.send_header("Location", unquote(target))
+            elif path == "/reason":
+                self.send_response(500, "\x1b[31mEVIL <script>")
+            else:
+                self.send_response(200 if path == "/pod.yaml" else 404)
             self.end_headers()
             self.wfile.write(TEMPLATE.encode())
 
@@ -73,6 +80,18 @@ def test_error_of_a_web_server_is_reported_without_secrets(web: str) -> None:
     assert "404" in read_refusal(f"http://{web}/none")
 
 
+def test_redirect_is_followed_within_the_scheme_only(web: str, template: Path) -> None:
+    redirect = f"http://{web}/redirect?to="
+    assert read_templates({DRIVER: f"{redirect}http%3A//{web}/pod.yaml"}).driver is not None
+    for target in (template.as_uri(), "data:,spec"):  # refused by `urllib`
+        assert read_refusal(redirect + quote(target)).endswith("the server answered 302 Found")
+    assert read_refusal(redirect + quote("ftp://127.0.0.1/a")).endswith("the server redirects to another scheme")
+
+
+def test_reason_phrase_of_a_web_server_is_not_shown(web: str) -> None:
+    assert read_refusal(f"http://{web}/reason").endswith(": the server answered 500 Internal Server Error")
+
+
 def test_template_is_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(files._STORES, "s3a", ("memory", "none"))
     fsspec.filesystem("memory").pipe("/bucket/pod.yaml", TEMPLATE.encode())
@@ -83,7 +102,7 @@ def test_template_is_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_read_from_an_unresponsive_store_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     end = Event()
     monkeypatch.setitem(files._STORES, "s3a", ("memory", "none"))
-    monkeypatch.setattr(files, "_READ_SECONDS", 0.01)
+    monkeypatch.setattr(files, "READ_SECONDS", 0.01)
     monkeypatch.setattr(MemoryFileSystem, "open", lambda *_, **__: end.wait())
     try:
         assert "timed out after" in read_refusal("s3a://bucket/pod.yaml")
@@ -125,6 +144,11 @@ def test_file_above_the_size_limit_is_rejected(tmp_path: Path) -> None:
     assert f"larger than {LARGEST_FILE} bytes" in read_refusal(path)
 
 
+def test_template_above_its_size_limit_is_rejected(template: Path) -> None:
+    template.write_text(f"{TEMPLATE}#{' ' * LARGEST_TEMPLATE}")
+    assert read_refusal(template) == f"the template {template} is larger than {LARGEST_TEMPLATE} bytes"
+
+
 @pytest.mark.parametrize("scheme", ["ftp", "hdfs", "s3a", "wasbs"])
 def test_uri_is_shown_without_secrets(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def not_installed(_: str) -> None:
@@ -153,7 +177,7 @@ def test_yaml_with_too_many_values_or_levels_is_rejected(template: Path) -> None
     for form in ("[{}]", "{{<<: [{}]}}"):
         lines = [f"a{n}: &a{n} " + form.format(", ".join([f"*a{n - 1}"] * 10)) for n in range(1, 9)]
         template.write_text("\n".join(["spec: {}", "a0: &a0 {k: v}", *lines]))
-        assert f"the file {template} contains more than 100000 values (line " in read_refusal(template)
+        assert f"the file {template} contains more than 3000 values (line " in read_refusal(template)
     template.write_text("spec: &a {a: *a}")
     assert read_refusal(template) == f"the file {template} contains a value that contains itself (line 1, column 14)"
     template.write_text("spec: " + "[" * 3000)
