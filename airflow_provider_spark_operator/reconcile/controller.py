@@ -198,7 +198,7 @@ class Controller:
         claims: Claims | None,
         reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]],
     ) -> _Pipeline:
-        queue = WorkQueue[ObjectKey](first_retry=self._settings.first_retry)
+        queue = WorkQueue[ObjectKey](group_of=lambda key: key.namespace, first_retry=self._settings.first_retry)
         self._metrics.watch_queue(resources.kind.type.kind, queue)
         return _Pipeline(
             resources.kind,

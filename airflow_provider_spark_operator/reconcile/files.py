@@ -204,8 +204,8 @@ def _run_with_timeout(read: Callable[[], Content], key: str) -> Content:
     """Run `read` in a thread, and leave it after `READ_SECONDS`.
 
     Raises:
-        InvalidResource: The time limit is exceeded: clients of stores retry without a limit, and a server may send one byte at a
-            time. `key` is the configuration key for the message.
+        InvalidResource: The time limit is exceeded: clients of stores retry without a limit, and a server may send one
+            byte at a time. `key` is the configuration key for the message.
     """
     outcome: Future[Content] = Future()
 

@@ -1,8 +1,8 @@
-"""A de-duplicating work queue: a key that is added several times is processed once."""
+"""A de-duplicating work queue: a key that is added several times is processed once, and namespaces take turns."""
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -16,9 +16,11 @@ class WorkQueue(Generic[Key]):
     """Hands keys to workers, each key to at most one worker at a time.
 
     A key that is added while a worker processes it is handed out again afterwards. No change is lost, and two
-    workers never process the same resource concurrently. All methods belong to one event loop.
+    workers never process the same resource concurrently. The next key belongs to the group with the fewest keys in
+    progress, and of those to the group that has waited longest. All methods belong to one event loop.
 
     Args:
+        group_of: Returns the group of a key, for example its namespace. By default, all keys are one group.
         first_retry: The delay of the first retry of a key, in seconds; each further failure doubles it. Can be
             changed at any time.
         longest_retry: The maximum delay, in seconds.
@@ -28,6 +30,7 @@ class WorkQueue(Generic[Key]):
     def __init__(
         self,
         *,
+        group_of: Callable[[Key], Hashable] = lambda _: "",
         first_retry: float = _FIRST_RETRY_SECONDS,
         longest_retry: float = _LONGEST_RETRY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -35,22 +38,25 @@ class WorkQueue(Generic[Key]):
         self.first_retry = first_retry
         self._longest_retry = longest_retry
         self._clock = clock
-        # Each key with the time at which it became ready; the first key has waited longest.
-        self._ready: deque[tuple[Key, float]] = deque()
+        self._group_of = group_of
+        # By group, each key with the time at which it became ready; the first key has waited longest.
+        self._ready: dict[Hashable, deque[tuple[Key, float]]] = {}
+        self._active_of: Counter[Hashable] = Counter()
         self._queued: set[Key] = set()
         self._active: set[Key] = set()
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
         self._wakers: deque[asyncio.Future[None]] = deque()
+        self._spare_waker: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         """The number of keys that are ready for a worker."""
-        return len(self._ready)
+        return sum(map(len, self._ready.values()))
 
     @property
     def oldest_age(self) -> float:
         """The seconds for which the first key has been ready for a worker; 0 if none is ready."""
-        return self._clock() - self._ready[0][1] if self._ready else 0.0
+        return self._clock() - min(waiting[0][1] for waiting in self._ready.values()) if self._ready else 0.0
 
     def add(self, key: Key) -> None:
         """Queue `key` for the next free worker."""
@@ -104,15 +110,24 @@ class WorkQueue(Generic[Key]):
             except asyncio.CancelledError:
                 self._pass_on(waker)
                 raise
-        key, _ = self._ready.popleft()
-        self._queued.discard(key)
-        self._active.add(key)
-        self._cancel_timer(key)
-        return key
+        return self._pop(min(self._ready, key=self._active_of.__getitem__))
+
+    async def take_of_idle_group(self) -> Key:
+        """Wait for a key of a group that has no key in progress, while no other worker is waiting; hold it as `take`.
+
+        Only one worker can call this method. It starts the work of a group even if another group holds all other
+        workers.
+        """
+        while (group := self._find_idle_group()) is None:
+            self._spare_waker = asyncio.get_running_loop().create_future()
+            await self._spare_waker
+        return self._pop(group)
 
     def release(self, key: Key) -> None:
         """Release `key`; if it was added in the meantime, it is handed out again."""
-        self._active.discard(key)
+        if key in self._active:
+            self._active.remove(key)
+            self._active_of -= Counter({self._group_of(key): 1})
         if key in self._queued:
             self._offer(key)
 
@@ -126,8 +141,23 @@ class WorkQueue(Generic[Key]):
         self._ready.clear()
 
     def _offer(self, key: Key) -> None:
-        self._ready.append((key, self._clock()))
+        self._ready.setdefault(self._group_of(key), deque()).append((key, self._clock()))
         self._wake_one()
+
+    def _find_idle_group(self) -> Hashable:
+        return next((group for group in self._ready if not self._active_of[group]), None)
+
+    def _pop(self, group: Hashable) -> Key:
+        """Take the first key of a group. The group then waits behind the others."""
+        waiting = self._ready.pop(group)
+        key, _ = waiting.popleft()
+        if waiting:
+            self._ready[group] = waiting
+        self._queued.discard(key)
+        self._active.add(key)
+        self._active_of[group] += 1
+        self._cancel_timer(key)
+        return key
 
     def _wake_one(self) -> None:
         while self._wakers:
@@ -135,6 +165,8 @@ class WorkQueue(Generic[Key]):
             if not waker.done():
                 waker.set_result(None)
                 return
+        if self._spare_waker is not None and not self._spare_waker.done():
+            self._spare_waker.set_result(None)
 
     def _pass_on(self, waker: asyncio.Future[None]) -> None:
         # If a worker is cancelled after it was woken, another worker must be woken instead.

@@ -11,6 +11,9 @@ from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 class Workers:
     """A pool of tasks, each of which processes one key after the other.
 
+    One more task processes keys of namespaces that have no key in progress. So a namespace cannot delay another one,
+    even if its keys occupy the whole pool for a long time.
+
     Args:
         queue: The queue of the keys.
         process: Processes a key; an exception that it raises ends all workers.
@@ -37,6 +40,8 @@ class Workers:
         """Run until cancelled; the keys in progress are interrupted."""
         try:
             async with asyncio.TaskGroup() as group:
+                self._adjust(group)
+                group.create_task(self._work_for_idle_namespaces())
                 while True:
                     self._resized.clear()
                     self._adjust(group)
@@ -52,6 +57,14 @@ class Workers:
         idle = [number for number in self._tasks if number not in self._busy]
         for number in idle[: len(self._tasks) - self._count]:
             self._tasks.pop(number).cancel()
+
+    async def _work_for_idle_namespaces(self) -> None:
+        while True:
+            key = await self._queue.take_of_idle_group()
+            try:
+                await self._process(key)
+            finally:
+                self._queue.release(key)
 
     async def _work(self, number: int) -> None:
         while len(self._tasks) <= self._count:

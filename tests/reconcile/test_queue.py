@@ -182,3 +182,40 @@ def test_any_order_of_calls_returns_each_key_once(calls: list[tuple[str, str]]) 
         assert {await queue.take() for _ in range(len(queue))} == owed
 
     asyncio.run(play())
+
+
+async def test_groups_take_turns() -> None:
+    queue: WorkQueue[str] = WorkQueue(group_of=lambda key: key[0])
+    for number in range(50):
+        queue.add(f"a{number}")
+    queue.add("b0")
+    queue.add("b1")
+    assert [await take(queue) for _ in range(5)] == ["a0", "b0", "a1", "b1", "a2"]
+
+
+async def test_group_with_fewest_keys_in_progress_is_next() -> None:
+    queue: WorkQueue[str] = WorkQueue(group_of=lambda key: key[0])
+    for key in ("a0", "a1", "a2", "a3"):
+        queue.add(key)
+    for _ in range(3):
+        await take(queue)
+    queue.add("b0")
+    queue.add("b1")
+    assert [await take(queue) for _ in range(2)] == ["b0", "b1"]
+    queue.release("b0")
+    queue.add("b2")
+    assert await take(queue) == "b2"
+
+
+async def test_spare_worker_takes_only_keys_of_idle_groups() -> None:
+    queue: WorkQueue[str] = WorkQueue(group_of=lambda key: key[0])
+    spare = asyncio.create_task(queue.take_of_idle_group())
+    await asyncio.sleep(0)
+    queue.add("a0")
+    assert await spare == "a0"
+    spare = asyncio.create_task(queue.take_of_idle_group())
+    queue.add("a1")
+    await asyncio.sleep(0)
+    queue.add("b0")
+    assert await spare == "b0"
+    assert await take(queue) == "a1"

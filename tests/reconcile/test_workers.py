@@ -97,3 +97,20 @@ async def test_idle_superfluous_workers_end_without_losing_a_key() -> None:
     await wait_until(lambda: len(reconciles.ended) == 3)
     task.cancel()
     await asyncio.wait([task])
+
+
+async def test_namespace_that_occupies_all_workers_does_not_delay_another_one() -> None:
+    reconciles = Reconciles()
+    queue = WorkQueue[ObjectKey](group_of=lambda key: key.namespace)
+    workers = Workers(queue, reconciles.reconcile, 2)
+    task = asyncio.create_task(workers.run())
+    for number in range(5):
+        queue.add(build_key(number))
+    await let_tasks_run()
+    assert len(reconciles.begun) == 2
+    other = ObjectKey("other", "pi")
+    queue.add(other)
+    await wait_until(lambda: other in reconciles.begun)
+    assert len(reconciles.begun) == 3
+    task.cancel()
+    await asyncio.wait([task])
