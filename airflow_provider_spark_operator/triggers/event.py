@@ -1,7 +1,7 @@
 """The event of a trigger for its task. Airflow stores events, so events of other releases must stay readable."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -95,10 +95,6 @@ class ApplicationEvent:
         """Return the event as JSON values, for `TriggerEvent`."""
         lists = {name: [*getattr(self, name)] for name in _TUPLES}
         return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value} | lists
-
-    def redact(self, hide: Callable[[str], str]) -> "ApplicationEvent":
-        """Return the event with `hide` applied to the texts that may quote the resource or the driver's log."""
-        return replace(self, sentence=hide(self.sentence), log_lines=tuple(map(hide, self.log_lines)))
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> "ApplicationEvent":

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from airflow_provider_spark_operator.core.secret_values import Redaction, SecretPlace, read_secrets
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -44,5 +45,5 @@ class ResourceSecrets:
         return self._redaction.hide(text)
 
     def redact(self, event: ApplicationEvent) -> ApplicationEvent:
-        """Return the event without the secrets."""
-        return event.redact(self._redaction.hide)
+        """Return the event without the secrets in the texts that may quote the resource or the driver's log."""
+        return replace(event, sentence=self.hide(event.sentence), log_lines=tuple(map(self.hide, event.log_lines)))
