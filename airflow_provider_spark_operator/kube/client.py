@@ -20,6 +20,9 @@ from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject, Transport
 
 PAGE_SIZE = 500
+# A page holds so many objects that it stays near this size. Objects can have more than a megabyte.
+_PAGE_BYTES = 8 << 20
+_FIRST_PAGE_SIZE = 50
 WATCH_SECONDS = 290
 # The server ends a watch after `timeoutSeconds`. A watch that is later by this time has lost its connection.
 WATCH_SLACK_SECONDS = 30
@@ -157,17 +160,19 @@ class KubeClient:
             Gone: The collection changed so much between two pages that the API can no longer continue.
         """
         selectors = _build_selectors(label_selector, field_selector)
-        received, continuation = 0, ""
+        received, continuation, size = 0, "", min(PAGE_SIZE, _FIRST_PAGE_SIZE)
         while True:
-            size = PAGE_SIZE if most is None else min(PAGE_SIZE, most - received)
+            size = size if most is None else min(size, most - received)
             parameters = {"limit": str(size), **selectors}
             if continuation:
                 parameters["continue"] = continuation
-            page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
+            call = Call("list", "GET", resource, namespace, parameters=parameters)
+            page, page_bytes = await self._transport.request_sized(call)
             items = [_complete_item(item, resource, trim) for item in page.get("items") or ()]
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
             received += len(items)
+            size = max(1, min(PAGE_SIZE, len(items) * _PAGE_BYTES // page_bytes)) if items else size
             yield ObjectList(items, str(metadata.get("resourceVersion", "")), is_complete=not continuation)
             if not continuation or received == most:
                 return

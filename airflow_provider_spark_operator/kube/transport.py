@@ -109,7 +109,11 @@ class Transport:
         await self.links.close()
 
     async def request(self, call: Call) -> JsonObject:
-        """Send a call and return the JSON object of the answer.
+        """Send a call and return the JSON object of the answer. See `request_sized` for the errors."""
+        return (await self.request_sized(call))[0]
+
+    async def request_sized(self, call: Call) -> tuple[JsonObject, int]:
+        """Send a call and return the JSON object of the answer, and its size in bytes.
 
         Raises:
             KubeError: The API rejected the request, did not return a JSON object, or could not be reached.
@@ -125,7 +129,7 @@ class Transport:
             retry += 1
             await asyncio.sleep(pause)
 
-    async def _request_once(self, call: Call) -> JsonObject:
+    async def _request_once(self, call: Call) -> tuple[JsonObject, int]:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
             content = await response.read()
         try:
@@ -140,7 +144,7 @@ class Transport:
                     "message": f"{self.server} did not return a JSON object",
                 },
             )
-        return document
+        return document, len(content)
 
     @asynccontextmanager
     async def stream(self, call: Call, *, total_seconds: float | None) -> AsyncIterator[aiohttp.ClientResponse]:

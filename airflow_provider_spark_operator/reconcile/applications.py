@@ -217,7 +217,7 @@ class ApplicationAdapter:
         if not can_label(key.name):
             return []  # no such pod can exist, and the API rejects the selector
         selector = build_role_selector(self.settings.operator_name, key.name, *roles or (ROLE_DRIVER, ROLE_EXECUTOR))
-        return (await self._client.list(PODS, key.namespace, label_selector=selector)).items
+        return (await self._client.list(PODS, key.namespace, label_selector=selector, trim=self._pods.trim)).items
 
     async def _create_attempt(
         self, attempt_id: int, revision: Revision[SparkApplication], observed: Observed

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from airflow_provider_spark_operator.core.decisive_fields import select_decisive_fields
+
 JsonObject: TypeAlias = dict[str, Any]
 
 
@@ -27,6 +29,13 @@ def drop_managed_fields(document: JsonObject) -> None:
     document["metadata"].pop("managedFields", None)
 
 
+def trim_pod(document: JsonObject) -> None:
+    """Remove what no decision reads from a pod."""
+    reduced = select_decisive_fields(document)
+    document.clear()
+    document.update(reduced)
+
+
 # The number of deleted objects to remember. Whether an object of an earlier deletion exists, only the API shows.
 _MAX_DELETED = 500
 
@@ -41,7 +50,7 @@ class ObjectCache:
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         is_memorable: Whether `list_deleted` returns the object after its deletion.
-        trim: Removes unused fields from an object before it is stored.
+        trim: Removes from each object what the readers of the cache do not need.
     """
 
     def __init__(
@@ -50,10 +59,10 @@ class ObjectCache:
         is_memorable: Callable[[JsonObject], bool] = lambda _: False,
         trim: Callable[[JsonObject], None] = drop_managed_fields,
     ) -> None:
+        self.trim = trim
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._get_owner = get_owner
         self._is_memorable = is_memorable
-        self._trim = trim
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
         self._deleted: dict[ObjectKey, JsonObject] = {}
         # The latest version of each namespace that the watch has shown. If an answer is older and its object is not
@@ -152,7 +161,7 @@ class ObjectCache:
             return False
         if known is not None:
             self._drop(key)
-        self._trim(document)
+        self.trim(document)
         self._objects[key] = document
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)

@@ -23,6 +23,7 @@ from airflow_provider_spark_operator.reconcile.cache import (
     ObjectKey,
     drop_managed_fields,
     key_of,
+    trim_pod,
 )
 from airflow_provider_spark_operator.reconcile.change_stream import stream_changes
 from airflow_provider_spark_operator.reconcile.claims import trim_managed_fields
@@ -53,7 +54,7 @@ class Caches:
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        pods = ObjectCache(get_application_key, is_memorable=is_driver)
+        pods = ObjectCache(get_application_key, is_memorable=is_driver, trim=trim_pod)
         applications, clusters = (ObjectCache(trim=trim_managed_fields) for _ in range(2))
         return cls(applications, pods, clusters, ObjectCache(), ObjectCache())
 
@@ -228,7 +229,7 @@ class Informer:
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
         selector = build_pod_selector(self._operator_name)
-        async with aclosing(stream_changes(self._client, PODS, namespace, drop_managed_fields, selector)) as stream:
+        async with aclosing(stream_changes(self._client, PODS, namespace, trim_pod, selector)) as stream:
             async for change in stream:
                 for key in _store(change, self._caches.pods, namespace, get_application_key):
                     self._notify(key)

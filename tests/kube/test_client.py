@@ -77,9 +77,16 @@ async def test_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -
     assert found.resource_version == "10"
     assert [item["kind"] for item in found.items] == ["Pod", "Pod"]
     assert [seen.query for seen in api.requests] == [
-        {"limit": "500", "labelSelector": "x=y"},
+        {"limit": "50", "labelSelector": "x=y"},
         {"limit": "500", "labelSelector": "x=y", "continue": "more"},
     ]
+
+
+async def test_pages_of_large_objects_hold_few_of_them(api: ScriptedApi, client: KubeClient) -> None:
+    large = {"metadata": {"name": "a", "annotations": {"x": "x" * (4 << 20)}}}
+    api.script(answer_page(large, large, token="more"), answer_page(token="more"), answer_page(large))
+    await client.list(PODS, "jobs")
+    assert [seen.query["limit"] for seen in api.requests] == ["50", "1", "1"]
 
 
 async def test_bounded_list_requests_no_more_than_its_limit(api: ScriptedApi, client: KubeClient) -> None:

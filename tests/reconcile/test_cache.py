@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.informer import Caches
 
 A = ObjectKey("ns", "a")
 
@@ -176,3 +177,16 @@ def test_number_of_remembered_deletions_is_limited(monkeypatch: pytest.MonkeyPat
         cache.remove(build_document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
     remembered = [number for number in range(3) if cache.list_deleted(ObjectKey("ns", str(number)))]
     assert remembered == [1, 2]
+
+
+def test_cache_of_pods_drops_what_no_decision_reads() -> None:
+    cache = Caches.empty().pods
+    document = build_document(annotations={"x": "x" * 1_300_000}, labels={"spark-role": "driver", "other": "x"})
+    for store in (cache.put, cache.put_answer):
+        store({**document, "spec": {"volumes": [{"name": "x"}]}, "status": {"phase": "Running"}})
+        known = cache.get(key_of(document))
+        assert known is not None
+        assert known["metadata"]["labels"] == {"spark-role": "driver"}
+        assert "annotations" not in known["metadata"]
+        assert "volumes" not in known["spec"]
+        assert known["status"] == {"phase": "Running"}

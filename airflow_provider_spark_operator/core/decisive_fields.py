@@ -1,0 +1,84 @@
+"""The part of a pod that decisions read, of limited size."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic_core import to_json
+
+from airflow_provider_spark_operator.core.names import RESERVED_LABELS
+from airflow_provider_spark_operator.core.pods import get_object, list_objects
+
+# What decisions read, in the order of its importance: if a part exceeds its limit, the rest is dropped.
+_METADATA: Final = (
+    *("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"),
+    *("deletionGracePeriodSeconds", "ownerReferences"),
+)
+_STATUS: Final = ("phase", "reason", "message", "containerStatuses", "conditions", "initContainerStatuses")
+# The kubelet limits the messages of all containers of a pod to 12 KiB, and one message to 4 KiB.
+_MAX_TEXT: Final = 4096
+_MAX_SIZES: Final = {"metadata": 4_000, "spec": 8_000, "status": 16_000}
+# What a value costs in addition to its text, in the unit of the limits: bytes of JSON.
+_OVERHEAD: Final = 64
+
+
+def select_decisive_fields(pod: Mapping[str, object]) -> dict[str, object]:
+    """Return a pod with the fields that decisions read, and the rest of its status as far as the limit permits.
+
+    Annotations, variables and messages can have a megabyte, and a controller keeps thousands of pods.
+    """
+    metadata, spec, status = (get_object(pod.get(part)) for part in ("metadata", "spec", "status"))
+    labels = get_object(metadata.get("labels"))
+    containers = [
+        {"name": entry.get("name"), "args": arguments[:1] if isinstance(arguments := entry.get("args"), list) else None}
+        for entry in list_objects(spec.get("containers"))
+    ]
+    init_containers = [_select(entry, ("name", "restartPolicy")) for entry in list_objects(spec.get("initContainers"))]
+    parts = {
+        "metadata": {"labels": _select(labels, RESERVED_LABELS), **_select(metadata, _METADATA)},
+        "spec": {**_select(spec, ("nodeName",)), "containers": containers, "initContainers": init_containers},
+        "status": {**_select(status, _STATUS), **status},
+    }
+    return {
+        **_select(pod, ("apiVersion", "kind")),
+        **{name: _limit(part, _MAX_SIZES[name]) for name, part in parts.items()},
+    }
+
+
+def _select(source: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    return {name: source[name] for name in names if name in source}
+
+
+def _limit(part: Mapping[str, object], size: int) -> object:
+    return part if len(to_json(part)) <= size else _Allowance(size).copy(part)
+
+
+@dataclass
+class _Allowance:
+    """The rest of a limit on the size of a copy."""
+
+    left: int
+
+    def copy(self, value: object) -> object:
+        """Return a copy of a JSON value. What exceeds the limit is missing."""
+        self.left -= _OVERHEAD
+        if isinstance(value, str):
+            text = value[: max(0, min(_MAX_TEXT, self.left))]
+            self.left -= len(text)
+            return text
+        if isinstance(value, Mapping):
+            copied = {}
+            for name, inner in value.items():
+                self.left -= len(name)
+                if self.left <= 0:
+                    break
+                copied[name] = self.copy(inner)
+            return copied
+        if isinstance(value, list | tuple):
+            entries = []
+            for inner in value:
+                if self.left <= 0:
+                    break
+                entries.append(self.copy(inner))
+            return entries
+        return value

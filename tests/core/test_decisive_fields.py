@@ -1,0 +1,41 @@
+import json
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.decisive_fields import select_decisive_fields
+from airflow_provider_spark_operator.core.driver_end import find_driver_end
+from tests.builders import build_container, build_pod
+from tests.core.test_driver_end import DRIVER_ENDS, UNCONFIGURED
+
+
+def build_large_pod() -> dict[str, Any]:
+    """Return a pod of more than a megabyte: each field that a user, a webhook or a kubelet fills is large."""
+    text = "x" * 1_000
+    containers = [build_container(f"c{number}", waiting="CrashLoopBackOff", message=text) for number in range(200)]
+    conditions = [{"type": f"t{number}", "status": "True", "message": text} for number in range(200)]
+    document = build_pod("Running", *containers, init=containers, conditions=conditions, message=text)
+    declared = [
+        {"name": f"c{number}", "args": [text, text], "env": [{"name": "A", "value": text}]} for number in range(200)
+    ]
+    document["spec"] = {"containers": declared, "initContainers": declared, "volumes": [{"name": text}]}
+    names = {f"{text}{number}": text for number in range(10)}
+    owners = [{"kind": "SparkApplication", "name": text, "uid": text}] * 200
+    document["metadata"] |= {"labels": names, "annotations": names, "ownerReferences": owners, "finalizers": [text]}
+    return document
+
+
+def test_decisive_fields_of_the_largest_pod_are_small() -> None:
+    document = build_large_pod()
+    assert len(json.dumps(document)) > 1_300_000
+    reduced = select_decisive_fields(document)
+    assert len(json.dumps(reduced)) < 50_000
+    assert reduced["metadata"]["uid"] == document["metadata"]["uid"]
+    assert pods.read_phase(pods.get_status(reduced)) == "running"
+    assert pods.list_containers(pods.get_status(reduced))[0].reason == "CrashLoopBackOff"
+
+
+@pytest.mark.parametrize("seen", [each.values[0] for each in (*DRIVER_ENDS, *UNCONFIGURED)])
+def test_end_of_a_driver_follows_from_its_decisive_fields(seen: dict[str, Any]) -> None:
+    assert find_driver_end(select_decisive_fields(seen), None) == find_driver_end(seen, None)
