@@ -18,7 +18,7 @@ _STATUS: Final = ("phase", "reason", "message", "containerStatuses", "conditions
 # The kubelet limits the messages of all containers of a pod to 12 KiB, and one message to 4 KiB.
 _MAX_TEXT: Final = 4096
 _MAX_SIZES: Final = {"metadata": 4_000, "spec": 8_000, "status": 16_000}
-# What a value costs in addition to its text, in the unit of the limits: bytes of JSON.
+# A value uses this part of the limit in addition to its text.
 _OVERHEAD: Final = 64
 
 

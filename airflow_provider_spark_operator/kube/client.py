@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject, Transport
 
 PAGE_SIZE = 500
-# A page holds so many objects that it stays near this size. Objects can have more than a megabyte.
+# The size of the first page determines the number of objects of the next pages. An object can have over a megabyte.
 _PAGE_BYTES = 8 << 20
 _FIRST_PAGE_SIZE = 50
 WATCH_SECONDS = 290
