@@ -1,24 +1,26 @@
 """The values of `--set`: YAML, except that a field of type string keeps the text as it was written."""
 
-from collections.abc import Sequence
-
-import yaml
+from collections.abc import Callable, Sequence
 
 from airflow_provider_spark_operator.cli.field_tree import Field, build_kubeflow_tree, build_tree
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.kube.bounded_yaml import load_all
+from airflow_provider_spark_operator.kube.yaml_text import Plain, YamlError, load_all, read_plain, read_word
 
 
-def read_value(text: str) -> object:
+def read_value(text: str, read: Callable[[str], Plain] = read_plain) -> object:
     """Return the value of a text in YAML.
+
+    Args:
+        text: The text.
+        read: Returns the value of a scalar without quotes.
 
     Raises:
         ValueError: The text is not YAML. The message completes the sentence that begins with the assignment.
     """
     try:
-        values = list(load_all(text))
-    except (yaml.YAMLError, RecursionError):
+        values = list(load_all(text, read=read))
+    except (YamlError, RecursionError):
         raise ValueError(f"the value {text!r} is not YAML; put it in quotes") from None
     return values[0] if len(values) == 1 else text
 
@@ -34,12 +36,8 @@ def read_value_at(document: JsonObject, path: Sequence[str | int], text: str) ->
     Raises:
         ValueError: The text is not YAML.
     """
-    value = read_value(text)
-    field_type = _find_type(document, path)
-    if field_type not in ("string", "list of strings", "map of strings") or isinstance(value, str):
-        return value
-    # The bounds were checked above. This loader creates strings only.
-    return _keep_words(value, yaml.load(text, yaml.BaseLoader))  # noqa: S506
+    is_text = _find_type(document, path) in ("string", "list of strings", "map of strings")
+    return read_value(text, read_word if is_text else read_plain)
 
 
 def _find_type(document: JsonObject, path: Sequence[str | int]) -> str:
@@ -61,15 +59,3 @@ def _find_tree(document: JsonObject) -> Field:
     if str(document.get("apiVersion")).startswith(f"{GROUP}/"):
         return build_kubeflow_tree()
     return build_tree("SparkCluster" if document.get("kind") == "SparkCluster" else "SparkApplication")
-
-
-def _keep_words(value: object, words: object) -> object:
-    """Return a value in which each scalar except null is the text that the user wrote."""
-    if isinstance(value, dict) and isinstance(words, dict):
-        if "<<" in words:  # a merge key, whose keys are in another order
-            return value
-        pairs = zip(value.values(), words.items(), strict=True)
-        return {key: _keep_words(inner, word) for inner, (key, word) in pairs}
-    if isinstance(value, list) and isinstance(words, list):
-        return [_keep_words(inner, word) for inner, word in zip(value, words, strict=True)]
-    return None if value is None else words

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.kube.bounded_yaml import (
+from airflow_provider_spark_operator.kube.yaml_text import (
     BoundedLoader,
     DuplicateKey,
     ExcessiveYaml,
+    Mark,
+    Node,
+    YamlError,
     describe_position,
 )
 
@@ -36,7 +37,7 @@ class SourceDocument:
     source: str
     line: int
     content: object
-    node: yaml.Node
+    node: Node
 
 
 class DocumentError(CommandError):
@@ -48,12 +49,12 @@ class DocumentError(CommandError):
         mark: The position of an error in YAML; None if it is unknown.
     """
 
-    def __init__(self, source: str, problem: str, cause: yaml.YAMLError | None = None) -> None:
+    def __init__(self, source: str, problem: str, cause: YamlError | None = None) -> None:
         position = describe_position(cause) if cause else None
         super().__init__(f"{source}: {problem} ({position})" if position else f"{source}: {problem}", ExitCode.INVALID)
         self.source = source
         self.problem = problem
-        self.mark: yaml.Mark | None = getattr(cause, "problem_mark", None)
+        self.mark: Mark | None = getattr(cause, "problem_mark", None)
 
 
 def read_text(path: str) -> str:
@@ -116,7 +117,7 @@ def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> 
                 yield SourceDocument(source, node.start_mark.line + 1, content, node)
     except (DuplicateKey, ExcessiveYaml) as error:
         raise _refuse(source, error) from None
-    except yaml.YAMLError as error:
+    except YamlError as error:
         raise DocumentError(source, f"not YAML: {_get_problem(error)}", error) from None
     finally:
         if duplicates is not None:
@@ -125,11 +126,11 @@ def read_documents(path: str, duplicates: list[DocumentError] | None = None) -> 
         raise DocumentError(source, "contains no document")
 
 
-def _refuse(source: str, error: yaml.YAMLError) -> DocumentError:
+def _refuse(source: str, error: YamlError) -> DocumentError:
     return DocumentError(source, f"not usable: {_get_problem(error)}", error)
 
 
-def _get_problem(error: yaml.YAMLError) -> str:
+def _get_problem(error: YamlError) -> str:
     return getattr(error, "problem", None) or " ".join(str(error).split())
 
 

@@ -4,15 +4,21 @@ import ast
 import re
 from collections.abc import Iterator
 
-import yaml
+from airflow_provider_spark_operator.kube.yaml_text import (
+    MERGE_TAG,
+    MappingNode,
+    Mark,
+    Node,
+    ScalarNode,
+    SequenceNode,
+)
 
 _PART = re.compile(
     r"""\.?(?P<name>[A-Za-z_]\w*)|\[(?P<index>\d+)\]|\[(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]"""
 )
-_MERGE = "tag:yaml.org,2002:merge"
 
 
-def find_position(document: yaml.Node, path: str) -> yaml.Mark:
+def find_position(document: Node, path: str) -> Mark:
     """Return the position of the key of a field, or of an item of a list.
 
     If the field does not exist, for example because it is required, return the position of the part that should
@@ -42,15 +48,15 @@ def _parse_path(path: str) -> Iterator[str | int]:
             yield match["name"] or ast.literal_eval(match["text"])
 
 
-def _find_part(node: yaml.Node, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+def _find_part(node: Node, part: str | int) -> tuple[Mark, Node] | None:
     """Return the position and the value of a field or an item; None if it does not exist."""
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+    if isinstance(node, SequenceNode) and isinstance(part, int):
         return (node.value[part].start_mark, node.value[part]) if part < len(node.value) else None
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(node, MappingNode):
         return None
     for key, value in reversed(node.value):  # of a duplicate key, the last value counts
-        if isinstance(key, yaml.ScalarNode) and key.value == str(part):
+        if isinstance(key, ScalarNode) and key.value == str(part):
             return key.start_mark, value
-    merged = [value for key, value in node.value if key.tag == _MERGE]
-    sources = [each for value in merged for each in (value.value if isinstance(value, yaml.SequenceNode) else [value])]
+    merged = [value for key, value in node.value if key.tag == MERGE_TAG]
+    sources = [each for value in merged for each in (value.value if isinstance(value, SequenceNode) else [value])]
     return next((found for source in sources if (found := _find_part(source, part))), None)

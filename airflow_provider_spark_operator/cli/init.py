@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.object_names import derive_name, require_object_name
 from airflow_provider_spark_operator.cli.options import require_text
 from airflow_provider_spark_operator.core.driver.uris import is_local
+from airflow_provider_spark_operator.kube.yaml_text import quote
 
 EXAMPLES = """
 # Write a manifest, check it and run it
@@ -92,7 +93,7 @@ def _build(name: str, *, is_dag: bool, kubeflow: bool) -> str:
     if is_dag:
         text = starters.KUBEFLOW_DAG if kubeflow else starters.DAG
         return text.replace("DAG_ID", f"spark_{name.replace('-', '_')}").replace('task_id="pi"', f'task_id="{name}"')
-    return (starters.KUBEFLOW if kubeflow else starters.APACHE).replace("NAME", name, 1)
+    return (starters.KUBEFLOW if kubeflow else starters.APACHE).replace("NAME", quote(name), 1)
 
 
 def _set_program(dag: str, program: str, folder: Path, *, kubeflow: bool) -> str:

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import yaml
-
 from airflow_provider_spark_operator.cli.documents import (
     STANDARD_INPUT,
     DocumentError,
@@ -13,6 +11,7 @@ from airflow_provider_spark_operator.cli.documents import (
     describe_source,
     read_documents,
 )
+from airflow_provider_spark_operator.kube.yaml_text import MappingNode, Node, SequenceNode
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _KINDS = ("SparkApplication", "ScheduledSparkApplication", "SparkCluster")
@@ -70,9 +69,9 @@ def split_list(document: SourceDocument) -> Iterator[SourceDocument]:
         yield SourceDocument(document.source, node.start_mark.line + 1, item, node)
 
 
-def _find_items(node: yaml.Node) -> yaml.SequenceNode | None:
-    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-        if getattr(key, "value", None) == "items" and isinstance(value, yaml.SequenceNode):
+def _find_items(node: Node) -> SequenceNode | None:
+    for key, value in node.value if isinstance(node, MappingNode) else ():
+        if getattr(key, "value", None) == "items" and isinstance(value, SequenceNode):
             return value
     return None
 

@@ -9,13 +9,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import yaml
-
 from airflow_provider_spark_operator.cli.control_characters import escape_controls
 from airflow_provider_spark_operator.cli.jsonpath import parse_template
 from airflow_provider_spark_operator.cli.options import JSONPATH, DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
 from airflow_provider_spark_operator.cli.table_layout import GAP
+from airflow_provider_spark_operator.kube.yaml_text import dump
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
 JsonObject: TypeAlias = dict[str, Any]
 
 _MISSING = "-"
-
-
-class _Dumper(yaml.SafeDumper):
-    """A YAML dumper that writes texts of several lines as literal blocks."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _represent_text)
 
 
 def print_resource(resource: JsonObject, output: str) -> None:
@@ -46,7 +34,7 @@ def print_resource(resource: JsonObject, output: str) -> None:
     if output == "name":
         print_names([resource])
     elif output == "yaml":
-        print(_format_yaml(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
+        print(dump(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
     elif output == "json":
         print(format_value(arrange(resource), output), end="")
     else:
@@ -130,7 +118,7 @@ def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *,
     """
     if output is DocumentFormat.JSON:
         return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
-    texts = [_format_yaml(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
+    texts = [dump(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
     return "".join(texts)
 
 
@@ -157,7 +145,7 @@ def format_value(value: JsonObject | list[JsonObject], output: str) -> str:
     allow_unicode = is_unicode(sys.stdout)
     if output == "json":
         return _format_json(value, allow_unicode=allow_unicode)
-    return _format_yaml(value, is_document=False, allow_unicode=allow_unicode)
+    return dump(value, allow_unicode=allow_unicode)
 
 
 def print_names(resources: Iterable[JsonObject]) -> None:
@@ -177,20 +165,9 @@ def _format_json(value: JsonObject | list[JsonObject], *, allow_unicode: bool) -
     return f"{json.dumps(value, indent=2, ensure_ascii=not allow_unicode)}\n"
 
 
-def _format_yaml(value: JsonObject | list[JsonObject], *, is_document: bool, allow_unicode: bool) -> str:
-    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
-    unshared = json.loads(json.dumps(value))
-    text: str = yaml.dump(
-        unshared, Dumper=_Dumper, sort_keys=False, explicit_start=is_document, allow_unicode=allow_unicode
-    )
-    return text
-
-
 def format_yaml(value: JsonObject) -> str:
     """Return an object as YAML with sorted keys, so that two texts can be compared."""
-    unshared = json.loads(json.dumps(value))
-    text: str = yaml.dump(unshared, Dumper=_Dumper, sort_keys=True, allow_unicode=is_unicode(sys.stdout))
-    return text
+    return dump(value, sort_keys=True, allow_unicode=is_unicode(sys.stdout))
 
 
 def clean_cell(cell: str) -> str:

@@ -7,12 +7,11 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
-import yaml
 
 from airflow_provider_spark_operator.cli.ages import parse_duration
 from airflow_provider_spark_operator.cli.documents import read_text
 from airflow_provider_spark_operator.core.parameters import split_list
-from airflow_provider_spark_operator.kube.bounded_yaml import load_all
+from airflow_provider_spark_operator.kube.yaml_text import YamlError, load_all
 
 PROGRAM_PANEL: Final = "Program"
 RESOURCES_PANEL: Final = "Resources of the pods"
@@ -286,7 +285,7 @@ def _convert(key: str, value: str, convert: Mapping[str, Callable[[str], object]
 def _read_flow(text: str) -> dict[str, Any]:
     try:
         (value,) = load_all(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (YamlError, ValueError, RecursionError):
         raise typer.BadParameter(f"invalid YAML: {text}") from None
     if not isinstance(value, dict):
         raise typer.BadParameter(f"must be an object, not {text}")

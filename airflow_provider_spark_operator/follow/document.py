@@ -3,8 +3,6 @@
 import copy
 from collections.abc import Mapping
 
-import yaml
-
 from airflow_provider_spark_operator.core.compose.document import (
     complete_kind,
     is_model,
@@ -14,7 +12,7 @@ from airflow_provider_spark_operator.core.compose.document import (
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.bounded_yaml import describe_position, load_all
+from airflow_provider_spark_operator.kube.yaml_text import YamlError, describe_position, load_all
 
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}
 
@@ -100,7 +98,7 @@ def _load(text: str, noun: str) -> object:
 def _load_documents(text: str, path: str) -> list[object]:
     try:
         return [one for one in load_all(text) if one is not None]  # JSON is YAML
-    except (yaml.YAMLError, RecursionError) as error:
+    except (YamlError, RecursionError) as error:
         position = describe_position(error)
         place = f" at {position}" if position else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
 from airflow.sdk import Connection
 from asgiref.sync import sync_to_async
 
@@ -34,6 +33,7 @@ from airflow_provider_spark_operator.hooks.clouds.clusters import InvalidCluster
 from airflow_provider_spark_operator.hooks.clouds.share import share_cluster
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.managed_cluster import ManagedCluster
+from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
 from airflow_provider_spark_operator.provider import CONNECTION_TYPE, build_connection_fields
 
 _FLAGS = ("in_cluster", "disable_verify_ssl", "disable_tcp_keepalive")
@@ -177,8 +177,8 @@ def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
         return None
     if isinstance(value, str):
         try:
-            value = yaml.safe_load(value)  # JSON is a subset of YAML
-        except yaml.YAMLError:
+            value = load(value, duplicates=[])
+        except YamlError:
             value = None  # the message of the parser would quote the text with its credentials
     if not isinstance(value, dict):
         raise AirflowFailException(

@@ -16,9 +16,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
-import yaml
 
-from airflow_provider_spark_operator.kube.bounded_yaml import describe_position
 from airflow_provider_spark_operator.kube.call import CallObserver, RequestCheck, RequestGate
 from airflow_provider_spark_operator.kube.checked_connector import CheckedConnector
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -41,6 +39,7 @@ from airflow_provider_spark_operator.kube.service_account import (
 )
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy, Transport
+from airflow_provider_spark_operator.kube.yaml_text import YamlError, describe_position
 
 # An object has at most 1.5 MiB. A smaller buffer would make aiohttp pause within one event.
 _READ_BUFFER = 2 * 1024 * 1024
@@ -362,7 +361,7 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
     where = f"{title} (context {context})" if context else title
     try:
         yield
-    except yaml.YAMLError as error:
+    except YamlError as error:
         position = describe_position(error)
         place = f": error in {position}" if position else ""
         raise ConfigurationError(f"{title} is not valid YAML{place}") from error

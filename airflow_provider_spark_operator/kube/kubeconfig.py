@@ -15,8 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from airflow_provider_spark_operator.kube.endpoint import (
     Access,
     Endpoint,
@@ -27,6 +25,7 @@ from airflow_provider_spark_operator.kube.endpoint import (
     digest,
     digest_files,
 )
+from airflow_provider_spark_operator.kube.yaml_text import load
 
 _LARGEST = 16 * 1024 * 1024
 _PLUGIN_FIELDS = ("exec", "auth-provider")
@@ -159,7 +158,7 @@ def _read_bounded_text(file: Path) -> str:
 @lru_cache(maxsize=8)
 def _parse(text: str) -> Any:
     # Every task of a triggerer reads the file, and parsing blocks the event loop for milliseconds.
-    return yaml.safe_load(text)
+    return load(text, duplicates=[])
 
 
 def require_object(value: object, title: str) -> Mapping[str, Any]:

@@ -17,8 +17,6 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-import yaml
-
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
@@ -26,11 +24,13 @@ from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.kube.bounded_yaml import (
-    BoundedLoader,
+from airflow_provider_spark_operator.kube.yaml_text import (
     DuplicateKey,
     ExcessiveYaml,
+    YamlError,
     describe_position,
+    load,
+    read_json_plain,
 )
 
 LARGEST_FILE = 1 << 20
@@ -46,8 +46,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
 # Python runs one thread at a time: threads that parse would delay the event loop.
 _PARSING = Lock()
+_MOST_VALUES = 3000
 Content = TypeVar("Content")
-_JSON_TAGS = ("null", "bool", "int", "float", "str", "seq", "map")
 _LOCAL_SCHEMES = ("file", "local")
 _WEB_SCHEMES = ("http", "https")
 _STORES = {
@@ -254,9 +254,8 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     text = decode_text(key, content)
     try:
         with _PARSING:
-            # The loader is safe: it creates plain values only.
-            template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
-    except (yaml.YAMLError, RecursionError) as error:
+            template = load(text, read=read_json_plain, most_values=_MOST_VALUES)
+    except (YamlError, RecursionError) as error:
         position = describe_position(error)
         place = f" ({position})" if position else ""
         what = f"contains {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is not valid YAML"
@@ -270,31 +269,3 @@ def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
             ]
         )
     return template
-
-
-class _TemplateLoader(BoundedLoader):
-    """A loader that reads scalars as Spark's client library does: only JSON's literals are not text.
-
-    Dates, `yes`, `True`, `~` and `0644` are text. Unlike that library, this loader supports merge keys.
-    """
-
-    most_values = 3000
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library
-    yaml_constructors = {  # noqa: RUF012 - of the library
-        tag: constructor
-        for tag, constructor in BoundedLoader.yaml_constructors.items()
-        if tag is None or tag.rpartition(":")[2] in _JSON_TAGS
-    }
-
-
-_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), list("tf"))
-_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|)\Z"), ["n", ""])
-_TemplateLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789")
-)
-_TemplateLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z"),
-    list("-0123456789"),
-)
-_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"<<\Z"), ["<"])

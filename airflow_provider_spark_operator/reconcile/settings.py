@@ -5,12 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import yaml
-
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import parse_properties
-from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
+from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
@@ -196,8 +194,8 @@ def parse_yaml_settings(text: str) -> ControllerSettings:
         SettingsError: The text is not YAML or not a mapping, a key is unknown, or a value is invalid.
     """
     try:
-        document = yaml.load(text, Loader=BoundedLoader)  # noqa: S506 (derived from the safe loader)
-    except yaml.YAMLError as error:
+        document = load(text)
+    except YamlError as error:
         raise SettingsError(f"invalid YAML: {' '.join(str(error).split())}") from None
     if document is None:
         return ControllerSettings()

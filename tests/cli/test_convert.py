@@ -8,6 +8,7 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.yaml_text import load
 from tests.core.convert.documents import build_document
 
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
@@ -105,3 +106,14 @@ def test_empty_list_is_an_error(verb: str, tmp_path: Path, capsys: pytest.Captur
     file = write(tmp_path / "app.yaml", {"apiVersion": "v1", "kind": "List", "items": []})
     assert main([verb, file]) == ExitCode.INVALID
     assert "app.yaml: contains no resource" in "".join(capsys.readouterr())
+
+
+def test_texts_that_parsers_read_differently_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = {"cores": 1, "memory": "512m", "env": [{"name": "A", "value": "n"}], "nodeSelector": {"y": "2"}}
+    arguments = ["--overwrite", "y", "1e3", "N", "0o17"]
+    file = write(tmp_path / "app.yaml", build_document(arguments=arguments, sparkConf={"spark.x": "1e4"}, driver=driver))
+    assert main(["convert", file]) == ExitCode.SUCCESS
+    out = capsys.readouterr().out
+    for line in ("- --overwrite", "- 'y'", "- '1e3'", "- 'N'", "- '0o17'", "spark.x: '1e4'"):
+        assert f"{line}\n" in out
+    assert load(out)["spec"]["driverArgs"] == arguments

@@ -87,16 +87,13 @@ def test_spark_cluster_is_validated_by_its_own_rules(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("value", "path", "message"),
     [
-        ("2026-02-28", "spec.x", "must be a string, not a date: put it in quotes"),
-        ("!!binary aGk=", "spec.x", "not binary data"),
-        ("!!set {a, b}", "spec.x", "not a set"),
-        (".inf", "spec.x", "must be a finite number"),
+        (".inf", "", "not YAML: invalid float: put the value in quotes"),
+        ("{1.5: a}", "", "not YAML: the key '1.5' is not a string: put the key in quotes"),
         ("&y [*y]", "", "not usable: a value that contains itself"),
-        ("2026-02-31", "", "not YAML: invalid timestamp"),
         ("!!timestamp x", "", "not YAML: "),
         ("[" * 3000, "", "not usable: more than 100 levels"),
     ],
-    ids=["date", "binary", "set", "infinity", "itself", "impossible date", "tag", "nesting"],
+    ids=["infinity", "key", "itself", "tag", "nesting"],
 )
 def test_yaml_without_json_equivalent_is_a_problem(
     value: str, path: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

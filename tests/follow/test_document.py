@@ -32,7 +32,7 @@ def test_parse_returns_a_copy() -> None:
     [
         ("kind: [", "invalid YAML at line 1"),
         ("a: 1\n---\nb: 2\n", "must contain exactly one SparkApplication manifest, but contains 2 manifests"),
-        ("a: 2026-02-31", "invalid YAML at line 1, column 4: invalid timestamp"),
+        ("a: .inf", "invalid YAML at line 1, column 4: invalid float"),
         ("a: " + "[" * 3000, "invalid YAML at line 1, column 103: more than 100 levels of nesting"),
         ("a: &a [*a]", "invalid YAML at line 1, column 8: a value that contains itself"),
         ("a: \x00", "invalid YAML: it cannot be parsed"),

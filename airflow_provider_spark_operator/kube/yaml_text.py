@@ -1,0 +1,365 @@
+"""Read and write YAML as kubectl does, with bounded time and memory.
+
+YAML 1.1, YAML 1.2 and the library of kubectl read some scalars differently, for example `y`, `1e3` and `0o17`. This
+module reads scalars and keys as kubectl does, and writes texts that every parser reads alike.
+
+Input is untrusted. PyYAML's safe loader runs no code of the text. But aliases and merge keys can expand a few hundred
+bytes beyond any memory, and deep nesting raises a RecursionError. This module reports all of these as
+`yaml.YAMLError` with a position.
+"""
+
+import base64
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import yaml
+
+MOST_VALUES = 100_000
+"""The number of keys and values of a document. Aliases count each time, long texts once for every 64 characters."""
+
+DEEPEST = 100
+"""The number of levels of nested objects and lists."""
+
+Plain = bool | int | float | str | None
+"""The value of a scalar."""
+
+_TEXT_OF_ONE = 64
+_TAG: Final = "tag:yaml.org,2002:"
+MERGE_TAG: Final = f"{_TAG}merge"
+_NAMES: Final[dict[type, str]] = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
+_WORDS: Final[Mapping[str, bool | float | None]] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
+_INTEGER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z")
+_SEPARATOR: Final = re.compile("(?<=[0-9])_(?=[0-9])")
+_LARGEST_INTEGER: Final = 1 << 63
+
+# What a parser may read as another value than a text: words, numbers, times, and special keys of YAML 1.1. The numbers
+# include more than any parser reads, except texts with two dots, which are versions.
+_AMBIGUOUS: Final = re.compile(
+    r"(?:|~|=|<<|y|n|yes|no|on|off|true|false|null|[-+]?\.(?:inf|nan)"
+    r"|[-+]?\.?[0-9_](?!.*\..*\.)[0-9a-fox_:.,+-]*|[0-9]{4}-[0-9].*)\Z",
+    re.IGNORECASE,
+)
+
+YamlError = yaml.YAMLError
+Mark = yaml.Mark
+Node = yaml.Node
+MappingNode = yaml.MappingNode
+SequenceNode = yaml.SequenceNode
+ScalarNode = yaml.ScalarNode
+
+
+class ExcessiveYaml(yaml.MarkedYAMLError):
+    """Well-formed YAML that exceeds the limits, which no valid resource reaches."""
+
+
+class DuplicateKey(yaml.MarkedYAMLError):
+    """A key that occurs twice in an object. YAML would use only the last value."""
+
+
+def read_plain(text: str) -> Plain:
+    """Return the value of a scalar without quotes, as the library of kubectl reads it."""
+    if text in _WORDS:
+        return _WORDS[text]
+    digits = _SEPARATOR.sub("", text) if text.startswith(".") else text.replace("_", "")
+    if text[0] in "+-0123456789" and _INTEGER.match(digits):
+        value = _parse_integer(digits)
+        if value is not None:
+            return value
+    if text[0] in "+-.0123456789" and _FLOAT.match(digits) and math.isfinite(number := float(digits)):
+        return number
+    return text
+
+
+def read_json_plain(text: str) -> Plain:
+    """Return the value of a scalar without quotes as Spark reads pod templates: only literals of JSON are not texts."""
+    if text in ("true", "false", "null", ""):
+        return {"true": True, "false": False}.get(text)
+    return read_plain(text) if _JSON_NUMBER.match(text) else text
+
+
+def read_word(text: str) -> Plain:
+    """Return a scalar without quotes as the text that it is, except null."""
+    return None if read_plain(text) is None else text
+
+
+def _parse_integer(digits: str) -> int | None:
+    """Return an integer that fits 64 bits, else None."""
+    start = digits.lstrip("+-").lower()
+    base = {"0x": 16, "0b": 2}.get(start[:2], 8 if start.startswith("0") else 10)
+    if base == 10 and len(start) > 20:  # the conversion of long decimal numbers takes quadratic time
+        return None
+    value = int(digits, base)
+    most = _LARGEST_INTEGER if digits[0] in "+-" else 2 * _LARGEST_INTEGER
+    return value if -_LARGEST_INTEGER <= value < most else None
+
+
+class BoundedLoader(yaml.SafeLoader):
+    """A loader that checks the limits before it creates any value, and reads scalars and keys as kubectl does.
+
+    It also rejects duplicate keys, like the API server with strict validation.
+
+    Args:
+        stream: The text.
+        duplicates: Gets the duplicate keys, of which the last value counts. None to raise the first one.
+        read: Returns the value of a scalar without quotes.
+        most_values: The maximum number of values; see `MOST_VALUES`.
+    """
+
+    def __init__(
+        self,
+        stream: str | bytes,
+        duplicates: list[DuplicateKey] | None = None,
+        read: Callable[[str], Plain] = read_plain,
+        most_values: int = MOST_VALUES,
+    ) -> None:
+        super().__init__(stream)
+        self._duplicates = duplicates
+        self._read = read
+        self._most_values = most_values
+        self._depth = 0
+        self._nodes = 0
+        self._sizes: dict[int, int] = {}  # by the id of a complete node of the current document
+
+    def compose_document(self) -> yaml.Node | None:
+        """Return the nodes of the next document."""
+        self._sizes.clear()
+        self._nodes = 0
+        return super().compose_document()
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return a node after counting the values that it represents."""
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        mark = event.start_mark
+        if self._depth >= DEEPEST and self.check_event(yaml.SequenceStartEvent, yaml.MappingStartEvent):
+            raise ExcessiveYaml(problem=f"more than {DEEPEST} levels of nesting", problem_mark=mark)
+        is_alias = self.check_event(yaml.AliasEvent)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if is_alias and id(node) not in self._sizes:  # the anchor's node is not complete yet
+            raise ExcessiveYaml(problem="a value that contains itself", problem_mark=mark)
+        self._nodes += 1
+        if max(self._nodes, self._sizes.setdefault(id(node), self._count_values(node))) > self._most_values:
+            raise ExcessiveYaml(problem=f"more than {self._most_values} values", problem_mark=mark)
+        if isinstance(node, yaml.ScalarNode) and getattr(event, "tag", None) == "!":
+            node.tag = f"{_TAG}str"
+        if isinstance(node, yaml.MappingNode) and not is_alias:
+            self._check_keys(node)
+        return node
+
+    def scan_plain(self) -> yaml.ScalarToken:
+        """Return the token of a scalar without quotes.
+
+        Raises:
+            yaml.scanner.ScannerError: The text ends with a colon that kubectl reads as its last character.
+        """
+        token = super().scan_plain()
+        if self.flow_level and self.peek() == ":" and self.peek(1) in tuple(",[]{}"):
+            problem = "ambiguous text: put it in quotes, or write a space after its colon"
+            raise yaml.scanner.ScannerError(problem=problem, problem_mark=token.start_mark)
+        return token
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """Return the tag of a node without an explicit tag."""
+        if kind is not yaml.ScalarNode or not implicit[0]:
+            return str(super().resolve(kind, value, (False, False)))  # type: ignore[no-untyped-call]
+        return MERGE_TAG if value == "<<" else f"{_TAG}{_NAMES[type(self._read(value))]}"
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ARG002 - of the library
+        """Return the value of a node. Like kubectl, ignore tags of objects and lists, and unknown tags.
+
+        Raises:
+            yaml.constructor.ConstructorError: The text is not a valid value for its tag.
+        """
+        if isinstance(node, yaml.MappingNode):
+            return self._construct_object(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.construct_object(item) for item in node.value]
+        name = node.tag.removeprefix(_TAG)
+        try:
+            return self._construct_scalar(name, node.value)
+        except (ValueError, OverflowError) as error:
+            problem = f"invalid {name}: put the value in quotes"
+            raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from error
+
+    def _construct_scalar(self, name: str, text: str) -> Plain:
+        if name in ("bool", "int", "float", "null"):
+            value = self._read(text)
+            if name not in (_NAMES[type(value)], "float" if isinstance(value, int) else None):
+                raise ValueError(name)
+            return _limit_number(value)
+        if name == "timestamp" and not self.timestamp_regexp.match(text):
+            raise ValueError(name)
+        if name == "binary":
+            return base64.b64decode(text.replace("\n", ""), validate=True).decode("utf-8", "replace")
+        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+    def _construct_object(self, node: yaml.MappingNode) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for key, item in node.value:
+            if key.tag == MERGE_TAG:
+                for source in reversed(item.value) if isinstance(item, yaml.SequenceNode) else (item,):
+                    value.update(self._construct_merged(source))
+            else:
+                value[self._read_key(key)] = self.construct_object(item)
+        return value
+
+    def _construct_merged(self, node: yaml.Node) -> dict[str, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.constructor.ConstructorError(
+                problem="a merge key requires an object or a list of objects", problem_mark=node.start_mark
+            )
+        return self._construct_object(node)
+
+    def _read_key(self, node: yaml.Node) -> str:
+        """Return a key as text. Like kubectl, accept integers, `true` and `false`.
+
+        Raises:
+            yaml.constructor.ConstructorError: The key is of another type.
+        """
+        value = self.construct_object(node) if isinstance(node, yaml.ScalarNode) else None
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int) and node.tag != f"{_TAG}float":
+            return str(value).lower()
+        shown = f"the key {node.value!r}" if isinstance(node, yaml.ScalarNode) else "a key"
+        raise yaml.constructor.ConstructorError(
+            problem=f"{shown} is not a string: put the key in quotes", problem_mark=node.start_mark
+        )
+
+    def _check_keys(self, node: yaml.MappingNode) -> None:
+        first: dict[str, yaml.Mark] = {}
+        for key, _ in node.value:
+            if key.tag == MERGE_TAG:
+                continue
+            name = self._read_key(key)
+            before = first.setdefault(name, key.start_mark)
+            if before is key.start_mark:
+                continue
+            problem = f"duplicate key {name!r}, already defined in line {before.line + 1}"
+            duplicate = DuplicateKey(problem=problem, problem_mark=key.start_mark)
+            if self._duplicates is None:
+                raise duplicate
+            self._duplicates.append(duplicate)
+
+    def _count_values(self, node: yaml.Node | None) -> int:
+        if isinstance(node, yaml.MappingNode):
+            return 1 + sum(self._sizes[id(key)] + self._sizes[id(value)] for key, value in node.value)
+        if isinstance(node, yaml.SequenceNode):
+            return 1 + sum(self._sizes[id(item)] for item in node.value)
+        return 1 + len(node.value) // _TEXT_OF_ONE if node else 1
+
+
+def _limit_number(value: Plain) -> Plain:
+    """Return a number as the API stores it: an integer of 64 bits if it is one, or else a finite float.
+
+    Raises:
+        ValueError: The number is infinite or not a number.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    if not math.isfinite(value):
+        raise ValueError(value)
+    number = Decimal(repr(value))  # the digits that JSON shows
+    is_integer = number == number.to_integral_value() and -_LARGEST_INTEGER <= number < _LARGEST_INTEGER
+    return int(number) if is_integer else float(value)
+
+
+def describe_position(error: Exception) -> str | None:
+    """Return the position of a YAML error, for example `line 3, column 5`; None if it is unknown."""
+    mark = getattr(error, "problem_mark", None)
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+
+
+def load_all(
+    text: str, duplicates: list[DuplicateKey] | None = None, read: Callable[[str], Plain] = read_plain
+) -> Iterator[Any]:
+    """Yield the documents of a text in YAML or JSON. Documents before an error are yielded before the error is raised.
+
+    Args:
+        text: The text.
+        duplicates: Gets the duplicate keys, of which the last value counts. None to raise the first one.
+        read: Returns the value of a scalar without quotes.
+
+    Raises:
+        yaml.YAMLError: The text is not YAML or exceeds the limits.
+    """
+    loader = BoundedLoader(text, duplicates, read)
+    while loader.check_data():  # type: ignore[no-untyped-call]
+        yield loader.get_data()
+
+
+def load(
+    text: str,
+    duplicates: list[DuplicateKey] | None = None,
+    read: Callable[[str], Plain] = read_plain,
+    most_values: int = MOST_VALUES,
+) -> Any:
+    """Return the only document of a text, None for an empty text. See `BoundedLoader` for the arguments.
+
+    Raises:
+        yaml.YAMLError: The text is not YAML, exceeds the limits, or contains several documents.
+    """
+    return BoundedLoader(text, duplicates, read, most_values).get_single_data()
+
+
+class _Dumper(yaml.SafeDumper):
+    """A dumper whose texts are quoted if a parser could read them as another value."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(f"{_TAG}str", text, _choose_style(text))
+
+
+def _choose_style(text: str) -> str | None:
+    if text.isprintable():
+        return "'" if _AMBIGUOUS.match(text) else None
+    return "|" if _is_literal(text) else '"'
+
+
+def _is_literal(text: str) -> bool:
+    """Return whether a text of several lines can be a literal block, which all parsers read alike."""
+    return text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump(value: object, *, sort_keys: bool = False, is_document: bool = False, allow_unicode: bool = True) -> str:
+    """Return a value as YAML that parsers of YAML 1.1 and 1.2, and kubectl, read alike.
+
+    Args:
+        value: The value, of the types of JSON.
+        sort_keys: Whether to sort the keys.
+        is_document: Whether to begin with the separator of documents.
+        allow_unicode: Whether characters outside of ASCII are written as they are.
+    """
+    # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
+    text: str = yaml.dump(
+        json.loads(json.dumps(value)),
+        Dumper=_Dumper,
+        sort_keys=sort_keys,
+        explicit_start=is_document,
+        allow_unicode=allow_unicode,
+        width=sys.maxsize,  # parsers differ on the folds of long texts
+    )
+    return text
+
+
+def quote(text: str) -> str:
+    """Return a text as a scalar for a line of YAML."""
+    return dump([text]).removeprefix("- ").removesuffix("\n")
