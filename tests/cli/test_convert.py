@@ -111,7 +111,8 @@ def test_empty_list_is_an_error(verb: str, tmp_path: Path, capsys: pytest.Captur
 def test_texts_that_parsers_read_differently_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     driver = {"cores": 1, "memory": "512m", "env": [{"name": "A", "value": "n"}], "nodeSelector": {"y": "2"}}
     arguments = ["--overwrite", "y", "1e3", "N", "0o17"]
-    file = write(tmp_path / "app.yaml", build_document(arguments=arguments, sparkConf={"spark.x": "1e4"}, driver=driver))
+    document = build_document(arguments=arguments, sparkConf={"spark.x": "1e4"}, driver=driver)
+    file = write(tmp_path / "app.yaml", document)
     assert main(["convert", file]) == ExitCode.SUCCESS
     out = capsys.readouterr().out
     for line in ("- --overwrite", "- 'y'", "- '1e3'", "- 'N'", "- '0o17'", "spark.x: '1e4'"):

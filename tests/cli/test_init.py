@@ -16,10 +16,10 @@ def test_written_manifest_is_valid_without_warnings(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "app.yaml"
-    assert main(["init", str(file), "--name", "daily-report", *options]) == ExitCode.SUCCESS
+    assert main(["init", str(file), "--name", "on", *options]) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"spark-operator: wrote {file}\n")
-    assert yaml.safe_load(file.read_text())["metadata"] == {"name": "daily-report"}
+    assert yaml.safe_load(file.read_text())["metadata"] == {"name": "on"}
     assert main(["validate", "--strict", str(file)]) == ExitCode.SUCCESS
 
 
@@ -47,7 +47,7 @@ def test_manifest_of_kubeflow_is_that_of_apache() -> None:
 @pytest.mark.parametrize("options", [[], ["--kubeflow"]], ids=["apache", "kubeflow"])
 def test_dag_is_parsed_with_one_task(options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "dag.py"
-    assert main(["init", "--dag", str(file), "--name", "daily-report", *options]) == ExitCode.SUCCESS
+    assert main(["init", "--dag", str(file), "--name", "on", *options]) == ExitCode.SUCCESS
     dag = runpy.run_path(str(file))["dag"]
     assert isinstance(dag, DAG)
     (task,) = dag.tasks
