@@ -21,7 +21,7 @@ CONTAINER = "spec.driverSpec.podTemplateSpec.spec.containers[0]"
     [
         (APACHE, 'spec.sparkConf["spark.ui.port"]=4050', "4050"),
         (APACHE, "spec.sparkConf={a: 1, b: null, c: yes}", {"a": "1", "b": None, "c": "yes"}),
-        (APACHE, "spec.sparkConf={<<: {b: 2}}", {"b": 2}),
+        (APACHE, "spec.sparkConf={<<: {b: 2}}", {"b": "2"}),
         (APACHE, "spec.sparkConf=null", None),
         (APACHE, "spec.driverArgs=[1, 2.50, no]", ["1", "2.50", "no"]),
         (APACHE, "spec.driverArgs[0]=010", "010"),

@@ -112,8 +112,9 @@ def test_texts_that_parsers_read_differently_are_quoted(tmp_path: Path, capsys: 
     driver = {"cores": 1, "memory": "512m", "env": [{"name": "A", "value": "n"}], "nodeSelector": {"y": "2"}}
     arguments = ["--overwrite", "y", "1e3", "N", "0o17"]
     document = build_document(arguments=arguments, sparkConf={"spark.x": "1e4"}, driver=driver)
-    file = write(tmp_path / "app.yaml", document)
-    assert main(["convert", file]) == ExitCode.SUCCESS
+    file = tmp_path / "app.json"
+    file.write_text(json.dumps(document))
+    assert main(["convert", str(file)]) == ExitCode.SUCCESS
     out = capsys.readouterr().out
     for line in ("- --overwrite", "- 'y'", "- '1e3'", "- 'N'", "- '0o17'", "spark.x: '1e4'"):
         assert f"{line}\n" in out

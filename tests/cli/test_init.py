@@ -47,7 +47,7 @@ def test_manifest_of_kubeflow_is_that_of_apache() -> None:
 @pytest.mark.parametrize("options", [[], ["--kubeflow"]], ids=["apache", "kubeflow"])
 def test_dag_is_parsed_with_one_task(options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "dag.py"
-    assert main(["init", "--dag", str(file), "--name", "on", *options]) == ExitCode.SUCCESS
+    assert main(["init", "--dag", str(file), "--name", "daily-report", *options]) == ExitCode.SUCCESS
     dag = runpy.run_path(str(file))["dag"]
     assert isinstance(dag, DAG)
     (task,) = dag.tasks
