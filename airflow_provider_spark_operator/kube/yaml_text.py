@@ -46,8 +46,8 @@ _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[
 _SEPARATOR: Final = re.compile("(?<=[0-9])_(?=[0-9])")
 _LARGEST_INTEGER: Final = 1 << 63
 
-# What a parser may read as another value than a text: words, numbers, times, and special keys of YAML 1.1. The numbers
-# include more than any parser reads, except texts with two dots, which are versions.
+# A parser can read words, numbers, times and special keys of YAML 1.1 as another value. The numbers here include more
+# than any parser reads, except texts with two dots, which are versions.
 _AMBIGUOUS: Final = re.compile(
     r"(?:|~|=|<<|y|n|yes|no|on|off|true|false|null|[-+]?\.(?:inf|nan)"
     r"|[-+]?\.?[0-9_](?!.*\..*\.)[0-9a-fox_:.,+-]*|[0-9]{4}-[0-9].*)\Z",
