@@ -280,7 +280,7 @@ def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> Non
     grown.wait_for_completion = False
     grown.execute(context)
     spec = cluster.application()["spec"]
-    assert spec["driver"] == {"memory": "3072m"}
+    assert spec["driver"] == {"cores": 1, "memory": "3072m"}
     assert "sparkConf" not in spec
 
 

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.pods import get_object, get_text
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.problems import Problem, Severity
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.times import read_time
 
@@ -186,6 +186,11 @@ def find_problems(document: Mapping[str, object]) -> list[Problem]:
     found += [Problem(f"spec.{key}", "is required") for key in missing]
     absent = [key for key in ("driver", "executor") if not isinstance(spec.get(key), Mapping)]
     found += [Problem(f"spec.{key}", "must be an object, which may be empty") for key in absent]
+    template = get_object(get_object(spec.get("executor")).get("template"))
+    if "terminationGracePeriodSeconds" in get_object(template.get("spec")):
+        message = "is ignored by the operator: set spec.executor.terminationGracePeriodSeconds, which needs its webhook"
+        path = "spec.executor.template.spec.terminationGracePeriodSeconds"
+        found.append(Problem(path, message, Severity.WARNING))
     return found
 
 

@@ -14,8 +14,10 @@ from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
 from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
 from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
+from airflow_provider_spark_operator.core.pod_settings import ROLES
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP
 
 # The path of the field for each parameter.
@@ -32,6 +34,8 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _NUMBERS: Final = ("driver_cores", "executor_cores", "executor_instances")
 _JVM_TYPES: Final = ("Java", "Scala")
+_RETRY_INTERVALS: Final = ("onFailureRetryInterval", "onSubmissionFailureRetryInterval")
+_RETRY_SECONDS: Final = 5
 
 
 def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
@@ -72,6 +76,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         spec["sparkConf"] = conf
     if not spec["deps"]:
         del spec["deps"]
+    _write_defaults(spec, conf)
     return document | {"spec": spec}
 
 
@@ -178,6 +183,35 @@ def _write_program(spec: JsonObject, parameters: Parameters) -> None:
     for key, more in (("pyFiles", py_files), ("jars", jars), ("files", split_list(parameters.files))):
         if more:
             deps[key] = [*(deps.get(key) or ()), *more] if key == "files" else more
+
+
+def _write_defaults(spec: JsonObject, conf: Mapping[str, object]) -> None:
+    """Write the defaults that the webhook of the operator writes (`api/v1beta2/defaults.go`), if it is installed.
+
+    Without `mode`, the operator submits no application. Without the intervals, it does not restart one. Two fields are
+    left out. The API requires `type`. Without a type of restart policy, the operator never restarts an application.
+
+    Args:
+        spec: The spec, which is changed. Its fields `driver` and `executor` are objects.
+        conf: The Spark properties.
+    """
+    spec["mode"] = spec.get("mode") or "cluster"
+    policy = copy_object(spec, "restartPolicy", "spec.restartPolicy")
+    if policy.get("type") not in (None, "", "Never"):
+        given = {interval: value for interval, value in policy.items() if value is not None}
+        spec["restartPolicy"] = {**dict.fromkeys(_RETRY_INTERVALS, _RETRY_SECONDS), **given}
+    for role in ROLES:
+        for field, default in (("cores", 1), ("memory", "1g")):
+            if f"spark.{role}.{field}" not in conf and spec[role].get(field) is None:
+                spec[role][field] = default
+    allocation = get_object(spec.get("dynamicAllocation"))
+    if allocation.get("enabled") is True:
+        tracking = allocation.get("shuffleTrackingEnabled")
+        spec["dynamicAllocation"] = {**allocation, "shuffleTrackingEnabled": tracking is not False}
+    elif not (conf.get("spark.executor.instances") or uses_dynamic_allocation(conf)):
+        # With dynamic allocation in the properties, the webhook writes 1 as well: it misspells the property.
+        instances = spec["executor"].get("instances")
+        spec["executor"]["instances"] = 1 if instances is None else instances
 
 
 def _read_number(value: object) -> object:

@@ -277,7 +277,7 @@ def test_driver_pod_name_is_the_same_in_every_attempt(spec: dict[str, Any], name
     assert read_driver_pod_name({"metadata": {"name": "pi"}, "spec": spec}, None) == name
 
 
-VALID = {
+VALID: dict[str, Any] = {
     "apiVersion": "sparkoperator.k8s.io/v1beta2",
     "kind": "SparkApplication",
     "metadata": {},
@@ -312,6 +312,13 @@ def test_invalid_field_is_reported_with_path(change: dict[str, Any], found: list
     problems = [str(problem) for problem in find_problems({**VALID, **change})]
     assert len(problems) == len(found)
     assert all(problem.startswith(expected) for problem, expected in zip(problems, found, strict=True))
+
+
+def test_grace_period_in_the_template_of_executors_is_a_warning() -> None:
+    spec: dict[str, Any] = {**VALID["spec"], "executor": {"template": {"spec": {"terminationGracePeriodSeconds": 60}}}}
+    (found,) = find_problems({**VALID, "spec": spec})
+    assert not found.is_error
+    assert "set spec.executor.terminationGracePeriodSeconds" in str(found)
 
 
 def test_application_without_name_has_no_driver_pod_name() -> None:

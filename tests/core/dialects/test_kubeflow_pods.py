@@ -41,6 +41,7 @@ def test_fields_that_need_no_webhook_are_written(spec: dict[str, Any]) -> None:
         "minExecutors": 1,
         "maxExecutors": 20,
         "initialExecutors": 2,
+        "shuffleTrackingEnabled": True,
     }
     assert spec["restartPolicy"] == {
         "type": "OnFailure",
@@ -92,7 +93,8 @@ def test_parameters_remove_what_the_webhook_would_write_over_them() -> None:
         "labels": {"team": "old", "kept": "1"},
     }
     written = compose({"driver": driver}, **PODS)["driver"]
-    del written["template"], written["annotations"]
+    for absent in ("template", "annotations", "cores", "memory"):
+        del written[absent]
     assert written == {
         "env": [{"name": "KEPT", "value": "1"}],
         "envVars": {},
@@ -107,10 +109,17 @@ def test_parameters_remove_what_the_webhook_would_write_over_them() -> None:
 
 def test_absent_parameters_change_nothing() -> None:
     changes: dict[str, Any] = {
-        "driver": {"env": [{"name": "A", "value": "1"}], "nodeSelector": {"a": "b"}, "priorityClassName": "high"},
-        "executor": {"template": {"spec": {}}},
-        "restartPolicy": {"type": "Always"},
-        "dynamicAllocation": {"enabled": True},
+        "mode": "cluster",
+        "driver": {
+            "cores": 1,
+            "memory": "1g",
+            "env": [{"name": "A", "value": "1"}],
+            "nodeSelector": {"a": "b"},
+            "priorityClassName": "high",
+        },
+        "executor": {"cores": 1, "memory": "1g", "template": {"spec": {}}},
+        "restartPolicy": {"type": "Always", "onFailureRetryInterval": 1, "onSubmissionFailureRetryInterval": 2},
+        "dynamicAllocation": {"enabled": True, "shuffleTrackingEnabled": False},
     }
     assert compose(changes) == build_document(**changes)["spec"]
 
@@ -161,10 +170,11 @@ def test_lists_of_properties_are_merged_into_fields() -> None:
 
 
 def test_dynamic_allocation_overrides_field_and_property() -> None:
-    changes = {"dynamicAllocation": {"enabled": True, "maxExecutors": 5, "minExecutors": 1}}
+    present = {"enabled": True, "maxExecutors": 5, "minExecutors": 1, "shuffleTrackingEnabled": False}
+    changes = {"dynamicAllocation": present}
     assert compose(changes, dynamic_allocation=False)["dynamicAllocation"]["enabled"] is False
     limited = compose(changes, dynamic_allocation=DynamicAllocation(max=9))
-    assert limited["dynamicAllocation"] == {"enabled": True, "maxExecutors": 9, "minExecutors": 1}
+    assert limited["dynamicAllocation"] == {**present, "maxExecutors": 9}
     disabled = compose({"sparkConf": {"spark.dynamicAllocation.enabled": "false"}}, dynamic_allocation=True)
     assert disabled["sparkConf"] == {}
 
@@ -173,7 +183,11 @@ def test_dynamic_allocation_overrides_field_and_property() -> None:
     ("policy", "present", "expected"),
     [
         ("Never", {}, {"type": "Never"}),
-        ("Always", {"type": "Never"}, {"type": "Always"}),
+        (
+            "Always",
+            {"type": "Never"},
+            {"type": "Always", "onFailureRetryInterval": 5, "onSubmissionFailureRetryInterval": 5},
+        ),
         (
             "OnFailure",
             {},

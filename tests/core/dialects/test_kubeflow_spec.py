@@ -45,6 +45,7 @@ def test_parameters_are_written_to_kubeflow_fields() -> None:
     spec = apply_parameters(build_document(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
     assert spec == {
         **DOCUMENT["spec"],
+        "mode": "cluster",
         "image": "registry/spark:4.1.0",
         "arguments": ["1", "two"],
         "sparkConf": {"spark.eventLog.enabled": "true"},
@@ -76,7 +77,11 @@ def test_parameters_are_written_to_kubeflow_fields() -> None:
     ],
 )
 def test_program_is_written_to_kubeflow_fields(parameters: dict[str, Any], program: dict[str, Any]) -> None:
-    assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
+    spec = apply_parameters(DOCUMENT, Parameters(**parameters))["spec"]
+    assert {key: value for key, value in spec.items() if key not in ("mode", "driver", "executor")} == {
+        **{key: value for key, value in DOCUMENT["spec"].items() if key not in ("driver", "executor")},
+        **program,
+    }
 
 
 def test_zero_executor_instances_are_refused_for_kubeflow() -> None:
@@ -101,7 +106,7 @@ def test_cluster_is_refused_for_kubeflow() -> None:
 
 def test_number_can_be_a_template() -> None:
     made = apply_parameters(DOCUMENT, Parameters(executor_instances="{{ params.n }}"))
-    assert made["spec"]["executor"] == {"instances": "{{ params.n }}"}
+    assert made["spec"]["executor"]["instances"] == "{{ params.n }}"
 
 
 POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
@@ -171,3 +176,65 @@ def test_application_id_is_not_derived_from_document() -> None:
 
 def test_application_has_no_ui_url() -> None:
     assert KUBEFLOW.read_ui_url(DOCUMENT) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "defaults"),
+    [
+        pytest.param({}, {"mode": "cluster"}, id="mode"),
+        pytest.param({"mode": "client"}, {"mode": "client"}, id="given mode"),
+        pytest.param(
+            {"driver": {}, "executor": {}},
+            {
+                "driver": {"cores": 1, "memory": "1g"},
+                "executor": {"cores": 1, "memory": "1g", "instances": 1},
+            },
+            id="sizes",
+        ),
+        pytest.param(
+            {
+                "driver": {},
+                "executor": {},
+                "sparkConf": {
+                    "spark.driver.cores": "2",
+                    "spark.driver.memory": "2g",
+                    "spark.executor.cores": "2",
+                    "spark.executor.memory": "2g",
+                    "spark.executor.instances": "3",
+                },
+            },
+            {"driver": {}, "executor": {}},
+            id="sizes in properties",
+        ),
+        pytest.param(
+            {"executor": {"cores": 1, "memory": "1g"}, "sparkConf": {"spark.dynamicAllocation.enabled": "true"}},
+            {"executor": {"cores": 1, "memory": "1g"}},
+            id="dynamic allocation in properties",
+        ),
+        pytest.param(
+            {"dynamicAllocation": {"enabled": True}},
+            {"dynamicAllocation": {"enabled": True, "shuffleTrackingEnabled": True}},
+            id="shuffle tracking",
+        ),
+        pytest.param(
+            {"dynamicAllocation": {"enabled": True, "shuffleTrackingEnabled": False}},
+            {"dynamicAllocation": {"enabled": True, "shuffleTrackingEnabled": False}},
+            id="no shuffle tracking",
+        ),
+        pytest.param(
+            {"restartPolicy": {"type": "Always", "onFailureRetryInterval": 9}},
+            {
+                "restartPolicy": {
+                    "type": "Always",
+                    "onFailureRetryInterval": 9,
+                    "onSubmissionFailureRetryInterval": 5,
+                }
+            },
+            id="intervals",
+        ),
+        pytest.param({"restartPolicy": {"type": "Never"}}, {"restartPolicy": {"type": "Never"}}, id="no restarts"),
+    ],
+)
+def test_defaults_of_the_webhook_are_written(changes: dict[str, Any], defaults: dict[str, Any]) -> None:
+    spec = apply_parameters(build_document(**changes), Parameters())["spec"]
+    assert {key: spec[key] for key in defaults} == defaults
