@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.follow.versions import require_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
 from airflow_provider_spark_operator.reconcile.health import serve_health
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter
@@ -109,6 +109,7 @@ async def _reconcile(
         # The resources are managed through a separate client, which rejects writes while another controller leads.
         managing = await open_client(
             access,
+            retry=REPEATED_WRITES,
             observer=metrics.count_call,
             gate=limiter.gate,
             check=leadership.check,

@@ -168,7 +168,10 @@ class KubeClient:
                 parameters["continue"] = continuation
             call = Call("list", "GET", resource, namespace, parameters=parameters)
             page, page_bytes = await self._transport.request_sized(call)
-            items = [_complete_item(item, resource, trim) for item in page.get("items") or ()]
+            try:
+                items = [_complete_item(item, resource, trim) for item in page.get("items") or ()]
+            except (KeyError, TypeError) as error:
+                raise call.build_unreachable("the list contains an invalid object") from error
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
             received += len(items)
@@ -367,8 +370,8 @@ class KubeClient:
                 on_open()
             try:
                 async for line in lines:
-                    if line.strip():
-                        yield _parse_event(call, line, trim)
+                    if line.strip() and (event := _parse_event(call, line, trim)) is not None:
+                        yield event
             except LineTooLong as error:
                 raise call.build_error(502, {"reason": "EventTooLarge", "message": str(error)}) from error
 
@@ -426,20 +429,27 @@ class KubeClient:
                 yield line.decode("utf-8", "replace").rstrip("\r")
 
 
-def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent:
+def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent | None:
+    """Return the event of a line; None if its type is unknown, as in a later version of the API."""
     try:
         event = read_json(line)
         kind, item = event["type"], event["object"]
+        if kind == "ERROR":
+            failure = call.build_error(int(dict(item).get("code") or 500), item)
+        elif kind == "BOOKMARK":
+            return WatchEvent(kind, dict(item))
+        else:
+            known = kind in ("ADDED", "MODIFIED", "DELETED")
+            return WatchEvent(kind, _complete_item(item, call.resource, trim)) if known else None
     except (ValueError, KeyError, TypeError) as error:
         # If a proxy ends the stream in the middle of a line, the line is incomplete.
         raise call.build_unreachable("the watch returned an incomplete event") from error
-    if kind == "ERROR":
-        raise call.build_error(int(item.get("code") or 500), item)
-    return WatchEvent(kind, _complete_item(item, call.resource, None if kind == "BOOKMARK" else trim))
+    raise failure
 
 
 def _complete_item(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
-    # The items of a list of built-in kinds have no apiVersion and no kind.
+    """Add what the items of a list of built-in kinds lack. Raise KeyError or TypeError if the item is no object."""
+    str.encode(item["metadata"]["name"])
     item.setdefault("apiVersion", resource.api_version)
     item.setdefault("kind", resource.kind)
     if trim is not None:

@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestCheck, RequestGate
 from airflow_provider_spark_operator.kube.checked_connector import check_before_sending
 from airflow_provider_spark_operator.kube.errors import (
+    DISCOVER,
     Forbidden,
     KubeError,
     NotFound,
@@ -29,6 +30,7 @@ from airflow_provider_spark_operator.kube.errors import (
     TooManyRequests,
     Unauthorized,
     Unreachable,
+    is_refusal,
 )
 from airflow_provider_spark_operator.kube.link import Link, Links
 
@@ -40,7 +42,13 @@ _HEADERS = {
     "Accept": "application/json, */*;q=0.5",
     "User-Agent": f"airflow-provider-spark-operator/{__version__}",
 }
-_READING_VERBS = frozenset({"get", "list"})
+_READING_VERBS = frozenset({"get", "list", DISCOVER})
+_LOST_ANSWER = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientPayloadError,
+    ConnectionResetError,
+)
 _SWITCHING_PROTOCOLS = 101
 _FORBIDDEN = 403
 # How long to wait until the server confirms that a WebSocket is closed.
@@ -56,20 +64,35 @@ class RequestRetryPolicy:
     """How often to repeat a request, and how long to wait: the seconds double from `first` up to `longest`.
 
     If the server requests a pause (Retry-After) longer than `longest`, the request is not repeated.
+
+    Attributes:
+        writes: Whether to repeat writes that may have taken effect. They must have preconditions or fixed names: the
+            API then rejects the repetition of a write that has taken effect with Conflict, AlreadyExists or NotFound.
     """
 
+    writes: bool = False
     retries: int = 3
     first: float = 0.25
     longest: float = 10.0
 
     def compute_pause(self, retry: int, error: KubeError) -> float | None:
         """Return the seconds before retry number `retry` (from 0). Return None if the request is not repeated."""
-        if retry >= self.retries:
+        if retry >= self.retries or not self._is_worthwhile(error):
             return None
         wanted = error.retry_after
         if wanted is not None:
             return wanted if wanted <= self.longest else None
         return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+    def _is_worthwhile(self, error: KubeError) -> bool:
+        # The API rejects with 429 before it processes a request, so every verb can be repeated. Other failures may have
+        # taken effect. A refused connection is reported at once, because a retry would not help.
+        if isinstance(error, TooManyRequests):
+            return True
+        if error.verb not in _READING_VERBS and not self.writes:
+            return False
+        is_temporary = isinstance(error, ServerError) and not is_refusal(error)
+        return is_temporary or (isinstance(error.__cause__, _LOST_ANSWER) and not _had_no_effect(error))
 
 
 class Transport:
@@ -123,7 +146,7 @@ class Transport:
             try:
                 return await self._request_once(call)
             except KubeError as error:
-                pause = self._retry.compute_pause(retry, error) if _is_worth_a_retry(call, error) else None
+                pause = self._retry.compute_pause(retry, error)
                 if pause is None:
                     raise
             retry += 1
@@ -362,18 +385,6 @@ def _had_no_effect(error: KubeError) -> bool:
 def _is_continuation(call: Call) -> bool:
     """Return whether the call refers to state of one server: a resource version or a page."""
     return call.verb == "watch" or "continue" in call.parameters
-
-
-def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
-    # The API rejects with 429 before it processes a request, so every verb can be repeated. Other failures may have
-    # taken effect, so only reads are repeated. A refused connection is reported at once, because a retry would not
-    # help.
-    if isinstance(error, TooManyRequests):
-        return True
-    if call.verb not in _READING_VERBS:
-        return False
-    lost = isinstance(error.__cause__, aiohttp.ServerDisconnectedError | ConnectionResetError)
-    return isinstance(error, ServerError) or lost
 
 
 def _parse_status(content: bytes) -> JsonObject:

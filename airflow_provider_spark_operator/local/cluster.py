@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.runtime import build_spark_images
-from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
@@ -107,7 +107,9 @@ async def _run_controller(
     ready = asyncio.Event()
     async with (
         elect(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
-        await open_client(access, check=leadership.check, field_manager=LEASE.field_manager) as managing,
+        await open_client(
+            access, retry=REPEATED_WRITES, check=leadership.check, field_manager=LEASE.field_manager
+        ) as managing,
     ):
         controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, lease=LEASE)
         task = asyncio.create_task(controller.run(ready.set))

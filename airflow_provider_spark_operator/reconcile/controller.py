@@ -9,6 +9,7 @@ from functools import partial
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
+from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
 from airflow_provider_spark_operator.reconcile.admissions import Admissions
 from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
@@ -42,6 +43,8 @@ from airflow_provider_spark_operator.reconcile.workers import Workers
 logger = logging.getLogger(__name__)
 
 
+REPEATED_WRITES = RequestRetryPolicy(writes=True)
+"""The policy for the client of a controller: a failed write is repeated before the whole reconcile is."""
 # The default of the Apache operator's api.secondaryResourceCreateMaxBackoffMillis.
 _LONGEST_REQUESTED_PAUSE = 40.0
 # A cluster is reconciled only when it is created, suspended, resumed and deleted: two workers suffice.

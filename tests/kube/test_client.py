@@ -1,11 +1,13 @@
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from airflow_provider_spark_operator.kube import transport
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType, WatchEvent
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import (
     BadRequest,
     Gone,
@@ -19,12 +21,15 @@ from airflow_provider_spark_operator.kube.errors import (
 )
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from tests.kube.scripted_api import (
+    SHORT_PAUSES,
+    Answer,
     ScriptedApi,
     answer,
     answer_page,
     answer_text,
     build_error_event,
     build_event,
+    build_kubeconfig,
     deny,
     hang,
     hang_up,
@@ -165,6 +170,33 @@ async def test_create_is_not_repeated_if_it_may_have_taken_effect(
     assert len(api.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "fault", [refuse(500), refuse(504), refuse(429, Retry_After="0"), hang_up(), stream(b"{", cut=True)]
+)
+@pytest.mark.parametrize("verb", ["create", "patch", "delete"])
+async def test_write_is_repeated_if_the_policy_says_so(api: ScriptedApi, verb: str, fault: Answer) -> None:
+    api.script(fault, answer(POD))
+    access, policy = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url)), replace(SHORT_PAUSES, writes=True)
+    async with await open_client(access, retry=policy) as client:
+        match verb:
+            case "create":
+                assert await client.create(PODS, POD, "jobs") == POD
+            case "patch":
+                assert await client.patch(PODS, "a", "jobs", {}) == POD
+            case _:
+                assert await client.delete(PODS, "a", "jobs") == POD
+    assert [each.method for each in api.requests] == 2 * [api.requests[0].method]
+
+
+async def test_write_that_the_api_rejects_for_good_is_not_repeated(api: ScriptedApi) -> None:
+    api.script(refuse(500, "etcdserver: request is too large"), answer(POD))
+    access, policy = ClusterAccess(kubeconfig_document=build_kubeconfig(api.url)), replace(SHORT_PAUSES, writes=True)
+    async with await open_client(access, retry=policy) as client:
+        with pytest.raises(ServerError):
+            await client.create(PODS, POD, "jobs")
+    assert len(api.requests) == 1
+
+
 async def test_create_is_repeated_after_429(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(429, Retry_After="0"), answer(POD, 201))
     assert await client.create(PODS, POD, "jobs") == POD
@@ -266,6 +298,12 @@ async def test_watch_with_expired_version_raises_gone(api: ScriptedApi, client: 
         stream(build_event("ADDED", "a"), cut=True),
         stream(b'{"type": "ADDED", "obj'),
         stream(b"[]\n"),
+        stream(b"null\n"),
+        stream(b'{"type": "ADDED", "object": [1, 2]}\n'),
+        stream(b'{"type": "MODIFIED"}\n'),
+        stream(b'{"type": "DELETED", "object": {"metadata": null}}\n'),
+        stream(b'{"type": "ERROR", "object": [1]}\n'),
+        stream(b'{"type": "BOOKMARK", "object": 1}\n'),
         hang_up(),
     ],
 )
@@ -273,6 +311,17 @@ async def test_interrupted_watch_raises_unreachable(api: ScriptedApi, client: Ku
     api.script(broken, broken)  # type: ignore[arg-type]  # a request without any answer is sent twice
     with pytest.raises(Unreachable):
         await collect_events(client)
+
+
+async def test_watch_ignores_events_of_unknown_types(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(stream(b'{"type": "WEIRD", "object": [1, 2]}\n', build_event("ADDED", "a", "6")))
+    assert [one.type for one in await collect_events(client)] == ["ADDED"]
+
+
+async def test_list_with_an_invalid_object_is_an_error(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer({"items": [{"metadata": {"name": "a"}}, 7]}))
+    with pytest.raises(Unreachable, match="the list contains an invalid object"):
+        await client.list(PODS, "jobs")
 
 
 async def test_watch_releases_its_connection(api: ScriptedApi, client: KubeClient) -> None:
