@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -20,11 +21,63 @@ Report: TypeAlias = Callable[[int, str], object]
 """A function that logs or shows a sentence, given a `logging` level: `Logger.log` or `Sink.show_remark`."""
 
 
+class OutageMemory:
+    """Stores when an outage began, so that another process that continues the wait does not start from zero.
+
+    Args:
+        load: Returns the stored time, in seconds since the epoch; None if there is none. Must not raise.
+        save: Stores the time; None after the end of the outage. Must not raise.
+    """
+
+    def __init__(
+        self, load: Callable[[], Awaitable[float | None]], save: Callable[[float | None], Awaitable[None]]
+    ) -> None:
+        self._load = load
+        self._save = save
+        # A failure soon after the start belongs to the outage that the previous process has stored.
+        self._continues_until = time.time() + _SAME_OUTAGE_SECONDS
+        self._since: float | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    def record_failure(self) -> float:
+        """Store the start of an outage; return for how many seconds the outage has lasted, as far as it is known."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._begin(time.time()))
+        return 0.0 if self._since is None else time.time() - self._since
+
+    def record_success(self) -> None:
+        """Remove the stored time after the end of an outage."""
+        self._continues_until = 0.0
+        if self._task is not None:
+            self._task, self._ending = None, asyncio.create_task(self._end())
+
+    async def _begin(self, now: float) -> None:
+        async with self._lock:
+            known = await self._load() if now < self._continues_until else None
+            # A killed process leaves an old time. No wait outlasts an outage by much.
+            if known is not None and 0 <= now - known < 2 * OUTAGE_TOLERANCE_SECONDS:
+                self._since = known
+            else:
+                self._since = now
+                await self._save(now)
+
+    async def _end(self) -> None:
+        async with self._lock:
+            self._since = None
+            await self._save(None)
+
+
+OUTAGE_MEMORY: ContextVar[OutageMemory | None] = ContextVar("OUTAGE_MEMORY", default=None)
+"""The memory of the task that waits in this context; None if no other process continues the wait."""
+
+
 class OutageTolerance:
     """Tolerates the failures of one outage for `seconds`, then raises the latest failure."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
+        self._memory = OUTAGE_MEMORY.get()
         self._since: float | None = None
         self._latest = 0.0
 
@@ -38,12 +91,15 @@ class OutageTolerance:
         if self._since is None or now - self._latest > _SAME_OUTAGE_SECONDS:
             self._since = now
         self._latest = now
-        if now - self._since >= self.seconds:
+        before = self._memory.record_failure() if self._memory is not None else 0.0
+        if max(now - self._since, before) >= self.seconds:
             raise error
 
     def record_success(self) -> None:
         """Record that requests succeed again, which ends an outage."""
         self._since = None
+        if self._memory is not None:
+            self._memory.record_success()
 
 
 class OutageLog:

@@ -46,6 +46,7 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent, Eve
 from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
+from airflow_provider_spark_operator.triggers.outage_memory import remember_outages
 from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
 from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
@@ -140,6 +141,7 @@ class ApplicationWatch:
             resumable: Whether another triggerer may continue the wait, and with it the driver log where this one
                 stopped.
         """
+        remember_outages(self.stamp)
         reader = self.stamp.task_instance_id if resumable and self.stamp else None
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
         sink = TaskLog(self.reference, self.secrets.protect(logger))
@@ -265,6 +267,7 @@ class StateWatch:
             access: The access to the cluster.
             show_links: Called once, when the application exists.
         """
+        remember_outages(self.stamp)
         try:
             async with share_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
                 namespace = self.namespace or hub.client.default_namespace

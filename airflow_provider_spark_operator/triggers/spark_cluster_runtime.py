@@ -38,6 +38,7 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent, Eve
 from airflow_provider_spark_operator.triggers.kill import delete_and_log, delete_if_killed
 from airflow_provider_spark_operator.triggers.lifecycle import LAST_READ_SECONDS
 from airflow_provider_spark_operator.triggers.links import ShowLinks, build_link_storage
+from airflow_provider_spark_operator.triggers.outage_memory import remember_outages
 from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class ClusterWatch:
         """Read the connection and wait."""
         try:
             stamp = TaskStamp.from_arguments(self.stamp) if self.stamp else None
+            remember_outages(stamp)
             return await self.wait(await self._read_access(), build_link_storage(CLUSTER_LINKS, stamp))
         except AirflowException as error:
             return self._build_event(EventKind.LOST, f"could not follow {self.subject}: {error}")

@@ -1,7 +1,9 @@
+import asyncio
+
 import pytest
 
 from airflow_provider_spark_operator.follow import outage_tolerance
-from airflow_provider_spark_operator.follow.outage_tolerance import OutageTolerance
+from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_MEMORY, OutageMemory, OutageTolerance
 from airflow_provider_spark_operator.kube.errors import Unreachable
 
 OUTAGE = Unreachable(None, "Unreachable", "down")
@@ -11,6 +13,9 @@ class Clock:
     now = 1000.0
 
     def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
         return self.now
 
 
@@ -53,3 +58,75 @@ def test_success_ends_an_outage(clock: Clock) -> None:
 
 def test_failure_is_raised_at_once_without_tolerance(clock: Clock) -> None:
     assert fails_after(clock, OutageTolerance(0), 0)
+
+
+class Process:
+    """A process that waits, and the store that it shares with the processes before and after it."""
+
+    def __init__(self, stored: list[float | None]) -> None:
+        self.stored = stored
+        self.memory = OutageMemory(self._load, self._save)
+        OUTAGE_MEMORY.set(self.memory)
+        self.tolerance = OutageTolerance(900)
+
+    async def _load(self) -> float | None:
+        return self.stored[-1] if self.stored else None
+
+    async def _save(self, since: float | None) -> None:
+        self.stored.append(since)
+
+    async def fails(self) -> bool:
+        """Record a failure, and let the store finish; return whether the tolerance is exhausted."""
+        try:
+            self.tolerance.record_failure(OUTAGE)
+        except Unreachable:
+            return True
+        finally:
+            await settle()
+        return False
+
+
+async def settle() -> None:
+    """Let all tasks run that are ready."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_outage_continues_in_the_process_that_continues_the_wait(clock: Clock) -> None:
+    stored: list[float | None] = []
+    assert not await Process(stored).fails()
+    for _ in range(8):  # each process is replaced after 100 seconds
+        clock.now += 100
+        assert not await Process(stored).fails()
+    clock.now += 99
+    last = Process(stored)
+    assert not await last.fails()
+    clock.now += 1
+    assert await last.fails()
+    assert stored == [1000.0]
+
+
+async def test_end_of_an_outage_is_stored(clock: Clock) -> None:
+    stored: list[float | None] = []
+    process = Process(stored)
+    await process.fails()
+    process.tolerance.record_success()
+    await settle()
+    clock.now += 1000
+    assert not await process.fails()
+    assert not await Process(stored).fails()
+    assert stored == [1000.0, None, 2000.0]
+
+
+@pytest.mark.parametrize(("age", "pause"), [(1800, 0), (600, 121)], ids=["old", "long after the start"])
+async def test_time_of_an_earlier_outage_does_not_count(clock: Clock, age: float, pause: float) -> None:
+    process = Process([clock.now - age])
+    clock.now += pause
+    assert not await process.fails()
+    clock.now += 850
+    assert process.memory.record_failure() == 850
+
+
+async def test_memory_without_a_store_changes_nothing(clock: Clock) -> None:
+    assert OUTAGE_MEMORY.get() is None
+    assert fails_after(clock, OutageTolerance(100), 0, 50, 50)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 import yaml
+from airflow.sdk.bases.xcom import BaseXCom
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch, watch
@@ -125,6 +127,22 @@ async def test_tasks_end_correctly_after_address_and_token_change(
             await asyncio.to_thread(cluster.play, end, name)
         events = await asyncio.wait_for(asyncio.gather(early, late), 60)
     assert [event.payload["outcome"] for event in events] == ["Succeeded", "Succeeded"]
+
+
+@pytest.mark.parametrize("kind", ["application", "state", "cluster"])
+async def test_reassigned_trigger_continues_the_outage_of_the_previous_triggerer(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    # The outage began 15 minutes ago, in another triggerer.
+    since = time.time() - outage_tolerance.OUTAGE_TOLERANCE_SECONDS
+    monkeypatch.setattr(BaseXCom, "get_one", lambda key, **task: since)
+    extra = {"kube_config": cluster.kubeconfig}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
+    trigger = _build_trigger_of_kind(kind, cluster)
+    trigger.stamp = asdict(STAMP)  # type: ignore[attr-defined]
+    await asyncio.to_thread(shut_down, cluster)
+    event = await asyncio.wait_for(run_to_first_event(trigger), 60)
+    assert event.payload["kind"] == "lost"
 
 
 @pytest.mark.parametrize("kind", ["application", "state", "cluster", "start"])
