@@ -42,6 +42,7 @@ from airflow_provider_spark_operator.core.release import (
     list_leftovers,
     release,
     release_all_pods,
+    retain,
 )
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
@@ -270,11 +271,9 @@ def _choose_final_words(situation: Situation, reason: str, message: str) -> tupl
 
 def _end_retention(situation: Situation) -> Decision:
     limit = policy.get_retention(situation.tolerations)
-    if limit is None:
-        return situation.wait(reasons.NOTHING_DUE, "", None)
-    remaining = situation.measure_remaining_beyond(limit)
-    if remaining > AT_ONCE:
-        return situation.wait(reasons.NOTHING_DUE, "", remaining)
+    remaining = None if limit is None else situation.measure_remaining_beyond(limit)
+    if remaining is None or remaining > AT_ONCE:
+        return retain(situation, remaining)
     message = "The retention period of the driver has expired; all resources are released."
     return _release_all(situation) or situation.move(
         _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation)

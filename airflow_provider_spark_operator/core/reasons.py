@@ -66,6 +66,8 @@ UNEXPECTED_DRIVER: Final = "UnexpectedDriver"
 """A driver exists although its attempt or its application has ended; it is deleted."""
 RESOURCES_RETAINED: Final = "ResourcesRetained"
 """The application has ended; its driver is retained by its retain policy."""
+EXECUTORS_REMAIN: Final = "ExecutorsRemain"
+"""The driver has ended and is retained, but its executors still run."""
 RESTART_SCHEDULED: Final = "RestartScheduled"
 """Another attempt follows."""
 RESTART_LIMIT_EXCEEDED: Final = "RestartLimitExceeded"
@@ -90,7 +92,7 @@ CLUSTER_RELEASED: Final = "ClusterReleased"
 CLUSTER_DELETED: Final = "ClusterDeleted"
 """The cluster was deleted."""
 SPEC_CHANGE_IGNORED: Final = "SpecChangeIgnored"
-"""The spec of a cluster was edited; edits of an existing cluster have no effect."""
+"""The spec of an application that runs, or of a cluster, was edited; the edit has no effect for now."""
 
 # --- Events without a change of state: the first ones have the names of the Apache operator ---
 

@@ -27,6 +27,9 @@ from airflow_provider_spark_operator.core.times import format_seconds, to_durati
 # The end of a driver is an event, so a shorter period would only repeat requests.
 _SHORTEST_PERIOD = timedelta(seconds=1)
 _ZERO = timedelta(0)
+# Spark deletes the executors when the driver ends, and an executor without a driver ends by itself.
+_EXECUTOR_GRACE = timedelta(minutes=1)
+_MAX_NAMES = 5
 
 
 def release(situation: Situation) -> Decision | None:
@@ -103,6 +106,26 @@ def delete_unexpected_drivers(situation: Situation) -> Decision | None:
     return situation.wait(reasons.UNEXPECTED_DRIVER, message, interval, *deletions)
 
 
+def retain(situation: Situation, remaining: timedelta | None) -> Decision:
+    """Decide to keep the resources of an ended attempt, and to report executors that still run after a minute.
+
+    Args:
+        situation: The situation.
+        remaining: The rest of the retention period; None if it has no end.
+    """
+    running = [pod for pod in situation.observed.executors if not pods.has_ended(pod)]
+    grace = situation.measure_remaining(_EXECUTOR_GRACE)
+    if not running or grace > _ZERO:
+        waits = [each for each in (remaining, grace if running else None) if each is not None]
+        return situation.wait(reasons.NOTHING_DUE, "", min(waits, default=None))
+    names = ", ".join(sorted(_get_name(pod) for pod in running)[:_MAX_NAMES])
+    message = (
+        f"The driver has ended and is retained, but its executors still run (pods: {len(running)}): {names}. They "
+        "stop when the driver pod is deleted. Delete the executor pods if you need their resources before."
+    )
+    return situation.wait(reasons.EXECUTORS_REMAIN, message, remaining)
+
+
 def read_pods(situation: Situation) -> Decision:
     """Decide to read the pods of all attempts with a live read."""
     after = situation.settings.missing_driver_requeue_interval
@@ -150,8 +173,11 @@ def _is_unexpected(situation: Situation, pod: Mapping[str, Any]) -> bool:
 
 
 def _build_deletion(pod: Mapping[str, object], *, force: bool = False) -> DeletePod:
-    name = pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
-    return DeletePod(name, pods.get_uid(pod), force=force)
+    return DeletePod(_get_name(pod), pods.get_uid(pod), force=force)
+
+
+def _get_name(pod: Mapping[str, object]) -> str:
+    return pods.get_text(pods.get_object(pod.get("metadata")).get("name"))
 
 
 def _choose_wait(situation: Situation, remaining: timedelta | None) -> timedelta:

@@ -84,7 +84,12 @@ class ApplicationAdapter:
         now: The clock, in UTC.
     """
 
-    notices: Mapping[str, str] = {reasons.SUSPEND_HELD: NORMAL, reasons.UNEXPECTED_DRIVER: WARNING, **NOTICES}
+    notices: Mapping[str, str] = {
+        reasons.SUSPEND_HELD: NORMAL,
+        reasons.UNEXPECTED_DRIVER: WARNING,
+        reasons.EXECUTORS_REMAIN: WARNING,
+        **NOTICES,
+    }
 
     def __init__(
         self,

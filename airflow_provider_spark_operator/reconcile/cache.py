@@ -51,6 +51,9 @@ class ObjectCache:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
         is_memorable: Whether `list_deleted` returns the object after its deletion.
         trim: Removes from each object what the readers of the cache do not need.
+
+    Attributes:
+        on_replace: Called with the known and the new state when an object changes.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class ObjectCache:
         trim: Callable[[JsonObject], None] = drop_managed_fields,
     ) -> None:
         self.trim = trim
+        self.on_replace: Callable[[JsonObject, JsonObject], None] = _ignore
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._get_owner = get_owner
         self._is_memorable = is_memorable
@@ -163,6 +167,8 @@ class ObjectCache:
             self._drop(key)
         self.trim(document)
         self._objects[key] = document
+        if known is not None and _is_same(known, document):
+            self.on_replace(known, document)
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
@@ -188,6 +194,10 @@ class ObjectCache:
         namespace, version = key_of(document).namespace, _read_version(document)
         if version is not None:
             self._seen[namespace] = max(version, self._seen.get(namespace, 0))
+
+
+def _ignore(*_: object) -> None:
+    return
 
 
 def _read_version(document: JsonObject) -> int | None:

@@ -13,19 +13,20 @@ from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
 from airflow_provider_spark_operator.reconcile.admissions import Admissions
 from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.cache import ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.claims import (
     RECHECK_INTERVAL,
     ClaimCounts,
     Claims,
     ManagedElsewhere,
+    Standing,
     report_claims,
 )
 from airflow_provider_spark_operator.reconcile.clock import utc_now
 from airflow_provider_spark_operator.reconcile.clusters import ClusterAdapter
 from airflow_provider_spark_operator.reconcile.defects import DefectReporter
 from airflow_provider_spark_operator.reconcile.election import Leadership, NotLeading
-from airflow_provider_spark_operator.reconcile.events import EventRecorder
+from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_ignored_edit
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
@@ -166,6 +167,7 @@ class Controller:
     def _build_applications(self) -> _Pipeline:
         claims = self._build_claims(APPLICATION)
         resources = Resources(self._client, APPLICATION, self._caches.applications, claims)
+        self._caches.applications.on_replace = partial(self._report_edit, resources)
         self._applications = ApplicationAdapter(
             self._client,
             resources,
@@ -290,6 +292,11 @@ class Controller:
         # The queue of a standby would only grow. A new leader starts with all resources that exist.
         if self._is_active:
             self._pipelines[kind].queue.add(key)
+
+    def _report_edit(self, resources: Resources, before: JsonObject, after: JsonObject) -> None:
+        event = find_ignored_edit(before, after, self._now()) if self._is_active else None
+        if event is not None and resources.judge(after) is Standing.CLAIMED:
+            self._recorder.record(event)
 
     def _drop_work(self) -> None:
         self._is_active = False

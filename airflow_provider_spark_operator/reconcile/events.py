@@ -8,6 +8,7 @@ from datetime import datetime
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -27,6 +28,8 @@ WRITERS = 4
 """The number of Events that are written concurrently."""
 _MOST_WAITING = 1000
 _DRAIN_SECONDS = 2.0
+# The fields of an application that take effect while its driver exists.
+_EFFECTIVE_FIELDS = frozenset({"spec.applicationTolerations", "spec.suspend"})
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,27 @@ def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | N
         return None
     sentence = "; ".join(str(problem) for problem in problems)
     return ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, time)
+
+
+def find_ignored_edit(before: JsonObject, after: JsonObject, time: datetime) -> ResourceEvent | None:
+    """Return the event of an edit that has no effect on the driver that exists; None if there is no such edit.
+
+    Args:
+        before: The application as it was known.
+        after: The application as it is now.
+        time: The time of the event.
+    """
+    state = ((after.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
+    old, new = before.get("spec") or {}, after.get("spec") or {}
+    if state not in STARTING | RUNNING or old == new:
+        return None
+    edited = sorted(f"spec.{name}" for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    fields = ", ".join(field for field in edited if field not in _EFFECTIVE_FIELDS)
+    sentence = (
+        f"{fields} of the application changed while its driver exists. The change takes effect in the next attempt"
+    )
+    hint = "to apply it now, suspend and resume the application"
+    return ResourceEvent(after, WARNING, reasons.SPEC_CHANGE_IGNORED, f"{sentence}: {hint}.", time) if fields else None
 
 
 def build_event(event: ResourceEvent, component: str) -> JsonObject:

@@ -1,6 +1,7 @@
 """The decisions about an application that stops or is deleted, and about the resources that remain."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,8 @@ from tests.builders import (
     build_application_document,
     build_application_model,
     build_driver_pod,
+    build_executors,
+    build_pod,
     build_status_at,
     seconds,
 )
@@ -80,6 +83,27 @@ def test_retained_driver_is_not_deleted() -> None:
     decision = decide_once(resource, Present(build_driver_pod("failed")))
     assert decision.actions == ()
     assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
+
+
+@pytest.mark.parametrize(
+    ("after", "executors", "is_reported", "requeue"),
+    [
+        pytest.param(59, build_executors(2), False, 1, id="within a minute"),
+        pytest.param(61, build_executors(2), True, 239, id="after a minute"),
+        pytest.param(61, [], False, 239, id="no executors"),
+        pytest.param(61, [build_pod("Succeeded", name="exec-0")], False, 239, id="ended executor"),
+    ],
+)
+def test_executors_that_outlive_a_retained_driver_are_reported(
+    after: int, executors: list[dict[str, Any]], is_reported: bool, requeue: int
+) -> None:
+    tolerations = {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 300_000}
+    resource = build_application_in_state(S.TERMINATED_WITHOUT_RELEASE_RESOURCES, tolerations=tolerations)
+    decision = decide_once(resource, Present(build_driver_pod("failed")), executors=executors, after=after)
+    assert decision.reason == (reasons.EXECUTORS_REMAIN if is_reported else reasons.NOTHING_DUE)
+    assert decision.requeue_after is not None
+    assert round(decision.requeue_after.total_seconds()) == requeue
+    assert decision.actions == ()
 
 
 def test_last_driver_is_retained_when_restart_limit_is_reached() -> None:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.kube.errors import ServerError
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.reconcile import events
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, ResourceEvent
+from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, ResourceEvent, find_ignored_edit
 from tests.reconcile.stage import Stage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -235,3 +235,26 @@ async def test_changed_settings_apply_to_later_events(stage: Stage) -> None:
 async def test_long_messages_are_cut_after_1024_characters(stage: Stage) -> None:
     await record(stage, build_event("app", "Failed", message="x" * 2000))
     assert [len(event[1]) for event in await list_events(stage)] == [1024]
+
+
+@pytest.mark.parametrize(
+    ("edit", "state", "fields"),
+    [
+        pytest.param(
+            {"sparkConf": {"a": "1"}, "jars": "b.jar"}, "RunningHealthy", "spec.jars, spec.sparkConf", id="two"
+        ),
+        pytest.param({"jars": None, "suspend": True}, "DriverRequested", "spec.jars", id="one takes effect"),
+        pytest.param({"suspend": True, "applicationTolerations": {}}, "DriverReady", None, id="all take effect"),
+        pytest.param({"jars": "b.jar"}, "Submitted", None, id="no driver yet"),
+        pytest.param({"jars": "b.jar"}, "ResourceReleased", None, id="no driver any more"),
+        pytest.param({}, "RunningHealthy", None, id="no edit"),
+    ],
+)
+def test_edit_of_a_running_application_names_the_fields_without_effect(
+    edit: dict[str, Any], state: str, fields: str | None
+) -> None:
+    spec = {"jars": "a.jar", "sparkConf": {}}
+    before = {"metadata": {"name": "pi"}, "spec": spec}
+    after = {**before, "spec": {**spec, **edit}, "status": {"currentState": {"currentStateSummary": state}}}
+    event = find_ignored_edit(before, after, NOW)
+    assert (event.message.partition(" of the application")[0] if event else None) == fields

@@ -40,3 +40,11 @@ async def test_suspended_and_resumed_application_gets_events_of_both_states(stag
         assert await wait_for_event(stage, "Suspended") == "Normal"
         await stage.patch({"spec": {"suspend": False}})
         assert await wait_for_event(stage, "Submitted") == "Normal"
+
+
+async def test_edit_of_a_running_application_gets_an_event(stage: Stage) -> None:
+    async with run_controller(stage.client, stage.namespace), play_drivers(stage, "run"):
+        await stage.submit(build_application())
+        await stage.wait_for_state(State.RUNNING_HEALTHY)
+        await stage.patch({"spec": {"jars": "local:///other.jar"}})
+        assert await wait_for_event(stage, "SpecChangeIgnored") == "Warning"
