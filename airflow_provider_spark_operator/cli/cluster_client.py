@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.signals import run_until_signal
+from airflow_provider_spark_operator.cli.signals import GRACE_SECONDS, run_until_signal
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 
@@ -30,4 +30,4 @@ def run_with_client(access: ClusterAccess, main: Callable[[KubeClient], Coroutin
         async with await open_client(access) as client:
             return await main(client)
 
-    return run_until_signal(run, after_sigterm=ExitCode.INTERRUPTED)
+    return run_until_signal(run, after_sigterm=ExitCode.INTERRUPTED, grace_seconds=GRACE_SECONDS)

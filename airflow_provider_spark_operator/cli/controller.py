@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.log_records import configure_logs
 from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
-from airflow_provider_spark_operator.cli.signals import run_until_signal
+from airflow_provider_spark_operator.cli.signals import GRACE_SECONDS, run_until_signal
 from airflow_provider_spark_operator.cli.webhook import open_webhook
 from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.follow.versions import require_version
@@ -19,7 +19,8 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
-from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.health import StallMonitor, serve_health
+from airflow_provider_spark_operator.reconcile.http_server import choose_address
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
@@ -51,7 +52,9 @@ class ControllerOptions:
     all_namespaces: bool
     config: str | None
     health_port: int | None
+    health_address: str | None
     metrics_port: int | None
+    metrics_address: str | None
     workers: int | None
     lease: str | None
     take_over: bool
@@ -79,7 +82,7 @@ def run_controller(options: ControllerOptions) -> ExitCode:
     scope = _find_scope(options)
     if options.check:
         return run_until_signal(lambda: _check(options, settings, scope))
-    return run_until_signal(lambda: _reconcile(options, settings, scope, mark))
+    return run_until_signal(lambda: _reconcile(options, settings, scope, mark), grace_seconds=GRACE_SECONDS)
 
 
 async def _check(options: ControllerOptions, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
@@ -147,11 +150,15 @@ async def _serve(
 ) -> list[str]:
     """Start the servers that the flags ask for. Return the words for the `ready` line."""
     words = []
+    monitor = StallMonitor(metrics.observe_stall)
+    measuring = asyncio.create_task(monitor.run())
+    stack.callback(measuring.cancel)
     if options.health_port is not None:
-        health = _serve_health(options.health_port, controller)
+        address = options.health_address or choose_address()
+        health = _serve_health(options.health_port, address, controller, monitor)
         words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
     if options.metrics_port is not None:
-        page = serve_metrics(options.metrics_port, metrics)
+        page = serve_metrics(options.metrics_port, metrics, options.metrics_address or choose_address())
         words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
     if options.webhook is not None:
         port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
@@ -160,10 +167,14 @@ async def _serve(
     return words
 
 
-def _serve_health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
+def _serve_health(
+    port: int, address: str, controller: Controller, monitor: StallMonitor
+) -> AbstractAsyncContextManager[int]:
     # A process that answers has a running event loop. It needs nothing else to be healthy.
     alive = asyncio.get_running_loop().is_running
-    return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
+    return serve_health(
+        port, address=address, is_healthy=alive, is_ready=lambda: controller.is_ready and not monitor.has_stalled
+    )
 
 
 async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int], flag: str, wanted: int) -> int:

@@ -1,5 +1,6 @@
 """`spark-operator reconcile`: run the controller."""
 
+from ipaddress import ip_address
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from airflow_provider_spark_operator.cli.options import (
     require_lease,
     require_text,
 )
+from airflow_provider_spark_operator.reconcile.http_server import EVERYWHERE
 
 EXAMPLES = """
 # Run the controller for the current namespace
@@ -34,6 +36,20 @@ _ELECTION = "Several controllers"
 _SERVERS = "Servers"
 _MOST_PORT = 65535
 _MOST_WORKERS = 10_000
+
+
+def _require_address(value: str | None) -> str | None:
+    """Return the address of a server.
+
+    Raises:
+        typer.BadParameter: The address is invalid.
+    """
+    if value is not None and value != EVERYWHERE:
+        try:
+            ip_address(value)
+        except ValueError:
+            raise typer.BadParameter("must be an IP address, or * for all interfaces") from None
+    return value
 
 
 def run(
@@ -78,6 +94,15 @@ def run(
             rich_help_panel=_SERVERS,
         ),
     ] = None,
+    health_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IP",
+            callback=_require_address,
+            help="serve the probes on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -85,6 +110,15 @@ def run(
             min=0,
             max=_MOST_PORT,
             help="serve Prometheus metrics at /metrics on this port; 0 selects a free port (default: do not serve)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
+    metrics_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IP",
+            callback=_require_address,
+            help="serve the metrics on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
             rich_help_panel=_SERVERS,
         ),
     ] = None,
@@ -183,7 +217,9 @@ def run(
             all_namespaces=all_namespaces,
             config=config,
             health_port=health_port,
+            health_address=health_address,
             metrics_port=metrics_port,
+            metrics_address=metrics_address,
             workers=workers,
             lease=lease,
             take_over=take_over,

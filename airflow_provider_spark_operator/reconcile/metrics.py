@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ManagedElsewhere
 from airflow_provider_spark_operator.reconcile.election import Leadership
-from airflow_provider_spark_operator.reconcile.http_server import serve_pages
+from airflow_provider_spark_operator.reconcile.http_server import EVERYWHERE, serve_pages
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 
 PREFIX: Final = "spark_operator_"
@@ -59,6 +59,7 @@ UNKNOWN_STATE: Final = "Unknown"
 """State of resources whose status has an unknown state."""
 
 _CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_DELAY_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _DRIVER_SECONDS = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 
@@ -102,6 +103,11 @@ class Metrics:
             _CALL_SECONDS,
             "verb",
             "resource",
+        )
+        self._stalls = self._create_histogram(
+            "event_loop_delay_seconds",
+            "Time for which the event loop did not run tasks, measured ten times per second.",
+            _DELAY_SECONDS,
         )
         # The series are cached: finding a series by its labels takes longer than counting.
         self._requests_of = cache(self._requests.labels)
@@ -173,6 +179,10 @@ class Metrics:
         self._requests_of(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
         self._request_seconds_of(call.verb, resource).observe(seconds)
 
+    def observe_stall(self, seconds: float) -> None:
+        """Record for how long the event loop did not run tasks."""
+        self._stalls.observe(seconds)
+
     def count_settings(self, result: str) -> None:
         """Count a change of the settings file, APPLIED or REFUSED."""
         self._settings.labels(result).inc()
@@ -214,12 +224,13 @@ class Metrics:
         return Histogram(PREFIX + name, meaning, labels, buckets=buckets, registry=self._registry)
 
 
-def serve_metrics(port: int, metrics: Metrics) -> AbstractAsyncContextManager[int]:
+def serve_metrics(port: int, metrics: Metrics, address: str = EVERYWHERE) -> AbstractAsyncContextManager[int]:
     """Serve `metrics` as `/metrics` while the body runs, in the format that Prometheus requests; yield the port.
 
     Args:
         port: The port; 0 for a free port.
         metrics: The metrics, which are collected for each request.
+        address: The IP address of an interface, or `EVERYWHERE`.
 
     Raises:
         OSError: The port is in use or not permitted.
@@ -229,7 +240,7 @@ def serve_metrics(port: int, metrics: Metrics) -> AbstractAsyncContextManager[in
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=encode(metrics), headers={"Content-Type": content_type})
 
-    return serve_pages(port, {"/metrics": answer})
+    return serve_pages(address, port, {"/metrics": answer})
 
 
 def _get_count(count: Callable[[], ClaimCounts], claim: str) -> float:

@@ -4,7 +4,8 @@ import socket
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.health import StallMonitor, serve_health
+from airflow_provider_spark_operator.reconcile.http_server import choose_address
 
 
 async def fetch_statuses(port: int, host: str = "127.0.0.1") -> dict[str, int]:
@@ -45,6 +46,47 @@ async def test_probes_are_served_over_ipv4_if_ipv6_is_disabled(monkeypatch: pyte
     monkeypatch.setattr(socket, "create_server", refuse_ipv6)
     async with serve_health(0, is_healthy=lambda: True, is_ready=lambda: True) as port:
         assert (await fetch_statuses(port))["readyz"] == 200
+
+
+async def test_probes_are_served_on_the_given_address_only() -> None:
+    async with serve_health(0, is_healthy=lambda: True, is_ready=lambda: True, address="127.0.0.1") as port:
+        assert (await fetch_statuses(port))["readyz"] == 200
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await fetch_statuses(port, "127.0.0.2")
+
+
+@pytest.mark.parametrize(("variables", "address"), [({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "*"), ({}, "127.0.0.1")])
+def test_all_interfaces_are_the_default_in_a_pod_only(
+    variables: dict[str, str], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert choose_address() == address
+
+
+def test_long_stall_is_reported_for_a_while() -> None:
+    now = 100.0
+    delays: list[float] = []
+    monitor = StallMonitor(delays.append, lambda: now)
+
+    def has_stalled() -> bool:
+        return monitor.has_stalled
+
+    now += 0.1
+    monitor.measure()
+    assert not has_stalled()
+    now += 4.1
+    assert has_stalled()  # before the next measurement
+    monitor.measure()
+    assert delays == pytest.approx([0.0, 4.0])
+    for _ in range(149):
+        now += 0.1
+        monitor.measure()
+        assert has_stalled()
+    now += 0.2
+    monitor.measure()
+    assert not has_stalled()
 
 
 async def test_port_in_use_is_an_error() -> None:
