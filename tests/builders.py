@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.transitions import MOVES, create_statu
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 DRIVER = "spark-kubernetes-driver"
+OPERATOR_NAME = "spark-kubernetes-operator"
 
 
 def seconds(number: float) -> timedelta:
@@ -137,7 +138,8 @@ def build_pod(
 ) -> dict[str, Any]:
     """Return a pod with `containers`. By default, it is ready if it runs and all of them are ready."""
     is_ready = (phase == "Running" and all(each["ready"] for each in containers)) if ready is None else ready
-    metadata: dict[str, Any] = {"name": name, "namespace": "jobs", "uid": f"uid-of-{name}"}
+    labels = {"spark.operator/name": OPERATOR_NAME}
+    metadata: dict[str, Any] = {"name": name, "namespace": "jobs", "uid": f"uid-of-{name}", "labels": labels}
     if deletion is not None:
         metadata |= {"deletionTimestamp": deletion.isoformat(), "deletionGracePeriodSeconds": grace}
     status: dict[str, Any] = {

@@ -39,7 +39,9 @@ from airflow_provider_spark_operator.core.queue_rules import (
 from airflow_provider_spark_operator.core.release import (
     confirm_absence,
     delete_unexpected_drivers,
+    describe_namesake,
     list_leftovers,
+    poll_unwatched_driver,
     release,
     release_all_pods,
     retain,
@@ -71,10 +73,12 @@ def decide(application: SparkApplication, observed: Observed, settings: Settings
     """
     status = application.status or create_status(application.creation_timestamp or now)
     situation = Situation(application, status, observed, settings, now)
-    for rule in DELETION_RULES if application.deletion_timestamp else (_add_finalizer, *RULES[situation.state]):
-        if decision := rule(situation):
-            return decision
-    return situation.wait(reasons.NOTHING_DUE, "", settings.reconcile_interval)
+    rules = DELETION_RULES if application.deletion_timestamp else (_add_finalizer, *RULES[situation.state])
+    decisions = (rule(situation) for rule in rules)
+    decision = next((each for each in decisions if each is not None), None)
+    return poll_unwatched_driver(
+        situation, decision or situation.wait(reasons.NOTHING_DUE, "", settings.reconcile_interval)
+    )
 
 
 # --- of every state ---
@@ -154,8 +158,25 @@ def _confirm_missing_driver(situation: Situation) -> Decision | None:
         message = "The driver pod has been requested but not seen yet."
         after = min(remaining, situation.settings.missing_driver_requeue_interval)
         return situation.wait(reasons.DRIVER_UNCONFIRMED, message, after)
+    return _judge_missing_driver(situation)
+
+
+def _judge_missing_driver(situation: Situation) -> Decision:
+    """Decide how a driver ended that no longer exists, by the last state of its pod that the watch has shown."""
+    last = situation.observed.last_driver or {}
+    if end := find_driver_end(last, situation.main_container):
+        return situation.move(end.state, end.reason, end.message, driver_status=end.driver_status)
     message = "The driver pod no longer exists, and its result is unknown: the pod or its node was deleted."
-    return situation.move(_State.FAILED, reasons.DRIVER_LOST, message)
+    ended = pods.list_ended_containers(pods.get_status(last))
+    if ended:
+        exits = ", ".join(f"{container.name} with {pods.describe_exit(container)}" for container in ended)
+        message += f" Before that, containers of the driver had ended: {exits}."
+    return situation.move(
+        _State.FAILED,
+        reasons.DRIVER_LOST,
+        message + describe_namesake(situation),
+        driver_status=pods.get_status(last) if ended else None,
+    )
 
 
 def _record_end(situation: Situation) -> Decision | None:
@@ -222,7 +243,7 @@ def _release_all(situation: Situation) -> Decision | None:
 
 
 def _restart(situation: Situation) -> Decision | None:
-    if not policy.wants_restart(situation.spec, situation.state):
+    if not policy.wants_restart(situation.spec, situation.state) or _is_restart_withheld(situation):
         return None
     config = situation.tolerations.restart_config
     following = policy.count_next_attempt(config, situation.status)
@@ -257,13 +278,25 @@ def _release(situation: Situation) -> Decision:
 
 def _choose_final_words(situation: Situation, reason: str, message: str) -> tuple[str, str]:
     """Return `reason` and `message`, or those that explain why no restart follows although the policy asks for one."""
+    message += describe_namesake(situation)
     if not policy.wants_restart(situation.spec, situation.state):
         return reason, message
+    if _is_restart_withheld(situation):
+        return reasons.RESTART_WITHHELD, f"No restart follows, because the result of the driver is unknown. {message}"
     config = situation.tolerations.restart_config
     exceeded = policy.describe_exceeded_limit(
         config, situation.state, policy.count_next_attempt(config, situation.status)
     )
     return reasons.RESTART_LIMIT_EXCEEDED, f"{exceeded} {message}"
+
+
+def _is_restart_withheld(situation: Situation) -> bool:
+    """Whether no restart may follow because the driver, whose result is unknown, may have completed its work."""
+    stop = situation.status.current_state
+    if stop.reason != reasons.DRIVER_LOST:
+        return False
+    ended = pods.list_ended_containers(stop.last_observed_driver_status or {})
+    return bool(ended) or not situation.settings.restart_lost_drivers
 
 
 # --- terminated ---

@@ -31,7 +31,7 @@ class CreateAttempt:
 
 @dataclass(frozen=True)
 class ConfirmAbsence:
-    """Look for the driver pod with a live read, then decide again."""
+    """Look for the driver pod with a live read by name, then decide again."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,8 @@ class Settings:
     """The settings of the controller on which decisions depend.
 
     Attributes:
+        restart_lost_drivers: Whether the restart policy applies to an application whose driver pod was deleted before
+            its end was seen. It never applies if containers of the driver had ended: the job may have succeeded.
         suspend_hold_requeue_interval: How often an application or a cluster is reconciled while `spec.suspend` holds
             it. A change of the field takes effect at once.
     """
@@ -126,6 +128,7 @@ class Settings:
     missing_driver_requeue_interval: timedelta = timedelta(seconds=15)
     suspend_hold_requeue_interval: timedelta = timedelta(seconds=1800)
     trim_state_transition_history: bool = True
+    restart_lost_drivers: bool = True
     operator_name: str = "spark-kubernetes-operator"
 
 

@@ -203,6 +203,11 @@ def was_deleted_before_end(pod: Mapping[str, object]) -> bool:
     return not any(container.finished and container.finished < began for container in failed)
 
 
+def list_ended_containers(status: Mapping[str, object]) -> list[ContainerStatus]:
+    """Return the main containers that have terminated."""
+    return [container for container in list_containers(status) if container.exit_code is not None]
+
+
 def has_ended(pod: Mapping[str, object]) -> bool:
     """Return whether all containers of a pod have ended, by its phase."""
     return read_phase(get_status(pod)) in ("succeeded", "failed")

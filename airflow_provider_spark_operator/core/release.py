@@ -6,6 +6,7 @@ driver that has run for long would get no time to end.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +20,9 @@ from airflow_provider_spark_operator.core.decision import (
     DeletePod,
     ReadPods,
 )
-from airflow_provider_spark_operator.core.observation import Present, Unconfirmed, has_id_of_earlier_attempt
+from airflow_provider_spark_operator.core.drivers import get_label, get_name, has_id_of_earlier_attempt
+from airflow_provider_spark_operator.core.names import LABEL_OPERATOR_NAME
+from airflow_provider_spark_operator.core.observation import Absent, Present, Unconfirmed
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.times import format_seconds, to_duration
@@ -135,14 +138,48 @@ def read_pods(situation: Situation) -> Decision:
 
 
 def confirm_absence(situation: Situation) -> Decision:
-    """Decide to confirm with a live read that the driver does not exist."""
+    """Decide to confirm with a live read that the driver does not exist.
+
+    If a live read has shown this, but the cache still holds the driver, the watch will show the driver's last state.
+    """
     after = situation.settings.missing_driver_requeue_interval
+    if situation.observed.pods.is_live:
+        message = "The driver pod does not exist any more, but the watch has not shown its end yet."
+        return situation.wait(reasons.DRIVER_UNCONFIRMED, message, after)
     return situation.wait(
         reasons.DRIVER_UNCONFIRMED,
         "The controller checks with the API whether the driver pod exists.",
         after,
         ConfirmAbsence(),
     )
+
+
+def poll_unwatched_driver(situation: Situation, decision: Decision) -> Decision:
+    """Return `decision`, with a new reconcile soon if the watch cannot show the driver, because its label was changed.
+
+    The label is not restored: a policy of the Kubernetes cluster may have changed it, and would do so again.
+    """
+    label, value = LABEL_OPERATOR_NAME, situation.settings.operator_name
+    driver, after = situation.driver_pod, situation.settings.missing_driver_requeue_interval
+    if not driver or get_label(driver, label) == value or decision.status is not None:
+        return decision
+    if decision.requeue_after is not None and decision.requeue_after <= after:
+        return decision
+    if decision.actions:
+        return replace(decision, requeue_after=after)
+    message = (
+        f"The label {label} of driver pod {get_name(driver)} was changed, so the controller does not watch the pod and "
+        f"reads it every {format_seconds(after)}. Restore the value {value}."
+    )
+    return situation.wait(reasons.DRIVER_UNWATCHED, message, after)
+
+
+def describe_namesake(situation: Situation) -> str:
+    """Return a sentence about a pod that has the name of the driver but is not ours; empty if there is none."""
+    driver = situation.observed.driver
+    if not isinstance(driver, Absent) or driver.namesake is None:
+        return ""
+    return f" Pod {driver.namesake} has the driver's name, but does not belong to the application: it is left alone."
 
 
 def list_leftovers(situation: Situation) -> tuple[Action, ...]:
@@ -165,7 +202,7 @@ def _is_unexpected(situation: Situation, pod: Mapping[str, Any]) -> bool:
     if situation.state is ApplicationState.RESOURCE_RELEASED:
         return True
     if situation.state not in INITIALIZING:
-        # A driver that has the id of an earlier attempt can be the current one: see `observation.find_driver`.
+        # A driver that has the id of an earlier attempt can be the current one: see `drivers.find_driver`.
         current = situation.observed.driver
         if not isinstance(current, Present) or pods.get_uid(current.pod) == pods.get_uid(pod):
             return False

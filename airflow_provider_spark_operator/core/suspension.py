@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import Decision
 from airflow_provider_spark_operator.core.driver_end import find_driver_end
 from airflow_provider_spark_operator.core.kueue.steps import find_eviction
-from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
+from airflow_provider_spark_operator.core.observation import KubernetesObject, Present, Unconfirmed
 from airflow_provider_spark_operator.core.queue_rules import release_quota
 from airflow_provider_spark_operator.core.release import confirm_absence, read_pods
 from airflow_provider_spark_operator.core.situation import Situation
@@ -54,10 +54,12 @@ def suspend(situation: Situation) -> Decision | None:
     if not situation.observed.pods.is_live:
         return read_pods(situation)
     driver = situation.observed.driver
+    if isinstance(driver, Unconfirmed):
+        return confirm_absence(situation)
     if isinstance(driver, Present):
-        if _has_ended_by_itself(situation, driver):
+        if find_driver_end(driver.pod, situation.main_container) and not _has_ended_by_deletion(driver.pod):
             return None
-    elif cause.reason is not SuspendReason.KUEUE_EVICTION:
+    elif cause.reason is not SuspendReason.KUEUE_EVICTION or _may_have_completed(situation.observed.last_driver or {}):
         return None
     return _enter_suspended(situation, cause)
 
@@ -105,8 +107,11 @@ def _enter_suspended(situation: Situation, cause: Cause) -> Decision:
     return situation.move(ApplicationState.SUSPENDED, reasons.SUSPENDED, cause.message, suspend_reason=cause.reason)
 
 
-def _has_ended_by_itself(situation: Situation, driver: Present) -> bool:
+def _may_have_completed(driver: KubernetesObject) -> bool:
+    return bool(pods.list_ended_containers(pods.get_status(driver))) and not _has_ended_by_deletion(driver)
+
+
+def _has_ended_by_deletion(driver: KubernetesObject) -> bool:
     # A driver that ends after the request to delete it ends because of that request, with any exit code.
-    began = pods.find_deletion_start(driver.pod)
-    ended = find_driver_end(driver.pod, situation.main_container) is not None
-    return ended and (began is None or pods.has_ended_before(driver.pod, began))
+    began = pods.find_deletion_start(driver)
+    return began is not None and not pods.has_ended_before(driver, began)

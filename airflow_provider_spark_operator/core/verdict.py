@@ -157,7 +157,7 @@ def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
         return _find_obstacle(status, settings) or _explain_timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
         return _explain_interruption(status, stop.message or "the driver pod was deleted while it ran", settings)
-    if not status:
+    if not status or stop.reason == reasons.DRIVER_LOST:
         return _explain_missing_status(stop)
     if pods.is_taken_away(status):
         detail = pods.describe_disruption(status) or _describe_pod(status)
@@ -246,7 +246,8 @@ def _explain_missing_status(stop: StateEntry) -> _Cause:
     message = stop.message or "the driver pod no longer exists, and its result is unknown"
     if is_spec_refused(stop):
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
-    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first_letter(message))
+    # A status is recorded only if containers had ended: the application may have succeeded.
+    return _Cause(FailureKind.INFRASTRUCTURE, not stop.driver_status, reasons.DRIVER_LOST, _lower_first_letter(message))
 
 
 def _explain_interruption(status: Mapping[str, object], description: str, settings: SettingNames) -> _Cause:

@@ -1,6 +1,6 @@
 """The adapter of the reconciler for SparkApplications."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -19,6 +19,15 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
 )
 from airflow_provider_spark_operator.core.driver_end import get_main_container
+from airflow_provider_spark_operator.core.drivers import (
+    find_driver,
+    find_drivers,
+    get_label,
+    get_name,
+    guess_driver_name,
+    list_driver_names,
+    list_owner_uids,
+)
 from airflow_provider_spark_operator.core.kueue.actions import (
     GiveBackQuota,
     MarkFinished,
@@ -31,18 +40,15 @@ from airflow_provider_spark_operator.core.kueue.application_pods import build_ap
 from airflow_provider_spark_operator.core.kueue.assignment import change_application
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR, can_label
+from airflow_provider_spark_operator.core.names import LABEL_OPERATOR_NAME, ROLE_DRIVER, ROLE_EXECUTOR, can_label
 from airflow_provider_spark_operator.core.observation import (
-    Absent,
+    KubernetesObject,
     Observed,
     Present,
     Refused,
-    find_driver,
-    find_drivers,
-    find_executors,
+    confirm_driver,
     get_attempt_id,
     has_fixed_child_names,
-    list_owner_uids,
     observe,
     observe_live,
 )
@@ -59,7 +65,7 @@ from airflow_provider_spark_operator.reconcile.driver_log import quote_driver_lo
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
-from airflow_provider_spark_operator.reconcile.pod_selectors import build_role_selector
+from airflow_provider_spark_operator.reconcile.pod_selectors import LastDrivers, build_role_selector
 from airflow_provider_spark_operator.reconcile.queue_actions import NOTICES, QueueActions, get_changes
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
@@ -77,6 +83,7 @@ class ApplicationAdapter:
         client: The client of the API.
         resources: The applications.
         pods: The pods that the watch has shown; the answers of the API to reads and writes are added.
+        last_drivers: The last known states of the drivers that the watch has shown as deleted.
         settings: See above.
         recorder: Writes Events.
         metrics: Count transitions.
@@ -88,6 +95,7 @@ class ApplicationAdapter:
         reasons.SUSPEND_HELD: NORMAL,
         reasons.UNEXPECTED_DRIVER: WARNING,
         reasons.EXECUTORS_REMAIN: WARNING,
+        reasons.DRIVER_UNWATCHED: WARNING,
         **NOTICES,
     }
 
@@ -96,6 +104,7 @@ class ApplicationAdapter:
         client: KubeClient,
         resources: Resources,
         pods: ObjectCache,
+        last_drivers: LastDrivers,
         settings: Settings,
         recorder: EventRecorder,
         metrics: Metrics,
@@ -106,6 +115,7 @@ class ApplicationAdapter:
         self._client = client
         self._resources = resources
         self._pods = pods
+        self._last_drivers = last_drivers
         self._recorder = recorder
         self._metrics = metrics
         self._queue_actions = queue_actions
@@ -120,7 +130,8 @@ class ApplicationAdapter:
     def observe(self, model: SparkApplication) -> Observed:
         """Return the pods and the Workload as the caches show them."""
         key = _key_of(model)
-        observed = observe(model, self._pods.list_owned(key), self._pods.list_deleted(key))
+        pods, deleted = self._pods.list_owned(key), self._last_drivers.list(key)
+        observed = observe(model, pods, self.settings.operator_name, deleted)
         return replace(observed, queue=self._queue_actions.observe(model))
 
     def decide(self, model: SparkApplication, observed: Observed, now: datetime) -> Decision:
@@ -133,7 +144,8 @@ class ApplicationAdapter:
             case ConfirmAbsence():
                 return await self._confirm_absence(revision.model, observed)
             case ReadPods():
-                return observe_live(observed, revision.model, await self._list_pods(_key_of(revision.model)))
+                pods = await self._read_all_pods(revision.model, observed.last_driver)
+                return observe_live(observed, revision.model, pods, self.settings.operator_name)
             case CreateAttempt(attempt_id):
                 return await self._create_attempt(attempt_id, revision, observed)
             case DeleteDriver(attempt_id, force):
@@ -172,57 +184,99 @@ class ApplicationAdapter:
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the application has a driver, by a live read."""
         uid = resource["metadata"]["uid"]
-        return any(uid in list_owner_uids(pod) for pod in await self._list_labelled_pods(key_of(resource), ROLE_DRIVER))
+        return any(uid in list_owner_uids(pod) for pod in await self._list_unparsed_pods(resource))
 
     async def release_quota(self, resource: JsonObject) -> None:
         """Return the quota of an application that cannot be parsed and has no pods; errors as `apply`."""
-        key = key_of(resource)
-        await self._queue_actions.release_refused(resource, lambda: self._have_pods(key))
+
+        async def have_pods() -> bool:
+            return not all(has_ended(pod) for pod in await self._list_unparsed_pods(resource))
+
+        await self._queue_actions.release_refused(resource, have_pods)
 
     async def _apply_to_queue(
         self, action: QueueAction, revision: Revision[SparkApplication], observed: Observed
     ) -> Observed:
         application = revision.model
         build = partial(build_application_pod_sets, application, self.settings.operator_name)
-        request = AdmissionRequest(application, build, lambda: self._have_pods(_key_of(application)))
+        request = AdmissionRequest(application, build, lambda: self._have_pods(application))
         driver = [observed.driver.pod] if isinstance(observed.driver, Present) else []
         members = {ROLE_DRIVER: driver, ROLE_EXECUTOR: observed.executors}
         queue = await self._queue_actions.apply(action, revision.document, request, members)
         return observed if queue is None else replace(observed, queue=queue)
 
-    async def _have_pods(self, key: ObjectKey) -> bool:
-        return not all(has_ended(pod) for pod in await self._list_pods(key))
+    async def _have_pods(self, application: SparkApplication) -> bool:
+        pods = await self._read_all_pods(application)
+        known = observe_live(Observed(), application, pods, self.settings.operator_name).pods
+        return not all(has_ended(pod) for pod in (*known.drivers, *known.executors))
 
     async def _confirm_absence(self, application: SparkApplication, observed: Observed) -> Observed:
-        driver = await self._find_driver(application, get_attempt_id(application))
-        if driver is None:
-            return replace(observed, driver=Absent())
-        pods = self._pods.list_owned(_key_of(application))
-        return replace(observed, driver=Present(driver), executors=find_executors(driver, pods))
+        found = await self._read_drivers(application, get_attempt_id(application), observed.last_driver)
+        executors = self._pods.list_owned(_key_of(application))
+        return confirm_driver(observed, application, found, self.settings.operator_name, executors)
 
-    async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
-        return find_driver(application, attempt_id, await self._list_drivers(application))
+    async def _read_drivers(
+        self, application: SparkApplication, attempt_id: int, last: KubernetesObject | None
+    ) -> list[JsonObject]:
+        """Read the driver of an attempt by its name, and by its labels if the spec that gave the name was edited."""
+        names = [*list_driver_names(application, attempt_id), get_name(last or {})]
+        return await self._read_pods(application, names, () if application.generation == 1 else (ROLE_DRIVER,))
 
-    async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
-        return find_drivers(application, await self._list_pods(_key_of(application), ROLE_DRIVER))
+    async def _read_all_pods(
+        self, application: SparkApplication, last: KubernetesObject | None = None
+    ) -> list[JsonObject]:
+        """Read the drivers and executors of all attempts."""
+        attempt_id = get_attempt_id(application)
+        names = [*list_driver_names(application, attempt_id, max(0, attempt_id - 1)), get_name(last or {})]
+        return await self._read_pods(application, names, (ROLE_DRIVER, ROLE_EXECUTOR))
 
-    async def _list_pods(self, key: ObjectKey, *roles: str) -> list[JsonObject]:
-        """Read the pods that carry an application's name as a label, and update the cache.
+    async def _read_pods(
+        self, application: SparkApplication, names: Iterable[str | None], roles: tuple[str, ...]
+    ) -> list[JsonObject]:
+        """Read pods from the API, and update the cache.
 
         Args:
-            key: The application.
-            roles: The roles of the pods. Default: drivers and executors.
+            application: The application.
+            names: The names of pods to read, whatever their labels are. None is ignored.
+            roles: The roles of pods to find by their labels; the labels must also name the application.
         """
-        pods = await self._list_labelled_pods(key, *roles)
+        key = _key_of(application)
+        pods = await self._list_labelled_pods(key, roles) if roles else []
+        for name in dict.fromkeys(names):
+            if name is not None and all(get_name(pod) != name for pod in pods):
+                pods += await self._get_pod(key.namespace, name)
         for pod in pods:
-            self._pods.put_answer(pod)
+            self._store(pod)
         return pods
 
-    async def _list_labelled_pods(self, key: ObjectKey, *roles: str) -> list[JsonObject]:
+    async def _get_pod(self, namespace: str, name: str) -> list[JsonObject]:
+        try:
+            return [await self._client.get(PODS, name, namespace)]
+        except NotFound:
+            return []
+
+    def _store(self, pod: JsonObject) -> None:
+        """Store a pod that the API has returned. The watch would not update a pod without the operator's label."""
+        if get_label(pod, LABEL_OPERATOR_NAME) == self.settings.operator_name:
+            self._pods.put_answer(pod)
+        else:
+            self._pods.trim(pod)
+            self._last_drivers.put(pod)
+
+    async def _list_labelled_pods(self, key: ObjectKey, roles: tuple[str, ...]) -> list[JsonObject]:
         if not can_label(key.name):
             return []  # no such pod can exist, and the API rejects the selector
-        selector = build_role_selector(self.settings.operator_name, key.name, *roles or (ROLE_DRIVER, ROLE_EXECUTOR))
+        selector = build_role_selector(self.settings.operator_name, key.name, *roles)
         return (await self._client.list(PODS, key.namespace, label_selector=selector, trim=self._pods.trim)).items
+
+    async def _list_unparsed_pods(self, resource: JsonObject) -> list[JsonObject]:
+        """Read the pods of an application that cannot be parsed."""
+        key = key_of(resource)
+        pods = await self._list_labelled_pods(key, (ROLE_DRIVER, ROLE_EXECUTOR))
+        name = guess_driver_name(resource)
+        if name is not None and all(get_name(pod) != name for pod in pods):
+            pods += await self._get_pod(key.namespace, name)
+        return pods
 
     async def _create_attempt(
         self, attempt_id: int, revision: Revision[SparkApplication], observed: Observed
@@ -235,7 +289,7 @@ class ApplicationAdapter:
         # A decision on an outdated state could create the driver of an attempt that has already ended.
         if not revision.is_current:
             await self._resources.require_current(revision.document)
-        drivers = [] if _is_untouched(revision) else await self._list_drivers(application)
+        drivers = [] if _is_untouched(revision) else await self._list_drivers(application, attempt_id)
         creation = await create_attempt(
             self._client, application, attempt_id, self.settings.operator_name, templates, drivers
         )
@@ -244,13 +298,21 @@ class ApplicationAdapter:
         self._queue_actions.warn_if_disabled(revision.document, application)
         if warning := find_spec_warning(revision.document, self._now()):
             self._recorder.record(warning)
-        self._pods.put_answer(creation.driver)
+        self._store(creation.driver)
         return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
+
+    async def _list_drivers(self, application: SparkApplication, attempt_id: int) -> list[JsonObject]:
+        names = list_driver_names(application, attempt_id, max(0, attempt_id - 1))
+        pods = await self._read_pods(application, names, (ROLE_DRIVER,))
+        return find_drivers(application, attempt_id, pods, self.settings.operator_name)
 
     async def _delete_driver(self, attempt_id: int, force: bool, application: SparkApplication) -> None:
         key = _key_of(application)
-        driver = find_driver(application, attempt_id, self._pods.list_owned(key))
-        driver = driver or await self._find_driver(application, attempt_id)
+        name = self.settings.operator_name
+        driver = find_driver(application, attempt_id, self._pods.list_owned(key), name)
+        if driver is None:
+            last = find_driver(application, attempt_id, self._last_drivers.list(key), name)
+            driver = find_driver(application, attempt_id, await self._read_drivers(application, attempt_id, last), name)
         if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
             return
         await self._delete_pod(application, driver["metadata"]["name"], driver["metadata"]["uid"], force=force)

@@ -13,15 +13,15 @@ from airflow_provider_spark_operator.core.driver.named_files import (
     build_stand_in_templates,
     find_application_template_files,
 )
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
-from airflow_provider_spark_operator.core.observation import (
-    Created,
-    CreateOutcome,
-    Refused,
+from airflow_provider_spark_operator.core.drivers import (
+    find_owner_name,
     is_of_earlier_attempt,
+    is_ours,
     list_owner_uids,
 )
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, is_refusal
@@ -88,7 +88,7 @@ async def create_attempt(
             warning,
             extra={"application": f"{application.namespace}/{application.name}"},
         )
-    objects = _AttemptObjects(client, application, operator_name, resources)
+    objects = _AttemptObjects(client, application, attempt_id, operator_name, resources)
     name = resources.pod["metadata"]["name"]
     outdated = (
         pod for pod in drivers if pod["metadata"]["name"] != name or is_of_earlier_attempt(application, attempt_id, pod)
@@ -152,7 +152,7 @@ def _build_present_objects(
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except InvalidResource:
         return None
-    return _AttemptObjects(client, application, operator_name, resources)
+    return _AttemptObjects(client, application, attempt_id, operator_name, resources)
 
 
 @contextmanager
@@ -224,6 +224,7 @@ class _AttemptObjects:
 
     client: KubeClient
     application: SparkApplication
+    attempt_id: int
     operator_name: str
     resources: AttemptResources
     driver: JsonObject | None = field(default=None)
@@ -249,17 +250,15 @@ class _AttemptObjects:
 
     async def owns(self, existing: JsonObject) -> bool:
         """Whether the application owns an object: by its uid, by its driver, or by labels if it has no owner."""
+        if existing["kind"] == PODS.kind:
+            return is_ours(self.application, self.attempt_id, existing, self.operator_name)
         owners = list_owner_uids(existing)
         if self.application.uid in owners or (not owners and self.is_labelled(existing)):
             return True
-        if self.driver is None and existing["kind"] != PODS.kind:
-            await self._load_driver()
+        if self.driver is None:
+            found = await self.find(self.resources.pod)
+            self.driver = found if found is not None and await self.owns(found) else None
         return self.driver is not None and self.driver["metadata"]["uid"] in owners
-
-    async def _load_driver(self) -> None:
-        found = await self.find(self.resources.pod)
-        if found is not None and self.application.uid in list_owner_uids(found):
-            self.driver = found
 
     async def check(self, existing: JsonObject) -> None:
         """Check that the application owns an object whose name is needed.
@@ -271,12 +270,18 @@ class _AttemptObjects:
         ours = await self.owns(existing)
         if ours and not _is_being_deleted(existing):
             return
-        if ours or self.is_labelled(existing):
+        if ours or self._is_disappearing(existing):
             raise NotYet(f"{_describe(existing)} of an earlier attempt is still being deleted")
         raise _NameTaken(
             f"{_describe(existing)} exists and does not belong to this application. Delete that object, or choose "
             "another name"
         )
+
+    def _is_disappearing(self, existing: JsonObject) -> bool:
+        """Whether an object of an earlier attempt, or of an earlier application of the same name, will be deleted."""
+        if existing["kind"] != PODS.kind:
+            return self.is_labelled(existing)
+        return _is_being_deleted(existing) or find_owner_name(existing) == self.application.name
 
     def is_labelled(self, existing: JsonObject) -> bool:
         """Whether the labels of an object name this application or an earlier one of the same name."""

@@ -36,10 +36,6 @@ def trim_pod(document: JsonObject) -> None:
     document.update(reduced)
 
 
-# The number of deleted objects to remember. Whether an object of an earlier deletion exists, only the API shows.
-_MAX_DELETED = 500
-
-
 class ObjectCache:
     """The objects of one kind in all watched namespaces.
 
@@ -49,7 +45,7 @@ class ObjectCache:
 
     Args:
         get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
-        is_memorable: Whether `list_deleted` returns the object after its deletion.
+        remember: Called with the last known state of each object that a watch has shown as deleted.
         trim: Removes from each object what the readers of the cache do not need.
 
     Attributes:
@@ -59,16 +55,15 @@ class ObjectCache:
     def __init__(
         self,
         get_owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
-        is_memorable: Callable[[JsonObject], bool] = lambda _: False,
+        remember: Callable[[JsonObject], object] = lambda _: None,
         trim: Callable[[JsonObject], None] = drop_managed_fields,
     ) -> None:
         self.trim = trim
         self.on_replace: Callable[[JsonObject, JsonObject], None] = _ignore
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._get_owner = get_owner
-        self._is_memorable = is_memorable
+        self._remember = remember
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
-        self._deleted: dict[ObjectKey, JsonObject] = {}
         # The latest version of each namespace that the watch has shown. If an answer is older and its object is not
         # in the cache, the object was deleted after the answer.
         self._seen: dict[str, int] = {}
@@ -92,14 +87,6 @@ class ObjectCache:
     def list_owned(self, key: ObjectKey) -> list[JsonObject]:
         """Return the objects whose owner is `key`."""
         return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]
-
-    def list_deleted(self, key: ObjectKey) -> list[JsonObject]:
-        """Return the last memorable object of the owner `key` that the watch has shown as deleted, if any.
-
-        The object has only its kind and metadata. Only the most recent deletions are known.
-        """
-        deleted = self._deleted.get(key)
-        return [] if deleted is None else [deleted]
 
     def put(self, document: JsonObject) -> bool:
         """Store an object that the watch shows; return whether anything has changed."""
@@ -131,6 +118,7 @@ class ObjectCache:
                 changed.add(key_of(document))
         here = {key for key in self._objects if namespace is None or key.namespace == namespace}
         for key in here - listed:
+            self._remember(self._objects[key])
             self._drop(key)
             changed.add(key)
         return changed
@@ -140,10 +128,12 @@ class ObjectCache:
         self._advance(document)
         key = key_of(document)
         known = self._objects.get(key)
-        if known is None or (_is_older(document, known) and not _is_same(document, known)):
+        if known is not None and _is_older(document, known) and not _is_same(document, known):
+            return False
+        self._remember(document)
+        if known is None:
             return False
         self._drop(key)
-        self._remember(document)
         return True
 
     def forget(self, key: ObjectKey) -> None:
@@ -172,15 +162,6 @@ class ObjectCache:
         if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
-
-    def _remember(self, document: JsonObject) -> None:
-        owner = self._get_owner(document)
-        if owner is None or not self._is_memorable(document):
-            return
-        self._deleted.pop(owner, None)
-        self._deleted[owner] = {"kind": document.get("kind", ""), "metadata": document["metadata"]}
-        if len(self._deleted) > _MAX_DELETED:
-            del self._deleted[next(iter(self._deleted))]
 
     def _drop(self, key: ObjectKey) -> None:
         document = self._objects.pop(key)

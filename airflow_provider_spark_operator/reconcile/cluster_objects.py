@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.cluster_resources.build import build_c
 from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
 from airflow_provider_spark_operator.core.cluster_resources.protection import DISRUPTION_BUDGET
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import WORKER_SERVICE, keep_fixed_fields
+from airflow_provider_spark_operator.core.drivers import list_owner_uids
 from airflow_provider_spark_operator.core.kueue.assignment import AdmissionConflict, TemplateChange, change_document
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.names import (
@@ -22,7 +23,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_MASTER,
     ROLE_WORKER,
 )
-from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused, list_owner_uids
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, NotFound, is_refusal

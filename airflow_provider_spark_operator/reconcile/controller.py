@@ -172,6 +172,7 @@ class Controller:
             self._client,
             resources,
             self._caches.pods,
+            self._caches.last_drivers,
             self._settings.decisions,
             self._recorder,
             self._metrics,

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
-from airflow_provider_spark_operator.core.observation import is_driver
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
@@ -27,7 +26,11 @@ from airflow_provider_spark_operator.reconcile.cache import (
 )
 from airflow_provider_spark_operator.reconcile.change_stream import stream_changes
 from airflow_provider_spark_operator.reconcile.claims import trim_managed_fields
-from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector, get_application_key
+from airflow_provider_spark_operator.reconcile.pod_selectors import (
+    LastDrivers,
+    build_pod_selector,
+    get_application_key,
+)
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -47,6 +50,7 @@ class Caches:
 
     applications: ObjectCache
     pods: ObjectCache
+    last_drivers: LastDrivers
     clusters: ObjectCache
     application_workloads: ObjectCache
     cluster_workloads: ObjectCache
@@ -54,9 +58,10 @@ class Caches:
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        pods = ObjectCache(get_application_key, is_memorable=is_driver, trim=trim_pod)
         applications, clusters = (ObjectCache(trim=trim_managed_fields) for _ in range(2))
-        return cls(applications, pods, clusters, ObjectCache(), ObjectCache())
+        last_drivers = LastDrivers(applications)
+        pods = ObjectCache(get_application_key, last_drivers.put, trim=trim_pod)
+        return cls(applications, pods, last_drivers, clusters, ObjectCache(), ObjectCache())
 
     def list_all(self) -> tuple[ObjectCache, ...]:
         """Return all caches."""

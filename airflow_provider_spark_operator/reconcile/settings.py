@@ -151,6 +151,7 @@ _SETTINGS = (
         f"{_LOOP}trimStateTransitionHistoryEnabled",
         read_flag,
     ),
+    _Setting("decisions", "restart_lost_drivers", "restartLostDrivers", None, read_flag),
     _Setting("", "workers", "workers", f"{_LOOP}parallelism", read_workers),
     _Setting("", "scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
     _Setting("", "first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),

@@ -58,6 +58,9 @@ class World(Protocol):
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         """Return the driver pod of the current attempt, from the cache or by a live read."""
 
+    def find_last_driver(self, application: SparkApplication) -> JsonObject | None:
+        """Return the last known state of a driver pod that the watch has shown as deleted."""
+
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         """Return the executor pods of the current driver."""
 
@@ -112,6 +115,7 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
         tuple(world.list_executors(application)),
         pods=world.list_pods(application, live=False),
         queue=world.observe_queue(application),
+        last_driver=world.find_last_driver(application),
     )
     decisions: list[Decision] = []
     for _ in range(_MAX_DECISIONS):

@@ -36,6 +36,7 @@ class Scene:
         reasons: The reasons of all decisions, in order.
         refusal: The reason with which the API refuses a driver, or None if it accepts drivers.
         cached: Whether the cache holds the driver.
+        last_driver: The last known state of a driver that the watch has shown as deleted.
         stuck: Whether pods never finish terminating.
         has_slow_executors: Whether executors never finish terminating, although drivers do.
         lose_writes: Whether status writes are lost, as in a crash.
@@ -54,6 +55,7 @@ class Scene:
         self.now = NOW
         self.pods: dict[int, dict[str, Any]] = {}
         self.executors: list[dict[str, Any]] = []
+        self.last_driver: dict[str, Any] | None = None
         self.refusal: str | None = None
         self.cached = True
         self.stuck = False
@@ -171,6 +173,9 @@ class Scene:
 
     def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
         return self.pods.get(self.attempt) if live or self.cached else None
+
+    def find_last_driver(self, application: SparkApplication) -> JsonObject | None:
+        return self.last_driver
 
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         return self.executors

@@ -74,6 +74,9 @@ class StageController:
         assert len(pods) <= 1, "an application has two drivers"
         return pods[0] if pods else None
 
+    def find_last_driver(self, application: SparkApplication) -> JsonObject | None:
+        return None  # the stage shows each change at once
+
     def list_executors(self, application: SparkApplication) -> list[JsonObject]:
         driver = self.find_driver(application, live=False)
         return self._list_pods(driver["metadata"]["uid"]) if driver else []

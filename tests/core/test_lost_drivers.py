@@ -3,12 +3,21 @@
 import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
-from airflow_provider_spark_operator.core.decision import DeleteDriver
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import DeleteDriver, Settings
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
-from airflow_provider_spark_operator.core.observation import Present
+from airflow_provider_spark_operator.core.observation import Absent, KubernetesObject, Observed, Present, Unconfirmed
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
-from tests.builders import NOW, build_application_document, build_container, build_driver_pod, build_pod, seconds
+from tests.builders import (
+    NOW,
+    build_application_document,
+    build_application_model,
+    build_container,
+    build_driver_pod,
+    build_pod,
+    seconds,
+)
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
 from tests.core.scene import Scene
 
@@ -145,3 +154,87 @@ def test_disruption_message_contains_condition_reason_and_message(
     conditions: list[dict[str, str]], words: str | None
 ) -> None:
     assert pods.describe_disruption(build_driver_pod(conditions=conditions)["status"]) == words
+
+
+SIDECAR_ENDED = build_pod("Running", build_container("a"), build_container("b", exit_code=0, reason="Completed"))
+
+
+@pytest.mark.parametrize("state", WITH_DRIVER)
+@pytest.mark.parametrize(
+    ("last", "entered", "reason", "message"),
+    [
+        (build_driver_pod("succeeded"), S.SUCCEEDED, reasons.DRIVER_SUCCEEDED, "exit code 0"),
+        (build_driver_pod("killed"), S.FAILED, reasons.DRIVER_FAILED, "exit code 137"),
+        (build_pod("Failed", reason="Evicted"), S.DRIVER_EVICTED, reasons.DRIVER_EVICTED, "evicted"),
+        (build_driver_pod("ready"), S.FAILED, reasons.DRIVER_LOST, "its result is unknown"),
+        (SIDECAR_ENDED, S.FAILED, reasons.DRIVER_LOST, "containers of the driver had ended: b with exit code 0"),
+    ],
+    ids=["succeeded", "failed", "evicted", "running", "one container ended"],
+)
+def test_deleted_driver_is_judged_by_its_last_known_state(
+    state: ApplicationState, last: KubernetesObject, entered: ApplicationState, reason: str, message: str
+) -> None:
+    decision = decide_once(build_application_in_state(state), Absent(), last_driver=last)
+    assert (get_entered_state(decision), decision.reason) == (entered, reason)
+    assert message in decision.message
+
+
+def test_last_known_state_does_not_count_while_the_driver_may_exist() -> None:
+    decision = decide_once(
+        build_application_in_state(S.RUNNING_HEALTHY), Unconfirmed(), last_driver=build_driver_pod("succeeded")
+    )
+    assert get_entered_state(decision) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "settings", "restarts"),
+    [
+        pytest.param(build_driver_pod("ready"), Settings(), True, id="running, by default"),
+        pytest.param(build_driver_pod("ready"), Settings(restart_lost_drivers=False), False, id="running, disabled"),
+        pytest.param(SIDECAR_ENDED, Settings(), False, id="containers ended"),
+        pytest.param(build_driver_pod("failed"), Settings(restart_lost_drivers=False), True, id="known end"),
+    ],
+)
+def test_restart_after_a_lost_driver_needs_the_setting_and_no_ended_container(
+    last: KubernetesObject, settings: Settings, restarts: bool
+) -> None:
+    resource = build_application_in_state(S.RUNNING_HEALTHY, restart={"restartPolicy": "Always"})
+    lost = decide(resource, Observed(Absent(), last_driver=last), settings, NOW)
+    decision = decide(resource.model_copy(update={"status": lost.status}), Observed(Absent()), settings, NOW)
+    assert get_entered_state(decision) is (S.SCHEDULED_TO_RESTART if restarts else S.RESOURCE_RELEASED)
+    assert restarts or decision.reason == reasons.RESTART_WITHHELD
+    assert restarts or "the result of the driver is unknown" in decision.message
+
+
+@pytest.mark.parametrize(("last", "is_worthy"), [(build_driver_pod("ready"), True), (SIDECAR_ENDED, False)])
+def test_lost_driver_is_worth_a_retry_unless_containers_had_ended(last: KubernetesObject, is_worthy: bool) -> None:
+    lost = decide_once(build_application_in_state(S.RUNNING_HEALTHY), Absent(), last_driver=last)
+    ended = decide_once(build_application_model(status=lost.status), Absent())
+    assert ended.status is not None
+    document = build_application_document(status=ended.status.to_document())
+    judged = judge_progress(read_progress(document))
+    assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
+        FailureKind.INFRASTRUCTURE,
+        reasons.DRIVER_LOST,
+        is_worthy,
+    )
+
+
+@pytest.mark.parametrize("state", [S.RUNNING_HEALTHY, S.FAILED])
+def test_pod_that_only_has_the_name_of_the_driver_is_reported(state: ApplicationState) -> None:
+    decision = decide_once(build_application_in_state(state), Absent("pi-0-driver"))
+    assert decision.message.endswith(
+        "Pod pi-0-driver has the driver's name, but does not belong to the application: it is left alone."
+    )
+
+
+def test_driver_without_the_operators_label_is_read_again_soon() -> None:
+    driver = Present(build_driver_pod("ready"))
+    driver.pod["metadata"]["labels"] = {"spark.operator/name": "else"}  # type: ignore[index]
+    for state in (S.DRIVER_STARTED, S.RUNNING_HEALTHY):
+        decision = decide_once(build_application_in_state(state), driver)
+        if decision.status is None:
+            assert (decision.reason, decision.requeue_after) == (reasons.DRIVER_UNWATCHED, seconds(15))
+            assert "pi-0-driver" in decision.message
+    terminating = decide_once(build_application_in_state(S.FAILED), driver)
+    assert (terminating.actions, terminating.requeue_after) == ((DeleteDriver(0),), seconds(2))

@@ -214,6 +214,16 @@ def test_driver_that_has_ended_wins_against_an_eviction() -> None:
     assert not queue.holds_quota
 
 
+def test_deleted_driver_that_may_have_completed_wins_against_an_eviction() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    queue.evict()
+    scene.last_driver = build_driver_pod("succeeded")
+    scene.pods.clear()
+    scene.run()
+    assert "Suspended" not in scene.states
+    assert "Succeeded" in scene.states
+
+
 def test_evicted_application_waits_for_the_requeue_time_without_quota() -> None:
     scene, queue = start_application()
     queue.evict(scene.now + timedelta(seconds=60))

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
 )
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
-from airflow_provider_spark_operator.core.observation import Absent, ApplicationPods, Created, Present
+from airflow_provider_spark_operator.core.observation import Absent, ApplicationPods, Created, Present, Unconfirmed
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState, SuspendReason
 from airflow_provider_spark_operator.core.transitions import move, sort_records
 from tests.builders import (
@@ -136,6 +136,12 @@ def test_driver_that_does_not_exist_fails_although_application_is_suspended() ->
     resource = build_application_in_state(S.RUNNING_HEALTHY, suspend=True)
     decision = decide_once(resource, **observe_pods())
     assert (get_entered_state(decision), decision.reason) == (S.FAILED, reasons.DRIVER_LOST)
+
+
+def test_suspension_waits_for_the_last_state_of_a_driver_that_only_the_cache_holds() -> None:
+    resource = build_application_in_state(S.RUNNING_HEALTHY, suspend=True)
+    decision = decide_once(resource, Unconfirmed(), pods=ApplicationPods(is_live=True))
+    assert (decision.status, decision.actions, decision.reason) == (None, (), reasons.DRIVER_UNCONFIRMED)
 
 
 def test_finished_driver_is_restarted_only_after_resumption() -> None:

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests.builders import (
     NOW,
+    OPERATOR_NAME,
     build_application_document,
     build_application_model,
     build_driver_pod,
@@ -51,7 +52,11 @@ def build_driver(attempt: int, **metadata: str) -> dict[str, Any]:
     pod["metadata"] |= {
         "name": f"pi-{attempt}-driver",
         "uid": f"driver-{attempt}",
-        "labels": {"spark-role": "driver", "spark-app-selector": f"pi-{attempt}"},
+        "labels": {
+            "spark.operator/name": OPERATOR_NAME,
+            "spark-role": "driver",
+            "spark-app-selector": f"pi-{attempt}",
+        },
         "ownerReferences": [{"kind": "SparkApplication", "uid": build_application_model().uid}],
         "creationTimestamp": NOW.isoformat(),
         **metadata,
@@ -61,7 +66,7 @@ def build_driver(attempt: int, **metadata: str) -> dict[str, Any]:
 
 def decide_about_drivers(resource: SparkApplication, *drivers: dict[str, Any]) -> Decision:
     """Return the decision after a live read of the drivers."""
-    return decide(resource, observe_live(Observed(), resource, drivers), Settings(), NOW)
+    return decide(resource, observe_live(Observed(), resource, drivers, OPERATOR_NAME), Settings(), NOW)
 
 
 def test_driver_created_after_the_release_is_deleted() -> None:

@@ -152,31 +152,25 @@ def test_answers_of_a_forgotten_namespace_are_not_stored(cache: ObjectCache, lis
     assert cache.put_answer(build_document(version="8"))
 
 
-def test_list_deleted_returns_the_last_memorable_deleted_object() -> None:
-    cache = ObjectCache(find_owner, is_memorable=lambda document: "driver" in document["metadata"]["name"])
-    for name, version in (("driver-1", "1"), ("driver-2", "2"), ("executor", "3")):
-        cache.put(build_document(name, version, labels={"app": "x"}))
-        cache.remove(build_document(name, version, labels={"app": "x"}))
-    (departed,) = cache.list_deleted(ObjectKey("ns", "x"))
-    assert departed["metadata"]["name"] == "driver-2"
-    assert cache.list_deleted(ObjectKey("ns", "y")) == []
-
-
-def test_object_missing_in_a_list_is_not_listed_as_deleted() -> None:
-    cache = ObjectCache(find_owner, is_memorable=lambda _: True)
-    cache.put(build_document("x-1", "1", labels={"app": "x"}))
+def test_last_states_of_deleted_objects_are_remembered() -> None:
+    remembered: list[JsonObject] = []
+    cache = ObjectCache(find_owner, remembered.append)
+    first, second, third = (build_document(name, version) for name, version in (("a", "1"), ("b", "2"), ("c", "3")))
+    for document in (first, second):
+        cache.put(document)
+    last = build_document("a", "4", annotations={"final": "state"})
+    cache.remove(last)
+    cache.remove(third)  # a live read has already dropped it
     cache.replace("ns", [])
-    assert cache.list_deleted(ObjectKey("ns", "x")) == []
+    assert remembered == [last, third, second]
 
 
-def test_number_of_remembered_deletions_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.reconcile.cache._MAX_DELETED", 2)
-    cache = ObjectCache(find_owner, is_memorable=lambda _: True)
-    for number in range(3):
-        cache.put(build_document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
-        cache.remove(build_document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
-    remembered = [number for number in range(3) if cache.list_deleted(ObjectKey("ns", str(number)))]
-    assert remembered == [1, 2]
+def test_deletion_of_a_replaced_object_is_not_remembered() -> None:
+    remembered: list[JsonObject] = []
+    cache = ObjectCache(find_owner, remembered.append)
+    cache.put(build_document(version="9", uid="new"))
+    assert not cache.remove(build_document(version="8", uid="old"))
+    assert remembered == []
 
 
 def test_cache_of_pods_drops_what_no_decision_reads() -> None:

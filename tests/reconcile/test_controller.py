@@ -304,6 +304,7 @@ async def test_no_request_reads_an_object_that_a_watch_has_shown(kubeconfig: Jso
         status_patch,  # RunningHealthy
         status_patch,  # Succeeded
         ("delete", "pods"),
+        ("get", "pods"),  # only a read by name proves that the driver does not exist
         status_patch,  # ResourceReleased
     ]
 
