@@ -110,6 +110,7 @@ def test_executor_of_a_workload_is_found_unless_it_is_older_than_the_driver(
     driver = build_pod("pi-0-driver")
     executor = build_pod("spark-s-pi-0-0-1", role="executor", created=created)
     executor["metadata"]["ownerReferences"] = [{"kind": kind, "uid": "of the workload", "controller": True}]
+    assert find_executors(build_pod("pi-1-driver", selector="pi-1"), [executor]) == ()
     assert (find_executors(driver, [driver, executor]) == (executor,)) is is_found
 
 
