@@ -1,5 +1,7 @@
 """Drivers that are deleted by others or lose their node, and never report their termination."""
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
@@ -212,7 +214,7 @@ def test_lost_driver_is_worth_a_retry_unless_containers_had_ended(last: Kubernet
     ended = decide_once(build_application_model(status=lost.status), Absent())
     assert ended.status is not None
     document = build_application_document(status=ended.status.to_document())
-    judged = judge_progress(read_progress(document))
+    judged = judge_progress(replace(read_progress(document), driver_read=True))
     assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_LOST,
