@@ -1,4 +1,4 @@
-"""The driver pods of an application: the one place that decides whether a pod is ours, and which attempt it runs.
+"""The driver pods of an application: the one place that decides whether a pod is a driver, and of which attempt.
 
 Every client can change labels and owner references, and can copy them to another pod. Only the name and the uid of an
 object never change. So a driver is identified by its name, which follows from the application and the attempt.
@@ -35,9 +35,9 @@ _LINGERING_ATTEMPTS: Final = 8
 def is_ours(application: SparkApplication, attempt_id: int, pod: Mapping[str, Any], operator_name: str) -> bool:
     """Whether a pod is a driver of the application, of the attempt `attempt_id` or of an earlier one.
 
-    The application must own the pod, and the pod must have the name of a driver. A pod without any owner is ours if
-    it has the name and all labels of the driver of this attempt, and was created after the attempt began: a deletion
-    with `--cascade=orphan` removes the owners of pods. Any other pod is left alone, whatever its labels are.
+    The application must own the pod, and the pod must have the name of a driver. A deletion with `--cascade=orphan`
+    removes the owners of pods. So a pod without any owner is the driver of this attempt if it has the name and all
+    labels of that driver, and was created after the attempt began. Any other pod is left alone.
     """
     owners = list_owner_uids(pod)
     if owners:

@@ -38,7 +38,7 @@ class Absent:
     """A live read by name has shown that the driver pod does not exist.
 
     Attributes:
-        namesake: The name of a pod that has the driver's name, but is not ours; None if there is no such pod.
+        namesake: The name of a pod that has the driver's name, but is not the driver; None if there is no such pod.
     """
 
     namesake: str | None = None

@@ -175,7 +175,7 @@ def poll_unwatched_driver(situation: Situation, decision: Decision) -> Decision:
 
 
 def describe_namesake(situation: Situation) -> str:
-    """Return a sentence about a pod that has the name of the driver but is not ours; empty if there is none."""
+    """Return a sentence about a pod that has the name of the driver but is not the driver; empty if there is none."""
     driver = situation.observed.driver
     if not isinstance(driver, Absent) or driver.namesake is None:
         return ""

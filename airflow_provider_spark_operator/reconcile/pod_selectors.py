@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCa
 
 # Enough for the last drivers of an application, and for a few copies of them that the user deletes.
 _MAX_DRIVERS: Final = 4
-# Deleted drivers of other applications are forgotten when so many are known.
+# The number of deleted drivers of other applications that can be known before they are forgotten.
 _MAX_UNNEEDED: Final = 20
 
 
