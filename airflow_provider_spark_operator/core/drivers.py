@@ -36,8 +36,8 @@ def is_ours(application: SparkApplication, attempt_id: int, pod: Mapping[str, An
     """Whether a pod is a driver of the application, of the attempt `attempt_id` or of an earlier one.
 
     The application must own the pod, and the pod must have the name of a driver. A deletion with `--cascade=orphan`
-    removes the owners of pods. So a pod without any owner is the driver of this attempt if it has the name and all
-    labels of that driver, and was created after the attempt began. Any other pod is left alone.
+    removes the owners of pods. A pod without any owner must have the name and all labels of the driver of this attempt.
+    It must not be older than the attempt. Any other pod is left alone.
     """
     owners = list_owner_uids(pod)
     if owners:
