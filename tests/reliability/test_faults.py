@@ -73,3 +73,27 @@ async def _count_requests(scene: Scene, names: list[str]) -> int:
     striking = scene.proxy.plan = FaultPlan(names)
     await scene.wait_until_completed(await scene.submit(names))
     return min(striking.requests.values())
+
+
+class StatusFaultPlan(FaultPlan):
+    """A plan for the proxy: every third write of the status of each application fails."""
+
+    def __call__(self, received: ReceivedRequest) -> Fault | None:
+        if not received.is_write or "/status" not in received.address:
+            return None
+        name = next((name for name in self._names if received.is_about(name)), None)
+        if name is None:
+            return None
+        self.requests[name] += 1
+        _, kind, when, _ = name.split("-")
+        return Fault(FAULTS[kind], after=when == "after") if self.requests[name] % 3 == 1 else None
+
+
+async def test_failed_write_of_a_status_is_repeated_without_a_backoff(scene: Scene) -> None:
+    parts = itertools.product(("toomany", "error", "reset"), ("before", "after"))
+    names = [f"restart-{kind}-{when}-0" for kind, when in parts]
+    plan = scene.proxy.plan = StatusFaultPlan(names)
+    await scene.controller.start()
+    await scene.wait_until_completed(await scene.submit(names))
+    assert all(plan.requests.values())
+    assert "reconcile failed" not in scene.controller.log
