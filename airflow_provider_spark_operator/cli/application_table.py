@@ -36,7 +36,7 @@ class Query:
         """
         pods = await census.read_drivers(applications) if self.criteria.needs_verdict else None
         now = datetime.now(UTC)
-        return [item for item in applications if self.criteria.accepts(summarize(item, now, pods))]
+        return [item for item in applications if self.criteria.accepts(summarize(item, now, pods, census.events or ()))]
 
     def describe_place(self) -> str:
         """Return the namespace for a message."""
@@ -59,7 +59,9 @@ class ApplicationTable:
     async def print(self, applications: Sequence[JsonObject]) -> None:
         """Print a row for each application. The pods are read once for all of them."""
         now, pods = datetime.now(UTC), await self._census.read(applications)
-        self._table.print([summarize(application, now, pods) for application in applications])
+        self._table.print(
+            [summarize(application, now, pods, self._census.events or ()) for application in applications]
+        )
 
     def print_deleted(self, application: JsonObject) -> None:
         """Print the row of an application that no longer exists, with its last state."""

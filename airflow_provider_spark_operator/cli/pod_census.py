@@ -5,12 +5,14 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.driver_facts import has_more_facts
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
+from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -28,6 +30,7 @@ class PodCensus:
         namespace: The namespace. If None, all namespaces.
 
     Attributes:
+        events: The Events of kubelets that stopped pods. None if no application needs them.
         refusals: The missing permission, if pods cannot be listed.
     """
 
@@ -35,6 +38,7 @@ class PodCensus:
         self._client = client
         self._namespace = namespace
         self._pods: dict[str, list[JsonObject]] = {}
+        self.events: list[JsonObject] | None = None
         self.refusals: tuple[Forbidden, ...] = ()
 
     async def read(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
@@ -52,7 +56,9 @@ class PodCensus:
         Raises:
             KubeError: The API could not be reached. A missing permission is no error.
         """
-        await self._read_role(ROLE_DRIVER, is_needed=any(map(_has_unread_end, applications)))
+        await self._read_role(ROLE_DRIVER, is_needed=any(map(_needs_driver, applications)))
+        if self.events is None and any(has_more_facts(read_progress(one)) for one in applications):
+            self.events = await list_stops(self._client, self._namespace)
         if not self._pods:
             return None
         return [pod for pods in self._pods.values() for pod in pods]
@@ -60,6 +66,7 @@ class PodCensus:
     def forget(self) -> None:
         """Read the pods again when they are needed next."""
         self._pods.clear()
+        self.events = None
 
     async def _read_role(self, role: str, *, is_needed: bool) -> None:
         if not is_needed or role in self._pods or self.refusals:
@@ -75,8 +82,9 @@ def _can_have_executors(application: JsonObject) -> bool:
     return read_progress(application).phase in (Phase.RUNNING, Phase.STOPPING)
 
 
-def _has_unread_end(application: JsonObject) -> bool:
-    return read_progress(application).has_unread_end
+def _needs_driver(application: JsonObject) -> bool:
+    seen = read_progress(application)
+    return seen.has_unread_end or has_more_facts(seen)
 
 
 def _trim(pod: JsonObject) -> None:

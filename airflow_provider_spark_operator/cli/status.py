@@ -17,8 +17,10 @@ from airflow_provider_spark_operator.cli.options import (
     TextOutput,
 )
 from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
+from airflow_provider_spark_operator.core.driver_facts import has_more_facts
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.follow.holds import describe_hold
 from airflow_provider_spark_operator.follow.snapshot import read_snapshot
@@ -64,7 +66,9 @@ async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
 
 async def _show(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name, with_events=False)
-    summary = summarize(snapshot.resource, datetime.now(UTC), snapshot.pods)
+    seen, namespace = snapshot.progress, snapshot.reference.namespace
+    stops = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
+    summary = summarize(snapshot.resource, datetime.now(UTC), snapshot.pods, stops)
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference)}"
     hold = await describe_hold(client, snapshot.reference, snapshot.resource, resume)

@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from airflow_provider_spark_operator.core.driver_end import DriverEnd, find_driver_end, get_main_container
+from airflow_provider_spark_operator.core.driver_facts import read_creation, read_name
 from airflow_provider_spark_operator.core.states import ApplicationState
 
 
@@ -34,13 +35,13 @@ def confirm_end(
     properties = dialect.read_properties(resource)
     main = get_main_container({key: value for key, value in properties.items() if isinstance(value, str)})
     # A pod that is older than the application belongs to an earlier application with this name.
-    own = [pod for pod in drivers if _read_creation(pod) >= _read_creation(resource)]
+    own = [pod for pod in drivers if read_creation(pod) >= read_creation(resource)]
     ends: list[StateEntry] = []
-    for pod in sorted(own, key=_read_creation):
+    for pod in sorted(own, key=read_creation):
         end = find_driver_end(pod, main)
         if end is None:
             return replace(seen, phase=Phase.RUNNING, driver_read=True)
-        if seen.driver_name in (None, _read_name(pod)):
+        if seen.driver_name in (None, read_name(pod)):
             ends.append(_describe_end(seen, resource, pod, end))
     if ends:
         return _end(seen, ends[-1])
@@ -76,12 +77,4 @@ def _end(seen: Progress, end: StateEntry) -> Progress:
     """Return `seen` with this end in place of the end that the operator reported."""
     stop = find_last_stop(seen.history)
     history = tuple(end if entry is stop else entry for entry in seen.history) if stop else (*seen.history, end)
-    return replace(seen, history=history, driver_status=end.driver_status, driver_read=True)
-
-
-def _read_creation(document: Mapping[str, object]) -> str:
-    return pods.get_text(pods.get_object(document.get("metadata")).get("creationTimestamp"))
-
-
-def _read_name(document: Mapping[str, object]) -> str:
-    return pods.get_text(pods.get_object(document.get("metadata")).get("name"))
+    return replace(seen, state=end.state, history=history, driver_status=end.driver_status, driver_read=True)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.driver_facts import has_more_facts
 from airflow_provider_spark_operator.follow.completion import Completion, read_completion
 from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -19,6 +20,8 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
+# The errors of a status that no operator writes.
+_MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
 # A missing permission is usually granted by a person.
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -169,7 +172,7 @@ class CompletionFeed:
         listed = {item["metadata"]["uid"]: item for item in items}
         if self._present is None:
             self._present = {}
-            unread = [item for item in listed.values() if _has_unread_end(item)]
+            unread = [item for item in listed.values() if _needs_driver(item)]
             for uid, item in listed.items():
                 self._put_completion(uid, None if item in unread else self._read(item))
             self._readers[""] = asyncio.create_task(self._start(unread), name=f"first list of {self._subject}")
@@ -196,7 +199,7 @@ class CompletionFeed:
         if self._present is None or uid in self._present:
             return
         self._stop_reader(uid)
-        if _has_unread_end(resource):
+        if _needs_driver(resource):
             self._readers[uid] = asyncio.create_task(self._await_drivers(uid, resource), name=f"drivers of {uid}")
         else:
             self._put_completion(uid, self._read(resource))
@@ -236,21 +239,27 @@ class CompletionFeed:
             except KubeError as error:
                 logger.debug("could not read the driver pods of %s: %s; retrying", reference, error)
                 await self._hub.pause(backoff.next())
+            except _MALFORMED:
+                return self._read(resource)
             else:
                 return read_completion(resource, self._kind, ending) if ending is not None else None
 
     def _read(self, resource: JsonObject) -> Completion | None:
         try:
             return read_completion(resource, self._kind)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except _MALFORMED as error:
             # One malformed status must not end the watch of the whole namespace.
             name = resource["metadata"]["name"]
             logger.warning("could not read the status of %s in %s: %r; ignored", name, self._subject, error)
             return None
 
 
-def _has_unread_end(resource: JsonObject) -> bool:
-    return read_progress(resource).has_unread_end
+def _needs_driver(resource: JsonObject) -> bool:
+    try:
+        seen = read_progress(resource)
+        return seen.has_unread_end or has_more_facts(seen)
+    except _MALFORMED:  # reported when the status is judged
+        return False
 
 
 _feeds: WeakKeyDictionary[WatchHub, dict[tuple[ResourceType, str], CompletionFeed]] = WeakKeyDictionary()

@@ -11,15 +11,18 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     with_driver_deleted,
     with_driver_status,
 )
+from airflow_provider_spark_operator.core.driver_facts import add_driver_facts, has_more_facts
 from airflow_provider_spark_operator.core.pods import read_deletion_deadline
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.unread_end import confirm_end
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, judge_progress
+from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.follow.pods import list_driver_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.transport import JsonObject
 
 
 class EndUnknown(Forbidden):
@@ -81,9 +84,10 @@ def is_deleted(resource: Mapping[str, Any]) -> bool:
 async def judge_with_pods(
     client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], *, was_alive: bool = False
 ) -> Ending | None:
-    """Judge how the application ended. If its operator did not read the end from a driver, the driver pods decide.
+    """Judge how the application ended, with the facts that its status lacks: every surface that reads one application.
 
-    Return None while the application runs.
+    If its operator did not read the end from a driver, the driver pods decide. If a driver may have failed because its
+    pod was deleted, the pod and the kubelet's Events decide. Return None while the application runs.
 
     Args:
         client: The client of the cluster.
@@ -102,7 +106,20 @@ async def judge_with_pods(
         except Forbidden as error:
             raise EndUnknown(judge_progress(seen).sentence, error) from error
         seen = confirm_end(seen, resource, drivers, was_alive=was_alive)
+    if has_more_facts(seen):
+        seen = add_driver_facts(seen, resource, *await _read_facts(client, reference, seen))
     return _judge(seen, resource)
+
+
+async def _read_facts(
+    client: KubeClient, reference: ApplicationReference, seen: Progress
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Read the driver pods and the stops of drivers. Without the permission, the status alone counts."""
+    try:
+        drivers = await list_driver_pods(client, reference)
+    except Forbidden:
+        drivers = []
+    return drivers, await list_stops(client, reference.namespace, seen.driver_name) if seen.driver_name else []
 
 
 def judge_with_driver(

@@ -1,17 +1,23 @@
 """Read the Kubernetes Events of an application and its driver."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from airflow_provider_spark_operator.core.driver_facts import read_event_time
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.follow.pods import read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,11 +64,6 @@ async def list_events(client: KubeClient, reference: ApplicationReference, most:
     return [_parse(event) for event in documents]
 
 
-def read_event_time(event: Mapping[str, Any]) -> str:
-    """Return the text of the time when an event happened last; empty if the Event does not contain a time."""
-    return str(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp") or "")
-
-
 def _parse(event: Mapping[str, Any]) -> KubernetesEvent:
     subject = event.get("involvedObject") or {}
     return KubernetesEvent(
@@ -73,3 +74,19 @@ def _parse(event: Mapping[str, Any]) -> KubernetesEvent:
         subject=f"{subject.get('kind', '')} {subject.get('name', '')}".strip(),
         count=int(event.get("count") or 1),
     )
+
+
+async def list_stops(client: KubeClient, namespace: str | None, pod: str | None = None) -> list[JsonObject]:
+    """List the Events with which kubelets report that they stopped pods. Empty if the Events cannot be read.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace. If None, all namespaces.
+        pod: The name of the pod. If None, all pods.
+    """
+    selector = "reason=Killing" if pod is None else f"involvedObject.name={pod},reason=Killing"
+    try:
+        return (await client.list(EVENTS, namespace, field_selector=selector)).items
+    except KubeError as error:  # this permission is often missing, and Events are optional
+        logger.debug("no events: %s", error)
+        return []

@@ -5,24 +5,26 @@ import logging
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
 from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
+from airflow_provider_spark_operator.core.driver_facts import (
+    find_container,
+    may_be_stopped,
+    read_event_time,
+    was_deleted,
+)
 from airflow_provider_spark_operator.core.driver_log import LastLines, clean_line
 from airflow_provider_spark_operator.core.pods import (
-    ContainerStatus,
     find_deletion_start,
     get_status,
-    list_containers,
-    was_deleted_before_end,
 )
-from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
-from airflow_provider_spark_operator.follow.events import read_event_time
+from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.follow.pods import get_driver_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -34,12 +36,6 @@ logger = logging.getLogger(__name__)
 
 _EVENTS = 5
 _STATES = frozenset(ApplicationState)
-# The exit codes of a container that was stopped from outside: by SIGTERM, or by SIGKILL after its grace period.
-_STOPPED = frozenset({143, 137})
-# The maximum time between the start of a stop and the end of the driver, if the start of the driver is unknown.
-_LONGEST_STOP = timedelta(minutes=2)
-# Events have whole seconds.
-_CLOCK = timedelta(seconds=1)
 # After an error, Spark logs long stack traces and its shutdown. Therefore more lines are requested than are kept.
 _REQUESTED_LINES = 2000
 # If the log exceeds this limit, the API omits its end, which is the important part.
@@ -95,7 +91,7 @@ async def gather_evidence(
     except KubeError as error:
         pod, problem = None, str(error)
     status = get_status(pod) if pod is not None else (progress.driver_status if progress else None)
-    container = _find_driver_container(status or {}, get_driver_container(pod) if pod is not None else None)
+    container = find_container(status or {}, pod)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
     # Warnings from before the start of the container did not prevent it from starting.
     since = container.started if container else None
@@ -202,31 +198,11 @@ async def _was_deleted(
     client: KubeClient, reference: ApplicationReference, pod: JsonObject | None, progress: Progress | None
 ) -> bool:
     """Return whether the driver pod was deleted while the driver ran, according to the pod or the kubelet's Events."""
-    status = get_status(pod) if pod is not None else ((progress and progress.driver_status) or {})
-    container = _find_driver_container(status, get_driver_container(pod) if pod is not None else None)
-    if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
-        return False
-    if status.get("reason"):  # the node reports itself why it stopped the pod
-        return False
-    if pod is not None and find_deletion_start(pod) is not None:
-        return was_deleted_before_end(pod)
     name = pod["metadata"]["name"] if pod is not None else (progress.driver_name if progress else None)
-    end = container.finished or (progress.since if progress else None)
-    if name is None or end is None:
+    if name is None or not may_be_stopped(pod, progress):
         return False
-    begin = container.started or end - _LONGEST_STOP
-    events = await _list_events(client, reference, f"involvedObject.name={name},reason=Killing")
-    return any(_is_stop(event, begin, end) for event in events)
-
-
-def _is_stop(event: JsonObject, begin: datetime, end: datetime) -> bool:
-    """Return whether the kubelet reports that it stopped the pod.
-
-    An earlier pod with the same name ended before `begin`.
-    """
-    time = read_time(read_event_time(event))
-    stopped = str(event.get("message", "")).startswith("Stopping ")
-    return stopped and time is not None and begin <= time <= end + _CLOCK
+    is_known = pod is not None and find_deletion_start(pod) is not None
+    return was_deleted(pod, progress, () if is_known else await list_stops(client, reference.namespace, name))
 
 
 async def _list_events(client: KubeClient, reference: ApplicationReference, selector: str) -> list[JsonObject]:
@@ -235,11 +211,3 @@ async def _list_events(client: KubeClient, reference: ApplicationReference, sele
     except KubeError as error:  # this permission is often missing, and Events are optional
         logger.debug("no events: %s", error)
         return []
-
-
-def _find_driver_container(status: Mapping[str, object], name: str | None) -> ContainerStatus | None:
-    """Find the driver container in the status of a pod. If `name` is None, find the container that failed."""
-    present = list_containers(status)
-    named = [container for container in present if container.name == name]
-    failed = [container for container in present if container.exit_code]
-    return next(iter(named or failed or present), None)

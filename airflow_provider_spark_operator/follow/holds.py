@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of, read_progress
+from airflow_provider_spark_operator.core.driver_facts import read_event_time
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.holds import (
     CLEAR_SUSPEND,
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.core.holds import (
     select_workload,
 )
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME
-from airflow_provider_spark_operator.follow.events import read_event_time
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound

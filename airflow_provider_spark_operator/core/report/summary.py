@@ -1,6 +1,6 @@
 """The summary of an application: what a list shows in one row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -8,6 +8,7 @@ from typing import Final
 from airflow_provider_spark_operator.core import names, pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
+from airflow_provider_spark_operator.core.driver_facts import add_driver_facts
 from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
@@ -96,7 +97,10 @@ class ApplicationSummary:
 
 
 def summarize(
-    resource: KubernetesObject, now: datetime, all_pods: Sequence[KubernetesObject] | None = None
+    resource: KubernetesObject,
+    now: datetime,
+    all_pods: Sequence[KubernetesObject] | None = None,
+    events: Iterable[KubernetesObject] = (),
 ) -> ApplicationSummary:
     """Summarize an application of any dialect. Never raises on a malformed document.
 
@@ -105,11 +109,13 @@ def summarize(
         now: The current time, with an offset.
         all_pods: Pods, among them those of the application. None if they were not read. The end of an application is
             unknown then if its operator did not read it from a driver.
+        events: Events, among them those of kubelets about the driver pod.
     """
     dialect = dialect_of(resource.get("apiVersion"))
     seen = dialect.read_progress(resource)
     if all_pods is not None:
-        seen = confirm_end(seen, resource, select_pods(resource, all_pods, names.ROLE_DRIVER))
+        drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
+        seen = add_driver_facts(confirm_end(seen, resource, drivers), resource, drivers, events)
     metadata = pods.get_object(resource.get("metadata"))
     created, ended = read_time(metadata.get("creationTimestamp")), find_end(seen)
     until = ended if has_ended(seen) else now

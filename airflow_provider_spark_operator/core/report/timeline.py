@@ -105,7 +105,7 @@ def build_timeline(
         all_pods: Pods, among them those of the application. None if they were not read.
         events: Events of the namespace. They describe executors whose pods no longer exist.
     """
-    dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods)
+    dialect, summary = dialect_of(resource.get("apiVersion")), summarize(resource, now, all_pods, events)
     seen, known = dialect.read_progress(resource), all_pods or ()
     started = _find_driver_start(select_pods(resource, known, ROLE_DRIVER, seen.application_id))
     attempts = list_attempts(dialect.read_history(resource, started), seen)
