@@ -1,4 +1,4 @@
-"""What the driver pod and the kubelet's Events show about a failed driver that the application's status lacks."""
+"""Read from the driver pod and the kubelet's Events what the status of a failed application lacks."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
