@@ -72,7 +72,7 @@ def test_other_states_of_the_driver_need_no_facts() -> None:
 
 
 def test_pod_that_was_deleted_before_its_end_shows_the_deletion() -> None:
-    deletion = {"deletionTimestamp": LATER, "deletionGracePeriodSeconds": 30}
+    deletion: dict[str, Any] = {"deletionTimestamp": LATER, "deletionGracePeriodSeconds": 30}
     resource = build_kubeflow("driver container failed with ExitCode: 143, Reason: Error")
     assert judge(resource, [build_pod(build_status(143), **deletion)]).reason == "DriverInterrupted"
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.cli import main
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, Dialect
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
+from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.follow.completion import Completion
 from airflow_provider_spark_operator.follow.completion_feed import receive_completions
 from airflow_provider_spark_operator.follow.reference import resource_of
