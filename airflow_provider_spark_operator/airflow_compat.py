@@ -5,12 +5,18 @@ the names of the newest version.
 """
 
 import asyncio
+import os
+import sys
 import warnings
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airflow import sdk
+from airflow.sdk import get_parsing_context
+
+from airflow_provider_spark_operator import airflow_version
 from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_version
 
 if TYPE_CHECKING:
@@ -56,10 +62,12 @@ __all__ = [
     "conf",
     "deserialize",
     "import_string",
+    "is_of_earlier_try",
     "is_unmapped",
     "load_dag_bag",
     "mask_secrets",
     "read_asset_stores",
+    "read_xcom",
     "serialize",
     "warn_too_old",
 ]
@@ -148,8 +156,23 @@ def take_retry_policy(arguments: dict[str, Any]) -> dict[str, Any]:
     """
     if HAS_RETRY_POLICIES or "retry_policy" not in arguments:
         return arguments
-    warn_too_old("retry_policy", "Airflow retries the task after every failure, up to its number of retries")
+    effect = "Airflow retries the task after every failure, up to its number of retries"
+    warn_too_old("retry_policy", effect, arguments.get("task_id"))
     return {name: value for name, value in arguments.items() if name != "retry_policy"}
+
+
+def is_of_earlier_try(next_kwargs: Mapping[str, Any] | None, try_number: int) -> bool:
+    """Return whether a task resumes with an event of an earlier try, so that the current try must start anew.
+
+    Airflow 3.0 keeps the event of a try that fails, and resumes each retry with it.
+
+    Args:
+        next_kwargs: The arguments with which Airflow resumes the task.
+        try_number: Number of the current try.
+    """
+    event = (next_kwargs or {}).get("event")
+    number = event.get("try_number") if isinstance(event, Mapping) else None
+    return isinstance(number, int) and number < try_number
 
 
 def is_unmapped(operator: object) -> bool:
@@ -162,14 +185,32 @@ def is_unmapped(operator: object) -> bool:
     return bool(getattr(operator, "_BaseOperator__from_mapped", False))
 
 
-def warn_too_old(argument: str, effect: str) -> None:
+def warn_too_old(argument: str, effect: str, task_id: str | None = None) -> None:
     """Warn about an argument in a DAG file that the installed Airflow does not support.
+
+    A worker parses the entire DAG file to run one of its tasks. It warns only about this task.
 
     Args:
         argument: Name of the argument.
         effect: What happens instead.
+        task_id: Id of the task; None if no task is known. The id need not contain the ids of task groups.
     """
-    warnings.warn(f"{argument} requires Apache Airflow 3.3 or newer, but found {INSTALLED}: {effect}", stacklevel=3)
+    running = get_parsing_context().task_id
+    if running is not None and (task_id is None or running.rpartition(".")[2] != task_id.rpartition(".")[2]):
+        return
+    file, line = _find_dag_file()
+    subject = f"{file}, line {line}" + (f", task {task_id}" if task_id else "")
+    message = f"{subject}: {argument} requires Apache Airflow 3.3 or newer, but found {INSTALLED}: {effect}"
+    warnings.warn_explicit(message, UserWarning, file, line)
+
+
+def _find_dag_file() -> tuple[str, int]:
+    """Return the file and the line that call this package."""
+    ours = tuple(f"{Path(module.__file__ or '').parent}{os.sep}" for module in (airflow_version, sdk))
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 async def async_get_connection(conn_id: str) -> "Connection":
@@ -227,6 +268,30 @@ def bind_output_handler(handle_output: Callable[..., Any], context: "Context") -
 def mask_secrets(text: str) -> str:
     """Return `text` with `***` in place of the secrets that this process has read from connections and variables."""
     return str(redact(text))
+
+
+def read_xcom(key: str, ti_key: "TaskInstanceKey") -> Any:
+    """Return an XCom of a task, or None. Before Airflow 3.2, `BaseXCom.get_one` warns if there is none.
+
+    Args:
+        key: The key of the XCom.
+        ti_key: The task instance.
+    """
+    from airflow.sdk.bases.xcom import BaseXCom
+    from airflow.sdk.execution_time.comms import GetXCom, XComResult
+    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS
+
+    answer = SUPERVISOR_COMMS.send(
+        GetXCom(
+            key=key,
+            dag_id=ti_key.dag_id,
+            task_id=ti_key.task_id,
+            run_id=ti_key.run_id,
+            map_index=ti_key.map_index,
+        )
+    )
+    found = isinstance(answer, XComResult) and answer.value is not None
+    return BaseXCom.deserialize_value(answer) if found else None
 
 
 def read_asset_stores(trigger: object) -> Mapping[str, Any]:

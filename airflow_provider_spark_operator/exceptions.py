@@ -174,7 +174,7 @@ def rule_out_retry(error: SparkApplicationError, reason: str | None) -> SparkApp
         reason: Why a retry is ruled out, for the message.
     """
     return _build_final_class(type(error))(
-        f"{error}; not retried: {reason}" if reason else str(error),
+        f"{error}\nNot retried: {reason}" if reason else str(error),
         state=error.state,
         reason=error.reason,
         retry_worthy=error.retry_worthy,

@@ -15,8 +15,12 @@ SECTION = "spark_operator"
 """The section of Airflow's configuration with the options of the provider."""
 
 _PACKAGE = "airflow_provider_spark_operator"
-CONNECTION_TYPE = "spark_kubernetes"
+CONNECTION_TYPE = "sparkkubernetes"
+OLD_CONNECTION_TYPE = "spark_kubernetes"
+"""The type of connections of the first releases. Airflow logs a warning about each type with an underscore."""
+
 HOOK_NAME = "Spark on Kubernetes"
+OLD_HOOK_NAME = f"{HOOK_NAME} (old type)"
 _DISTRIBUTION = "airflow-provider-spark-operator"
 _LINKS = (
     "spark_application.SparkUILink",
@@ -123,13 +127,8 @@ def get_provider_info() -> ProviderInfo:
         "sensors": [_build_modules("sensors.spark_application", "sensors.spark_cluster")],
         "hooks": [_build_modules("hooks.spark_application")],
         "connection-types": [
-            {
-                "connection-type": CONNECTION_TYPE,
-                "hook-class-name": f"{_PACKAGE}.hooks.spark_application.SparkApplicationHook",
-                "hook-name": HOOK_NAME,
-                "conn-fields": build_connection_fields(),
-                "ui-field-behaviour": build_form_behaviour(),
-            }
+            _build_connection_type(CONNECTION_TYPE, "SparkApplicationHook", HOOK_NAME),
+            _build_connection_type(OLD_CONNECTION_TYPE, "OldConnectionHook", OLD_HOOK_NAME),
         ],
         "triggers": [
             _build_modules("triggers.spark_application", "triggers.spark_application_event", "triggers.spark_cluster")
@@ -177,6 +176,16 @@ def build_form_behaviour() -> FormBehaviour:
     """Return which standard fields of connections the form hides."""
     hidden = ["host", "schema", "login", "password", "port", "extra"]
     return {"hidden-fields": hidden, "placeholders": {}, "relabeling": {}}
+
+
+def _build_connection_type(name: str, hook_class: str, hook_name: str) -> ConnectionType:
+    return {
+        "connection-type": name,
+        "hook-class-name": f"{_PACKAGE}.hooks.spark_application.{hook_class}",
+        "hook-name": hook_name,
+        "conn-fields": build_connection_fields(),
+        "ui-field-behaviour": build_form_behaviour(),
+    }
 
 
 def _build_field(label: str, description: str, kind: str = "string", *, secret: bool = False) -> FormField:

@@ -128,7 +128,10 @@ def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
         return "Choose another name, or delete the application"
     if ended and if_exists is IfExists.FAIL:
         return f"Delete the application, or set if_exists={IfExists.REPLACE_ENDED.value!r}"
-    return "Wait until it ends (max_active_runs=1 avoids this), or omit the name so that each run gets its own name"
+    return (
+        "Wait until it ends (max_active_runs=1 avoids this), or delete it if the task of that run has failed. "
+        "If you omit the name, each run gets its own name"
+    )
 
 
 async def _await_acknowledgement(client: KubeClient, present: JsonObject, reference: ApplicationReference) -> None:

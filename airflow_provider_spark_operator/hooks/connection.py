@@ -1,4 +1,4 @@
-"""Read an Airflow connection of the type `spark_kubernetes` or `kubernetes`.
+"""Read an Airflow connection of the type `sparkkubernetes` or `kubernetes`.
 
 Supported extras, as Airflow's own `KubernetesHook` reads them, also with the prefix `extra__kubernetes__` of old
 releases: `in_cluster`, `kube_config_path`, `kube_config` (an object, or its JSON or YAML text), `cluster_context`,
@@ -34,7 +34,7 @@ from airflow_provider_spark_operator.hooks.clouds.share import share_cluster
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.managed_cluster import ManagedCluster
 from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
-from airflow_provider_spark_operator.provider import CONNECTION_TYPE, build_connection_fields
+from airflow_provider_spark_operator.provider import CONNECTION_TYPE, OLD_CONNECTION_TYPE, build_connection_fields
 
 _FLAGS = ("in_cluster", "disable_verify_ssl", "disable_tcp_keepalive")
 _PREFIX = "extra__kubernetes__"
@@ -59,8 +59,8 @@ def read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess
         return parse_extras(conn_id, {})
     try:
         connection = BaseHook.get_connection(conn_id)
-    except AirflowNotFoundException as error:
-        return _use_default_cluster(conn_id, error, required=required)
+    except AirflowNotFoundException:
+        return _use_default_cluster(conn_id, required=required)
     access = parse_extras(conn_id, _check_extras(connection, connection.extra_dejson))
     reread = partial(asyncio.to_thread, read_access, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
@@ -117,15 +117,20 @@ def _remove_prefixes(extras: Mapping[str, Any]) -> dict[str, Any]:
     return fields | {key: value for key, value in extras.items() if not key.startswith(_PREFIX)}
 
 
-def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
-    if conn_id == DEFAULT_CONNECTION_ID and not required:
-        return parse_extras(conn_id, {})
+def _use_default_cluster(conn_id: str, *, required: bool) -> ClusterAccess:
+    """Return the access to the default cluster, for a connection that does not exist.
+
+    Raises:
+        AirflowNotFoundException: The connection is necessary. Airflow's own exception would repeat the message.
+    """
     if required:
-        raise AirflowNotFoundException(f"connection {conn_id!r} is no longer defined. Define it again") from error
+        raise AirflowNotFoundException(f"connection {conn_id!r} is no longer defined. Define it again") from None
+    if conn_id == DEFAULT_CONNECTION_ID:
+        return parse_extras(conn_id, {})
     raise AirflowNotFoundException(
-        f"connection {conn_id!r} is not defined. Add a connection of the type spark_kubernetes, or set "
+        f"connection {conn_id!r} is not defined. Add a connection of the type {CONNECTION_TYPE}, or set "
         "kubernetes_conn_id=None to use the default cluster"
-    ) from error
+    ) from None
 
 
 def _check_extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
@@ -133,7 +138,7 @@ def _check_extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
     # cluster.
     if not isinstance(decoded, dict) or (connection.extra and not decoded and not _is_json(connection.extra)):
         raise AirflowFailException(f"the extra of connection {connection.conn_id!r} is not a JSON object")
-    if connection.conn_type == CONNECTION_TYPE:
+    if connection.conn_type in (CONNECTION_TYPE, OLD_CONNECTION_TYPE):
         _check_selection(connection, _remove_prefixes(decoded))
     return decoded
 

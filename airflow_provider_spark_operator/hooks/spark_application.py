@@ -17,7 +17,13 @@ from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_D
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.hooks.connection_form import build_widgets
-from airflow_provider_spark_operator.provider import CONNECTION_TYPE, HOOK_NAME, build_form_behaviour
+from airflow_provider_spark_operator.provider import (
+    CONNECTION_TYPE,
+    HOOK_NAME,
+    OLD_CONNECTION_TYPE,
+    OLD_HOOK_NAME,
+    build_form_behaviour,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
@@ -391,3 +397,10 @@ class SparkApplicationHook(BaseHook):
             # For a hook that is not closed: the session ends with the hook, at the latest with the process.
             weakref.finalize(self, self._session.close)
         return self._session
+
+
+class OldConnectionHook(SparkApplicationHook):
+    """The hook for the connection type of the first releases. Airflow needs one class for each connection type."""
+
+    conn_type = OLD_CONNECTION_TYPE
+    hook_name = OLD_HOOK_NAME

@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import Final, Protocol, TypeGuard
 from urllib.parse import quote
 
-from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey, conf
+from airflow_provider_spark_operator.airflow_compat import TaskInstanceKey, conf, read_xcom
 from airflow_provider_spark_operator.links.target import Linked, LinkTarget
 from airflow_provider_spark_operator.provider import SECTION
 
@@ -127,13 +126,7 @@ def _read_stored_url(link: TargetLink, ti_key: TaskInstanceKey) -> str:
     Airflow would replace the stored URL with an empty one.
     """
     try:
-        stored = BaseXCom.get_one(
-            key=link.xcom_key,
-            dag_id=ti_key.dag_id,
-            task_id=ti_key.task_id,
-            run_id=ti_key.run_id,
-            map_index=ti_key.map_index,
-        )
+        stored = read_xcom(link.xcom_key, ti_key)
     except Exception as error:  # a missing link must not hide why the task failed
         logger.debug("could not read the link %s: %s", link.name, error)
         return ""

@@ -10,7 +10,6 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.airflow_compat import (
     KEEPS_DEFERRALS,
-    AirflowNotFoundException,
     AirflowTaskTimeout,
     TaskDeferred,
 )
@@ -238,7 +237,8 @@ def engage(
     """
     access, exists, problem = ClusterAccess(), True, None
     try:
-        access, exists = _read_access(conn_id)
+        access = read_access(conn_id)
+        exists = conn_id is None or access.origin is not None
     except Exception as error:
         if not resumed:
             raise
@@ -251,14 +251,6 @@ def engage(
         connection_exists=exists,
         problem=problem,
     )
-
-
-def _read_access(conn_id: str | None) -> tuple[ClusterAccess, bool]:
-    """Return the access of a connection, and whether the connection exists."""
-    try:
-        return read_access(conn_id, required=True), True
-    except AirflowNotFoundException:
-        return read_access(conn_id), False
 
 
 def is_deferral_of_earlier_try(engagement: Engagement) -> bool:

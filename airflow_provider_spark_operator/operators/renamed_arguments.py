@@ -15,7 +15,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "service_account_name": "service_account",
 }
 _NOT_NEEDED: Final = "remove this argument: the task watches the application, and a retry adopts the application"
-_CLUSTER: Final = "use kubernetes_conn_id, with a connection of the type spark_kubernetes"
+_CLUSTER: Final = "use kubernetes_conn_id, with a connection of the type sparkkubernetes"
 _NO_YARN: Final = "remove this argument: the application does not run on YARN"
 _KERBEROS: Final = (
     "use conf with spark.kubernetes.kerberos.krb5.configMapName and spark.kubernetes.kerberos.tokenSecret"

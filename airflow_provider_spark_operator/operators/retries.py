@@ -44,7 +44,8 @@ def ask_policy(policy: "RetryPolicy | None", context: "Context") -> Iterator[Non
             raise
         decision = _decide(policy, error, context)
         if decision is not None and decision.action is RetryAction.FAIL:
-            raise rule_out_retry(error, decision.reason) from error
+            # The new exception has the message of the first one, which would appear a second time in the task log.
+            raise rule_out_retry(error, decision.reason).with_traceback(error.__traceback__) from None
         raise
 
 

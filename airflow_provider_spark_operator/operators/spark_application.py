@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralTimeout,
     build_retry_arguments,
     conf,
+    is_of_earlier_try,
     is_unmapped,
     warn_too_old,
 )
@@ -57,7 +58,6 @@ from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.operators import checks, source
 from airflow_provider_spark_operator.operators.renamed_arguments import take_renamed_arguments
 from airflow_provider_spark_operator.operators.retries import ask_policy
-from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget
@@ -456,7 +456,8 @@ class SparkApplicationOperator(BaseOperator):
                 self.start_trigger_args = start_arguments
                 warn_if_too_many(self.get_dag())
         if start_from_trigger and not STARTS_IN_TRIGGERER:
-            warn_too_old("start_from_trigger", "a worker submits the application, and then the task defers")
+            effect = "a worker submits the application, and then the task defers"
+            warn_too_old("start_from_trigger", effect, self.task_id)
             self.deferrable = True
         checks.check_unless_template(name, partial(find_name_problem, identity=APPLICATION_IDENTITY))
         checks.check_unless_template(namespace, find_namespace_problem)

@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralTimeout,
     build_retry_arguments,
     conf,
+    is_of_earlier_try,
     take_retry_policy,
 )
 from airflow_provider_spark_operator.core.arguments import (
@@ -39,7 +40,6 @@ from airflow_provider_spark_operator.operators.checks import (
     select_known_parameters,
 )
 from airflow_provider_spark_operator.operators.retries import ask_policy
-from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget

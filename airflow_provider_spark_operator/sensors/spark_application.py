@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
-from airflow_provider_spark_operator.airflow_compat import AirflowException, conf, take_retry_policy
+from airflow_provider_spark_operator.airflow_compat import AirflowException, conf, is_of_earlier_try, take_retry_policy
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
@@ -17,7 +17,6 @@ from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
-from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget

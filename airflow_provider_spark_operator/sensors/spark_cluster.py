@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
-from airflow_provider_spark_operator.airflow_compat import conf, take_retry_policy
+from airflow_provider_spark_operator.airflow_compat import conf, is_of_earlier_try, take_retry_policy
 from airflow_provider_spark_operator.core.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
@@ -15,7 +15,6 @@ from airflow_provider_spark_operator.core.arguments import (
 )
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
-from airflow_provider_spark_operator.triggers.event import is_of_earlier_try
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.links.target import LinkTarget

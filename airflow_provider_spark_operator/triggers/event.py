@@ -116,17 +116,3 @@ class ApplicationEvent:
             return cls(**values | {"kind": EventKind(values["kind"])} | tuples)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"could not read the trigger's event: {sorted(payload or {})}") from error
-
-
-def is_of_earlier_try(next_kwargs: Mapping[str, Any] | None, try_number: int) -> bool:
-    """Return whether a task resumes with an event of an earlier try, so that the current try must start anew.
-
-    Airflow 3.0 keeps the event of a try that fails, and resumes each retry with it.
-
-    Args:
-        next_kwargs: The arguments with which Airflow resumes the task.
-        try_number: Number of the current try.
-    """
-    event = (next_kwargs or {}).get("event")
-    number = event.get("try_number") if isinstance(event, Mapping) else None
-    return isinstance(number, int) and number < try_number

@@ -35,6 +35,9 @@ before it processes this end. In the same round of its loop, it then assigns the
 and fails the task. Rounds of a busy scheduler take seconds.
 """
 
+LONGEST_KILL_SECONDS = 60.0
+"""How long a trigger stays in the triggerer, in seconds, until its deletion has ended. Airflow then closes its log."""
+
 # A task without a reference may be garbage-collected while it runs.
 _tasks: set[asyncio.Task[None]] = set()
 
@@ -94,7 +97,8 @@ class Lifecycle:
         """Run `delete` to its end, unless the trigger has fired.
 
         Airflow cancels the `on_kill` of a trigger after a second, and repeats the cancellation in each round of its
-        loop. The deletion continues regardless.
+        loop. The trigger stays for `LONGEST_KILL_SECONDS` regardless, so that the task log shows the outcome. After
+        that, or if the triggerer shuts down, the deletion continues without the trigger.
 
         Args:
             delete: Deletes what the task has submitted, and does not raise.
@@ -105,14 +109,21 @@ class Lifecycle:
         task = asyncio.create_task(delete())
         _tasks.add(task)
         task.add_done_callback(_tasks.discard)
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if not task.done():  # Airflow closes the task log next
-                logger.warning(
-                    "deletion of %s continues in the triggerer; the log of the triggerer shows the outcome", subject
-                )
-            raise
+        latest, cancelled = asyncio.get_running_loop().time() + LONGEST_KILL_SECONDS, False
+        while not task.done() and not (cancelled and self._is_shutting_down()):
+            try:
+                async with asyncio.timeout_at(latest):
+                    await asyncio.shield(task)
+            except asyncio.CancelledError:
+                cancelled = True
+            except TimeoutError:
+                break
+        if not task.done():  # Airflow closes the task log next
+            logger.warning(
+                "deletion of %s continues in the triggerer after the end of this log: check the outcome", subject
+            )
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def clean_up(self, on_kill: Callable[[], Awaitable[None]]) -> None:
         """Call `on_kill` if the trigger was cancelled, before Airflow 3.3. Later versions call `on_kill` themselves.

@@ -9,6 +9,7 @@ from typing import Any, Final
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.airflow_compat import read_asset_stores
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.core.label_selector import parse_label_selector
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
@@ -37,7 +38,8 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
             `"report-*"`. The default selects every application.
         outcomes: The ends that fire: "succeeded" and "failed", or kinds of failures: "application", "infrastructure"
             and "scheduling". The default is every end.
-        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is used.
+        kubernetes_conn_id: Id of a connection to a Kubernetes cluster. If None, the default Kubernetes cluster is
+            used: the one in which Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
         api_version: apiVersion of the applications. The default is the apiVersion of the Apache operator.
 
     Raises:
@@ -51,7 +53,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
         label_selector: str = "",
         name_pattern: str = "*",
         outcomes: Iterable[str] = _EVERY_END,
-        kubernetes_conn_id: str | None = None,
+        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         api_version: str = DEFAULT_API_VERSION,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -99,7 +101,7 @@ class SparkApplicationEventTrigger(BaseEventTrigger):
             "label_selector": (self.label_selector, ""),
             "name_pattern": (self.name_pattern, "*"),
             "outcomes": (self.outcomes, [*_EVERY_END]),
-            "kubernetes_conn_id": (self.kubernetes_conn_id, None),
+            "kubernetes_conn_id": (self.kubernetes_conn_id, DEFAULT_CONNECTION_ID),
             "api_version": (self.api_version, DEFAULT_API_VERSION),
         }
         return {name: value for name, (value, default) in given.items() if value != default}

@@ -45,8 +45,8 @@ _STARTED_ANEW = frozenset({TaskInstanceState.SCHEDULED, TaskInstanceState.QUEUED
 
 # The message of a cancelled trigger about the application of a task that was not killed, as far as Airflow reports.
 LEFT_RUNNING = (
-    "%s is left running: another triggerer or the next try of the task follows it. If you cleared the task and changed "
-    "its namespace or connection, delete the application yourself"
+    "this trigger does not delete %s: another triggerer follows it, or the next try of the task adopts or deletes it. "
+    "If you cleared the task and changed its namespace or connection, check whether it still runs"
 )
 
 

@@ -210,7 +210,7 @@ async def scene(
     with ExitStack() as stack:
         cloud = request.param(stack, plane, monkeypatch)
         webhook.identify, webhook.lifetime, webhook.used, webhook.rejected = cloud.identify, 900.0, {}, []
-        connection = {"conn_type": "spark_kubernetes", "extra": {**cloud.extras, "namespace": namespace}}
+        connection = {"conn_type": "sparkkubernetes", "extra": {**cloud.extras, "namespace": namespace}}
         monkeypatch.setenv("AIRFLOW_CONN_ANALYTICS", json.dumps(connection))
         async with await open_client(ClusterAccess(kubeconfig_document=build_kubeconfig(plane.server))) as admin:
             await prepare(admin, namespace, cloud.user)

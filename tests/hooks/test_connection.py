@@ -1,7 +1,8 @@
 import json
+import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -12,6 +13,11 @@ from airflow_provider_spark_operator.hooks.connection import (
     read_access,
 )
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.operators.kill import engage
+from tests.task import TaskInstance
+
+if TYPE_CHECKING:
+    from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [{"user": {"token": "s3cret"}}]}
 
@@ -86,14 +92,16 @@ def test_invalid_namespace_is_rejected() -> None:
     ("host", "extra", "unused"),
     [("", {"eks_clusterr": "a"}, "the extra 'eks_clusterr'"), ("10.0.0.1", {"namespace": "jobs"}, "the host")],
 )
+@pytest.mark.parametrize("kind", ["sparkkubernetes", "spark_kubernetes"], ids=["new type", "old type"])
 async def test_connection_that_was_meant_for_another_cluster_does_not_select_the_default_one(
     monkeypatch: pytest.MonkeyPatch,
     read: Callable[[str | None], Awaitable[ClusterAccess]],
     host: str,
     extra: dict[str, str],
     unused: str,
+    kind: str,
 ) -> None:
-    define(monkeypatch, "spark", "spark_kubernetes", host, **extra)
+    define(monkeypatch, "spark", kind, host, **extra)
     with pytest.raises(
         AirflowFailException, match=f"'spark' selects no cluster, and these settings are not used: {unused}"
     ):
@@ -103,7 +111,7 @@ async def test_connection_that_was_meant_for_another_cluster_does_not_select_the
 async def test_connection_with_a_namespace_alone_selects_the_default_cluster(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
 ) -> None:
-    define(monkeypatch, "spark", "spark_kubernetes", namespace="jobs")
+    define(monkeypatch, "spark", "sparkkubernetes", namespace="jobs")
     assert (await read("spark")).namespace == "jobs"
 
 
@@ -134,8 +142,15 @@ def test_inside_a_pod_its_service_account_is_the_default(monkeypatch: pytest.Mon
 async def test_missing_connection_is_named(
     read: Callable[[str | None], Awaitable[ClusterAccess]],
 ) -> None:
-    with pytest.raises(AirflowNotFoundException, match="'no_such_one' is not defined"):
+    with pytest.raises(AirflowNotFoundException, match="'no_such_one' is not defined") as caught:
         await read("no_such_one")
+    assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1
+
+
+def test_engagement_reports_a_missing_connection_once() -> None:
+    with pytest.raises(AirflowNotFoundException) as caught:
+        engage("no_such_one", cast("RuntimeTaskInstanceProtocol", TaskInstance()), None, None)
+    assert "".join(traceback.format_exception(caught.value)).count("'no_such_one' is") == 1
 
 
 def test_two_sources_of_configuration_are_rejected() -> None:

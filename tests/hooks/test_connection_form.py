@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.airflow_compat import import_string
 from airflow_provider_spark_operator.hooks.clouds.clusters import FIELDS
 from airflow_provider_spark_operator.hooks.connection_form import build_widgets
 from airflow_provider_spark_operator.hooks.spark_application import SparkApplicationHook
-from airflow_provider_spark_operator.provider import build_connection_fields
+from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
 from tests.cluster import Cluster
 
 
@@ -24,11 +25,20 @@ def test_airflow_shows_the_form() -> None:
     from airflow.providers_manager import ProvidersManager
 
     manager = ProvidersManager()  # type: ignore[no-untyped-call]
-    prefix = "extra__spark_kubernetes__"
-    shown = {name.removeprefix(prefix) for name in manager.connection_form_widgets if name.startswith(prefix)}
-    assert shown == set(build_connection_fields())
-    assert manager.connection_form_widgets[f"{prefix}kube_config"].is_sensitive
-    assert "password" in manager.field_behaviours["spark_kubernetes"]["hidden_fields"]
+    for kind in ("sparkkubernetes", "spark_kubernetes"):
+        prefix = f"extra__{kind}__"
+        shown = {name.removeprefix(prefix) for name in manager.connection_form_widgets if name.startswith(prefix)}
+        assert shown == set(build_connection_fields())
+        assert manager.connection_form_widgets[f"{prefix}kube_config"].is_sensitive
+        assert "password" in manager.field_behaviours[kind]["hidden_fields"]
+
+
+def test_each_connection_type_has_a_hook_of_this_type() -> None:
+    types = get_provider_info()["connection-types"]
+    assert {one["connection-type"]: import_string(one["hook-class-name"]).conn_type for one in types} == {
+        "sparkkubernetes": "sparkkubernetes",
+        "spark_kubernetes": "spark_kubernetes",
+    }
 
 
 def test_form_of_old_airflow_has_the_same_fields(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +90,7 @@ def test_test_of_an_open_hook_leaves_it_usable(spark_cluster: Cluster) -> None:
 def test_invalid_connection_fails_with_its_problem(
     extra: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_BROKEN", json.dumps({"conn_type": "spark_kubernetes", "extra": extra}))
+    monkeypatch.setenv("AIRFLOW_CONN_BROKEN", json.dumps({"conn_type": "sparkkubernetes", "extra": extra}))
     passed, found = SparkApplicationHook("broken").test_connection()
     assert not passed
     assert message in found

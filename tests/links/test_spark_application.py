@@ -1,11 +1,14 @@
 """The links on a task page."""
 
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from airflow.sdk import BaseOperator
+from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import GetXCom, XComResult
 
 from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.models.application import SparkApplication
@@ -62,6 +65,22 @@ def test_links_exist_while_application_runs(cluster: Cluster, configured: None) 
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x=1}",
     )
+
+
+@pytest.mark.parametrize("stored", ["https://ui.example.com/pi", None])
+def test_deferred_sensor_reads_stored_links_without_a_warning(
+    stored: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Supervisor:
+        def send(self, message: GetXCom) -> XComResult:
+            return XComResult(key=message.key, value=stored)
+
+    monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", Supervisor(), raising=False)
+    sensor = SparkApplicationSensor(task_id="wait", name="pi", deferrable=True)
+    sensor.resumed = True
+    with caplog.at_level(logging.DEBUG):
+        assert read_links(sensor, TaskInstance()) == (stored or "",) * 3
+    assert "No XCom value found" not in caplog.text
 
 
 def test_links_exist_after_task_resumed_elsewhere(cluster: Cluster, configured: None) -> None:

@@ -1,10 +1,15 @@
 """Retries after a failure. Airflow before 3.3 does not call the retry policy, so the operator calls it."""
 
+import runpy
+import traceback
+import warnings
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.sdk import Context
+from airflow.sdk.definitions._internal.dag_parsing_context import _airflow_parsing_context_manager
 
 from airflow_provider_spark_operator.airflow_compat import (
     HAS_RETRY_POLICIES,
@@ -12,6 +17,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     AirflowFailException,
     RetryDecision,
     RetryPolicy,
+    warn_too_old,
 )
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -19,6 +25,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     rule_out_retry,
 )
+from airflow_provider_spark_operator.operators import retries
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
@@ -97,7 +104,7 @@ def test_exception_without_retry_keeps_its_class_and_attributes(reason: str | No
     assert isinstance(final, SparkInfrastructureFailed)
     assert isinstance(final, AirflowFailException)
     assert vars(final) == vars(error)
-    assert str(final) == ("lost; not retried: out of luck" if reason else "lost")
+    assert str(final) == ("lost\nNot retried: out of luck" if reason else "lost")
 
 
 @pytest.mark.skipif(STARTS_IN_TRIGGERER, reason="Airflow 3.3 starts the task in the triggerer")
@@ -114,6 +121,36 @@ def test_task_of_older_airflow_warns_and_defers_in_place_of_starting_in_the_trig
         task = operator(**given)
     assert (task.deferrable, task.start_from_trigger) == (True, False)
     assert run(task, TaskInstance()) == "pi"
+
+
+@DEFERRABLE
+def test_failure_that_the_policy_does_not_retry_is_logged_once(
+    cluster: Cluster, deferrable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "HAS_RETRY_POLICIES", False)
+    cluster.script = fail
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(deferrable, retries=3, retry_policy=SparkRetryPolicy()), TaskInstance())
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("SparkApplication jobs/pi") == str(caught.value).count("SparkApplication jobs/pi")
+    assert str(caught.value).splitlines()[-1].startswith("Not retried: ")
+
+
+def test_warning_names_file_and_task_and_appears_only_for_the_running_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "dag.py"
+    file.write_text("\nwarn('retry_policy', 'Airflow retries the task', 'wait')\n")
+    with pytest.warns(UserWarning, match=rf"^{file}, line 2, task wait: retry_policy requires .* newer") as warned:
+        runpy.run_path(str(file), {"warn": warn_too_old})
+    assert warned[0].filename == str(file)
+    with warnings.catch_warnings(record=True) as caught, _airflow_parsing_context_manager("dag", "group.other"):
+        warnings.simplefilter("always")
+        warn_too_old("retry_policy", "Airflow retries the task", "wait")
+        warn_too_old("memory_growth", "the task is not retried with more memory")
+        assert not caught
+        warn_too_old("retry_policy", "Airflow retries the task", "other")
+        assert len(caught) == 1
 
 
 @pytest.mark.skipif(HAS_RETRY_POLICIES, reason="Airflow 3.3 stores the growth")

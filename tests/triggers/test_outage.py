@@ -212,10 +212,27 @@ async def test_kill_during_outage_deletes_application_after_it(
     with call_when_logged("deletion of SparkApplication jobs/pi: the Kubernetes API is not available", seen.set):
         killing = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
-    # Airflow cancels `on_kill` after a second.
-    killing.cancel()
-    await asyncio.gather(killing, return_exceptions=True)
-    assert "deletion of SparkApplication jobs/pi continues in the triggerer" in caplog.text
+    killing.cancel()  # as Airflow does after a second, and then repeatedly
+    with relocate(cluster) as kubeconfig:
+        point_at(kubeconfig)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(killing, 60)
+    assert "the task was stopped; SparkApplication jobs/pi is being deleted" in caplog.text
+    assert cluster.applications() == []
+
+
+@pytest.mark.usefixtures("killed")
+async def test_deletion_continues_after_the_longest_stay_of_its_trigger(
+    cluster: Cluster,
+    point_at: Callable[[dict[str, Any]], None],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifecycle, "LONGEST_KILL_SECONDS", 0.0)
+    trigger = build_trigger(create_running_application(cluster))
+    shut_down(cluster)
+    await trigger.on_kill()
+    assert "deletion of SparkApplication jobs/pi continues in the triggerer after the end of this log" in caplog.text
     (deletion,) = lifecycle._tasks
     with relocate(cluster) as kubeconfig:
         point_at(kubeconfig)

@@ -9,6 +9,7 @@ import pytest
 from airflow.triggers.base import BaseEventTrigger
 from pydantic import JsonValue
 
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import spark_application_event_runtime
 from airflow_provider_spark_operator.triggers.delivery_record import format_uids
@@ -118,6 +119,13 @@ def test_equal_triggers_have_one_identity() -> None:
     assert one.serialize() == other.serialize()
     assert one.key == other.key
     assert one.key != SparkApplicationEventTrigger("jobs", label_selector="team=b").key
+
+
+def test_default_connection_is_that_of_the_operators() -> None:
+    operator = SparkApplicationOperator(task_id="run", py_file="local:///a.py", image="spark:4.3.0")
+    assert SparkApplicationEventTrigger("jobs").kubernetes_conn_id == operator.kubernetes_conn_id
+    stored = SparkApplicationEventTrigger("jobs", kubernetes_conn_id=None).serialize()[1]
+    assert SparkApplicationEventTrigger(**stored).kubernetes_conn_id is None
 
 
 def test_trigger_survives_the_serialization_of_assets() -> None:
