@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.models.parse import format_path, name_
 from airflow_provider_spark_operator.core.problems import Problem, Severity, filter_errors
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_kubernetes_fields, suggest_field
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.core.validation.pod_objects import find_kubeflow_problems
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
 RELEASE: Final = "2.5"
@@ -107,6 +108,7 @@ def _check_fields(document: Mapping[str, Any], fields: Mapping[str, Field], spec
         spec = spec.get(part) if isinstance(spec, Mapping) else None
     if isinstance(spec, Mapping) and not filter_errors(problems):
         yield from find_shape_problems({key: value for key, value in spec.items() if value is not None}, spec_path)
+        yield from find_kubeflow_problems(spec, tuple(spec_path.split(".")))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.convert.pods import mount_config_map
+from airflow_provider_spark_operator.core.convert.pods import mount_config_map, name_volume
 from airflow_provider_spark_operator.core.convert.prometheus import METRICS_PROPERTIES, PROMETHEUS_CONFIGURATION
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.pod_settings import CONTAINERS
@@ -82,5 +82,6 @@ def _mount(draft: Draft, role: str, port: JsonObject) -> None:
     spec: JsonObject = holder["podTemplateSpec"]["spec"]
     containers: list[JsonObject] = spec.setdefault("containers", [{"name": name}])
     container = next((each for each in containers if each.get("name") == name), containers[0])
-    mount_config_map(spec, container, f"{draft.name}-prom-conf", f"{draft.name}-prom-conf-vol", _DIRECTORY)
+    config_map = f"{draft.name}-prom-conf"
+    mount_config_map(spec, container, config_map, name_volume(config_map), _DIRECTORY)
     container["ports"] = [*(container.get("ports") or ()), {**port, "protocol": "TCP"}]

@@ -111,7 +111,7 @@ def _write_config_maps(draft: Draft, pod: Mapping[str, Any], spec: JsonObject, c
             mount_config_map(spec, container, source[field], volume, directory)
             _append(container, "env", [{"name": variable, "value": directory}] if variable else [])
     for entry in pod.get("configMaps", ()):
-        mount_config_map(spec, container, entry["name"], _name_volume(entry["name"]), entry["path"])
+        mount_config_map(spec, container, entry["name"], name_volume(entry["name"]), entry["path"])
 
 
 def mount_config_map(spec: JsonObject, container: JsonObject, name: str, volume: str, directory: str) -> None:
@@ -124,11 +124,13 @@ def mount_config_map(spec: JsonObject, container: JsonObject, name: str, volume:
         volume: The name of the volume.
         directory: The path of the mount.
     """
-    _append(spec, "volumes", [{"name": volume, "configMap": {"name": name}}])
+    source = {"name": volume, "configMap": {"name": name}}
+    if source not in (spec.get("volumes") or ()):  # it can be mounted at several paths
+        _append(spec, "volumes", [source])
     _append(container, "volumeMounts", [{"name": volume, "readOnly": True, "mountPath": directory}])
 
 
-def _name_volume(config_map: str) -> str:
+def name_volume(config_map: str) -> str:
     """Return the name that Kubeflow's webhook gives the volume of a ConfigMap."""
     preferred = f"{config_map}-vol"
     if len(preferred) <= LONGEST_LABEL_VALUE and "." not in preferred:

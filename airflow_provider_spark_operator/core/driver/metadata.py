@@ -1,5 +1,7 @@
 """The labels of a driver, and the placeholders in its labels and annotations."""
 
+import re
+
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import BuildContext
 from airflow_provider_spark_operator.core.driver.resource_names import build_application_name_label
@@ -8,6 +10,7 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_ROLE,
     LABEL_SPARK_NAME,
     LABEL_SPARK_VERSION,
+    LONGEST_LABEL_VALUE,
     ROLE_DRIVER,
 )
 
@@ -28,7 +31,7 @@ def build_driver_labels(submission: BuildContext) -> dict[str, str]:
     """
     name = submission.conf.get_text("spark.app.name")
     reserved = {
-        LABEL_SPARK_VERSION: submission.inputs.spark_version,
+        LABEL_SPARK_VERSION: _build_version_label(submission.inputs.spark_version),
         **build_selector_label(submission),
         LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
         LABEL_ROLE: ROLE_DRIVER,
@@ -37,6 +40,11 @@ def build_driver_labels(submission: BuildContext) -> dict[str, str]:
     for name in reserved.keys() & labels.keys():
         raise DriverBuildError(f"{LABEL_PREFIX}{name}", "is reserved for Spark: choose another label")
     return {name: replace_placeholders(submission, value) for name, value in labels.items()} | reserved
+
+
+def _build_version_label(version: str) -> str:
+    """Return a version such as `4.3.0+build` as a valid label value."""
+    return re.sub(r"[^-A-Za-z0-9_.]", "_", version)[:LONGEST_LABEL_VALUE].strip("-_.")
 
 
 def replace_placeholders(submission: BuildContext, value: str) -> str:

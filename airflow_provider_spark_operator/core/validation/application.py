@@ -42,6 +42,7 @@ from airflow_provider_spark_operator.core.validation.numbers import (
     find_toleration_problems,
     find_version_problems,
 )
+from airflow_provider_spark_operator.core.validation.pod_objects import find_object_problems, find_template_problems
 
 MISSING_IMAGE: Final = "image-is-missing"
 """The placeholder for the image of an application that sets none."""
@@ -147,6 +148,8 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         yield Problem(error.field if is_path else format_conf_path(error.field), error.sentence, admissible=True)
         return
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
+    problems = list(find_template_problems(application.to_document()["spec"]))
+    yield from problems or find_object_problems((*attempt.pre_resources, attempt.pod, *attempt.post_resources))
     yield from _find_replaced_dependencies(spec)
 
 

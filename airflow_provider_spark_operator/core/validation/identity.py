@@ -1,6 +1,7 @@
 """Checks of `apiVersion`, `kind` and the metadata of a resource."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from airflow_provider_spark_operator.core.identity import NameRules, find_name_problem, find_namespace_problem
@@ -9,6 +10,8 @@ from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
 
+_LONGEST_START: Final = 58
+_SUFFIX: Final = "x" * 5  # the API server adds five letters or digits
 API_VERSIONS: Final = tuple(f"{GROUP}/{version}" for version in VERSIONS)
 
 
@@ -52,8 +55,10 @@ def report_unknown_word(path: str, value: object, known: Sequence[str]) -> Probl
 
 def _find_name_problems(metadata: Mapping[str, object], identity: NameRules) -> list[Problem]:
     name = metadata.get("name")
-    if not name and metadata.get("generateName"):
-        return []
+    start = metadata.get("generateName")
+    if not name and isinstance(start, str) and start:
+        generated = find_name_problem(f"{start[:_LONGEST_START]}{_SUFFIX}", identity)
+        return [replace(generated, path="metadata.generateName")] if generated else []
     if not name:
         return [Problem("metadata.name", f"is required: add a name for the {identity.noun}")]
     if not isinstance(name, str):

@@ -1,6 +1,7 @@
 """Checks of labels, annotations and finalizers by the rules of Kubernetes."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
@@ -10,22 +11,31 @@ from airflow_provider_spark_operator.core.problems import Problem
 _KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
 
 
-def find_metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
-    """Find the problems of labels, annotations and finalizers, all of which the API server rejects."""
+def find_metadata_problems(
+    metadata: Mapping[str, object], location: tuple[str | int, ...] = ("metadata",), *, admissible: bool = False
+) -> Iterator[Problem]:
+    """Find the problems of labels, annotations and finalizers, all of which the API server rejects.
+
+    Args:
+        metadata: The metadata of a resource or of a pod.
+        location: The position of the metadata in the document.
+        admissible: Whether operators can run a resource despite these problems.
+    """
     for field in ("labels", "annotations"):
-        yield from _find_map_problems(field, metadata.get(field))
+        for problem in _find_map_problems(field, metadata.get(field), location):
+            yield replace(problem, admissible=admissible)
     yield from _find_finalizer_problems(metadata.get("finalizers"))
 
 
-def _find_map_problems(field: str, given: object) -> Iterator[Problem]:
+def _find_map_problems(field: str, given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, Mapping):
-        yield Problem(f"metadata.{field}", f"must be an object (key: value pairs), not {name_type(given)}")
+        yield Problem(format_path((*location, field)), f"must be an object (key: value pairs), not {name_type(given)}")
         return
     is_label = field == "labels"
     for key, value in given.items():
-        path = format_path(("metadata", field, str(key)))
+        path = format_path((*location, field, str(key)))
         # Kubernetes accepts capital letters only in the domain of an annotation.
         if not _is_qualified(str(key) if is_label else str(key).lower()):
             yield Problem(path, f"is not a valid {field[:-1]} key: {_KEY_RULE}")

@@ -1,0 +1,135 @@
+"""Problems of pods and ConfigMaps that the API server rejects although the resource is valid."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.convert.check import check_manifest
+from airflow_provider_spark_operator.core.convert.document import convert_document
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.problems import filter_errors
+from airflow_provider_spark_operator.core.validation.pod_objects import LARGEST_CONFIG_MAP
+from airflow_provider_spark_operator.core.validation.validate import validate
+from tests.builders import build_application_document
+from tests.core.convert.documents import build_document
+
+LONG = "x" * 64
+DRIVER = "spark-kubernetes-driver"
+TEMPLATE = "spec.driverSpec.podTemplateSpec"
+
+
+def find_errors(**spec: Any) -> list[str]:
+    problems = filter_errors(validate(build_application_document(**spec)))
+    assert all(problem.admissible for problem in problems), "an admission policy can change the pod"
+    return [str(problem) for problem in problems]
+
+
+def build_spec(container: dict[str, Any] | None = None, **pod: Any) -> dict[str, Any]:
+    return {"podTemplateSpec": {"spec": {"containers": [{"name": DRIVER, **(container or {})}], **pod}}}
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        (build_spec(volumes=[{"name": "a"}, {}, {"name": "a"}]), "spec.volumes[2].name: repeats "),
+        (build_spec(volumes=[{"name": LONG}]), f"spec.volumes[0].name: '{LONG}' is not valid: use at most 63 lower"),
+        (build_spec(initContainers=[{"name": DRIVER, "image": "i"}]), "spec.containers[0].name: repeats "),
+        (
+            build_spec({"volumeMounts": [{"name": "a", "mountPath": "/x"}, {"name": "b", "mountPath": "/x"}]}),
+            "spec.containers[0].volumeMounts[1].mountPath: repeats ",
+        ),
+        (build_spec({"volumeMounts": [{"name": "a", "mountPath": "a:b"}]}), "mountPath: 'a:b' is not valid"),
+        (build_spec({"ports": [{"name": "UI", "containerPort": 1}]}), "ports[0].name: 'UI' is not valid"),
+        (
+            {"podTemplateSpec": {"metadata": {"labels": {"a": "b c"}}, "spec": {}}},
+            "metadata.labels.a: 'b c' is not a valid label",
+        ),
+    ],
+)
+def test_invalid_pod_template_is_a_problem_with_its_path(template: dict[str, Any], expected: str) -> None:
+    for field in ("driverSpec", "executorSpec"):
+        (problem,) = find_errors(**{field: template})
+        assert problem.startswith(f"spec.{field}.podTemplateSpec.")
+        assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (
+            {"driverSpec": build_spec({"ports": [{"name": "spark-ui", "containerPort": 4040}]})},
+            "the API server would reject the Pod pi-0-driver: spec.containers[0].ports[3].name: repeats ",
+        ),
+        (
+            {"driverSpec": build_spec({"volumeMounts": [{"name": "b", "mountPath": "/x"}]})},
+            "volumeMounts[0].name: names the volume 'b', which the pod does not have: add the volume",
+        ),
+        (
+            {"configMapSpecs": [{"name": "c", "data": {"a": "é" * (LARGEST_CONFIG_MAP // 2 + 1)}}]},
+            "the API server would reject the ConfigMap c: data: has 1048578 bytes, more than the 1048576 bytes of a",
+        ),
+        ({"configMapSpecs": [{"name": "c", "data": {"a/b": ""}}]}, "ConfigMap c: data['a/b']: is not a valid key"),
+    ],
+)
+def test_object_that_the_api_server_rejects_is_a_problem(spec: dict[str, Any], expected: str) -> None:
+    (problem,) = find_errors(**spec)
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"volumes": [{"name": "w", "emptyDir": {}}] * 2}, "spec.volumes[1].name"),
+        ({"driver": {"volumeMounts": [{"name": "w", "mountPath": "/w"}] * 2}}, "spec.driver.volumeMounts[1].mountPath"),
+        ({"executor": {"sidecars": [{"name": "s", "image": "i"}] * 2}}, "spec.executor.sidecars[1].name"),
+    ],
+)
+def test_repetition_in_a_manifest_of_kubeflow_is_a_problem(spec: dict[str, Any], path: str) -> None:
+    (problem,) = filter_errors(check_manifest(build_document(**spec)))
+    assert problem.path == path
+    assert problem.message.startswith("repeats ")
+
+
+def test_version_with_build_metadata_is_a_valid_label() -> None:
+    document = build_application_document(runtimeVersions={"sparkVersion": "4.3.0+build.1"})
+    assert filter_errors(validate(document)) == []
+    pod = build_attempt(parse_application(document), 0, "operator").pod
+    assert pod["metadata"]["labels"]["spark-version"] == "4.3.0_build.1"
+
+
+@pytest.mark.parametrize("start", ["Pi-", "pi.", "1-"])
+def test_generate_name_without_a_valid_name_is_a_problem(start: str) -> None:
+    document = build_application_document()
+    document["metadata"] = {"generateName": start}
+    (problem,) = validate(document)
+    assert problem.path == "metadata.generateName"
+    assert "is not a valid name for " in problem.message
+
+
+def test_conversion_mounts_a_config_map_at_two_paths() -> None:
+    maps = [{"name": "a", "path": "/etc/x"}, {"name": "a", "path": "/etc/y"}]
+    (converted,) = convert_document(build_document(driver={"configMaps": maps}))
+    assert converted.document is not None
+    pod = converted.document["spec"]["driverSpec"]["podTemplateSpec"]["spec"]
+    assert pod["volumes"] == [{"name": "a-vol", "configMap": {"name": "a"}}]
+    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]] == ["/etc/x", "/etc/y"]
+
+
+def test_conversion_shortens_the_volume_of_the_metrics() -> None:
+    monitoring = {"exposeDriverMetrics": True, "prometheus": {"jmxExporterJar": "/a.jar"}}
+    (converted,) = convert_document(build_document("n" * 60, monitoring=monitoring))
+    assert converted.problems == ()
+    assert converted.document is not None
+    (volume,) = converted.document["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["volumes"]
+    assert len(volume["name"]) == 63
+
+
+def test_conversion_of_what_the_api_server_rejects_is_refused() -> None:
+    mounts = [{"name": "w", "mountPath": "/w"}] * 2
+    source = build_document(volumes=[{"name": "w", "emptyDir": {}}], driver={"volumeMounts": mounts})
+    (converted,) = convert_document(source)
+    assert converted.document is None
+    assert [problem.path for problem in converted.problems] == [
+        f"{TEMPLATE}.spec.containers[0].volumeMounts[1].mountPath"
+    ]
