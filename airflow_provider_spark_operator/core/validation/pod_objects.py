@@ -30,7 +30,7 @@ def find_object_problems(objects: Iterable[Mapping[str, Any]]) -> Iterator[Probl
     """Find the problems of complete pods and ConfigMaps. Their operators can still create other objects."""
     for each in objects:
         if each["kind"] == "Pod":
-            problems = [*_find_pod_problems(each, ()), *_find_missing_volumes(each["spec"])]
+            problems = [*_find_pod_problems(each, ()), *_find_missing_parts(each["spec"])]
         elif each["kind"] == "ConfigMap":
             problems = list(_find_config_map_problems(each["data"]))
         else:
@@ -79,11 +79,13 @@ def _find_container_problems(container: Mapping[str, object], location: _Locatio
     yield from _find_name_problems(ports, "name", _is_port_name, _PORT_RULE)
 
 
-def _find_missing_volumes(spec: Mapping[str, object]) -> Iterator[Problem]:
-    """Find the mounts whose volume does not exist."""
+def _find_missing_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
+    """Find the containers without an image, and the mounts whose volume does not exist."""
     volumes = {volume.get("name") for _, volume in _list_entries(spec, "volumes", ("spec",))}
     for field in ("initContainers", "containers"):
         for inner, container in _list_entries(spec, field, ("spec",)):
+            if not container.get("image"):
+                yield Problem(format_path((*inner, "image")), "is required: give the image of the container")
             for location, mount in _list_entries(container, "volumeMounts", inner):
                 if mount.get("name") not in volumes:
                     message = f"names the volume {mount.get('name')!r}, which the pod does not have: add the volume"

@@ -66,6 +66,10 @@ def test_invalid_pod_template_is_a_problem_with_its_path(template: dict[str, Any
             "volumeMounts[0].name: names the volume 'b', which the pod does not have: add the volume",
         ),
         (
+            {"driverSpec": build_spec(initContainers=[{"name": "i"}])},
+            "Pod pi-0-driver: spec.initContainers[0].image: is required: give the image of the container",
+        ),
+        (
             {"configMapSpecs": [{"name": "c", "data": {"a": "é" * (LARGEST_CONFIG_MAP // 2 + 1)}}]},
             "the API server would reject the ConfigMap c: data: has 1048578 bytes, more than the 1048576 bytes of a",
         ),
