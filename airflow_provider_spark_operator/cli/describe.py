@@ -124,7 +124,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Message", describe_message(summary)),
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
-        ("Cause", _find_cause(report.evidence) if report.evidence and is_failed else ""),
+        ("Cause", _find_cause(report.evidence) if report.evidence and verdict.has_cause_in_log else ""),
         ("Waiting", report.hold or ""),
         ("Waits for", _describe_wait(report) or ""),
         ("Retry", _describe_retry(verdict) if is_failed else ""),

@@ -25,7 +25,8 @@ def run(
 
     After `resume`, the program starts again from its beginning, in a new attempt. The suspension does not count as a
     restart. An application that has ended cannot be suspended. The command fails, and changes nothing, if the
-    CustomResourceDefinition in the cluster has no `spec.suspend`.
+    CustomResourceDefinition in the cluster has no `spec.suspend`. If a driver runs, the command waits up to 15 s until
+    the operator stops it, and fails if the operator ignores the field.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(access, lambda client: set_all_suspended(client, names, suspended=True))

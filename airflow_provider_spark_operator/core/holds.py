@@ -185,7 +185,8 @@ def _build_held(
         queue=get_queue(resource),
         wants_suspension=by_user,
         suspended_by=suspended_by,
-        since=since or read_time(metadata.get("creationTimestamp")),
+        # Kubeflow's operator does not record when it suspended an application.
+        since=since or (None if suspended_by else read_time(metadata.get("creationTimestamp"))),
         message=message,
     )
 

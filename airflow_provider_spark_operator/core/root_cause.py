@@ -18,6 +18,8 @@ _DIRECT_CAUSE: Final = "The above exception was the direct cause"
 _CHAIN: Final = re.compile(rf"{_DIRECT_CAUSE}|During handling of the above exception")
 _LOST: Final = re.compile(r"The executor with id (\d+) exited with exit code (-?\d+)")
 _CLASS: Final = r"[a-zA-Z_$][\w$]*(?:\.[\w$]+)+"
+# An exception without a message.
+_BARE: Final = re.compile(rf"{_CLASS}:?")
 # The way in which Py4J passes a Java exception to Python.
 _BRIDGED: Final = re.compile(rf": ({_CLASS}(?:: .*)?)$")
 _IN_THREAD: Final = re.compile(r'Exception in thread "([^"]*)" ([a-zA-Z_$][\w$.]*(?:: .*)?)$')
@@ -86,19 +88,24 @@ class _Found:
     weight: _Weight
     cause: str | None = None  # the innermost cause
     of_python: bool = False
+    of_warning: bool = False
 
     @property
     def sentence(self) -> str:
-        if _ABORT not in self.text or self.cause is None:
-            return self.cause or self.text
-        return self.text if self.cause in self.text else f"{self.text}; caused by: {self.cause}"
+        if self.cause is None or self.cause in self.text:
+            return self.text
+        if _BARE.fullmatch(self.text):
+            return self.cause
+        cause = f"; caused by: {clean_line(self.cause, longest=_LONGEST // 2)}"
+        return clean_line(self.text.rstrip(".: "), longest=_LONGEST - len(cause)) + cause
 
 
 class RootCause:
     """Finds the cause in a log that is read line by line. Memory use does not grow with the log.
 
     Of several uncaught errors the last one counts. Handled errors, and those of other threads and of the shutdown,
-    count only without another error. The program must not have printed anything after them either.
+    count only without another error. The program must not have printed anything after them either. The stack trace of
+    a warning counts only at the end of the log.
     """
 
     def __init__(self) -> None:
@@ -112,6 +119,7 @@ class RootCause:
         self._before: _Weight | None = None  # weight of the previous traceback
         self._traced = _Weight.RAISED  # weight of the current traceback
         self._logged = _Weight.LOGGED  # weight of a stack trace that follows
+        self._warned = False  # whether the latest line of Spark's log is a warning
         self._chained: str | None = None
         self._jvm_failed = False  # whether the next line says why the JVM could not start
         self._jar: str | None = None
@@ -176,7 +184,11 @@ class RootCause:
 
     def _add_log_line(self, line: str) -> None:
         self._open = False
-        self._logged = self._announced or (_Weight.HANDLED if _WARNING.match(line) else _Weight.LOGGED)
+        handled = self._found.get(_Weight.HANDLED)
+        if handled is not None and handled.of_warning:  # the program continued after the warning
+            del self._found[_Weight.HANDLED]
+        self._warned = _WARNING.match(line) is not None
+        self._logged = self._announced or (_Weight.HANDLED if self._warned else _Weight.LOGGED)
         if threw := _USER_CLASS.match(line):
             self._logged = _Weight.RAISED
             if threw[1]:
@@ -239,6 +251,7 @@ class RootCause:
             # The message of an uncaught exception may quote other exceptions.
             if not (self._open and self._latest is self._found.get(_Weight.RAISED)):
                 self._record(logged[1], self._logged)
+                self._found[self._logged].of_warning = self._warned
         else:
             return False
         return True

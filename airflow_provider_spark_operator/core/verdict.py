@@ -1,6 +1,5 @@
 """Judge the progress of an application: its outcome, the kind of a failure, the cause, and what to do about it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,6 +54,14 @@ class Verdict:
     retry_worthy: bool
     reason: str
     sentence: str
+
+    @property
+    def has_cause_in_log(self) -> bool:
+        """Whether the log of the driver can name the cause of the failure.
+
+        If the driver was killed, the status of its container names the cause. The log then shows something else.
+        """
+        return self.failure_kind is FailureKind.APPLICATION and self.reason != reasons.OUT_OF_MEMORY
 
 
 def judge_progress(progress: Progress) -> Verdict:
@@ -113,7 +120,6 @@ _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "DeletionByPodGC": "the node of the driver no longer exists; a retry runs on another node",
     "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
-_JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
     _State.DRIVER_START_TIMED_OUT: (
         FailureKind.INFRASTRUCTURE,
@@ -173,31 +179,10 @@ def _blame_application(description: str) -> _Cause:
 
 
 def _explain_refusal(stop: StateEntry) -> _Cause:
-    message = stop.message or "the driver's resources could not be created"
-    description = _summarize_spark_submit(message) or _strip_stack_trace(message)
+    description = stop.message or "the driver's resources could not be created"
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, description)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description)
-
-
-def _summarize_spark_submit(message: str) -> str | None:
-    """Return the error and innermost cause in the output of spark-submit, which Kubeflow's operator reports."""
-    beginning = message.partition(": ")[0]
-    error = _JAVA_ERROR.search(message)
-    if error is None:
-        return None
-    causes = message[error.end() :].split("\nCaused by: ")[1:]
-    errors = [error[1], *(cause.partition("\n")[0] for cause in causes[-1:])]
-    return ": ".join([beginning, *(part.strip().rstrip(".") for part in errors)])
-
-
-def _strip_stack_trace(message: str) -> str:
-    """Return the error and innermost cause in a message with a Java stack trace, as the Apache operator writes it."""
-    error, *causes = message.split("\nCaused by: ")
-    if not (causes or "\n\tat " in error):
-        return message
-    description = ": ".join(part.partition("\n\t")[0].strip().rstrip(".") for part in (error, *causes[-1:]))
-    return description.replace(". StackTrace: ", ": ", 1)
 
 
 def describe_driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:

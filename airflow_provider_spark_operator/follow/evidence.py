@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.core.pods import (
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
-from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
+from airflow_provider_spark_operator.core.verdict import Verdict
 from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.follow.pods import get_driver_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -119,14 +119,15 @@ async def gather_evidence(
 def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
     """Describe a failure for the user: the application, its state, the cause, and the last lines of the log."""
     explanation = verdict.sentence.rstrip(".")
-    begins_with_state = explanation.split(maxsplit=1)[0].rstrip(":") in list_known_states()
-    sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {explanation}"
+    state = "state " if explanation.split(maxsplit=1)[0].rstrip(":") in list_known_states() else ""
     if evidence.exit_code and "exit code" not in explanation:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""
-        sentence += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
-    # If the driver was stopped from outside, its log shows the effects of the stop and not the cause of the failure.
-    if evidence.cause and verdict.failure_kind is FailureKind.APPLICATION:
-        sentence += f"; cause: {evidence.cause}"
+        explanation += f"; the driver container ended with exit code {evidence.exit_code}{reason}"
+    if evidence.cause and verdict.has_cause_in_log:
+        # The cause comes first, because Airflow's page of a log cuts long lines.
+        sentence = f"{evidence.reference} failed: {evidence.cause}; {state}{explanation}"
+    else:
+        sentence = f"{evidence.reference} failed{' in ' if state else ': '}{state}{explanation}"
     if evidence.log_lines:
         return _format_section(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
     if evidence.events:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -72,6 +72,7 @@ class Narrator:
         self._situation, self._pauses = narration.situation, narration.pauses
         self._obstacles = ObstacleWatch(client, reference, sink, self._situation, self._pauses.driver)
         self._shown = set[tuple[str, datetime | None]]()
+        self._message: str | None = None
         self._blocked: set[str] = set()  # the uids of executor pods
         self._executors_wait: str | None = None
         self._attempt = -1
@@ -116,12 +117,18 @@ class Narrator:
         await self._obstacles.update(seen, resource)
         if new and seen.phase is not Phase.RUNNING:
             await _stop(self._executors)
+        new = [self._omit_repetition(entry) for entry in new]
         for entry in new[:-1]:
             self._sink.show_state(entry, None)
         if new:
             await self._show_present(
                 new[-1], seen, dialect_of(resource.get("apiVersion")).count_wanted_executors(resource)
             )
+
+    def _omit_repetition(self, entry: StateEntry) -> StateEntry:
+        """Return the state without its message if the previous state had the same message."""
+        is_repeated, self._message = entry.message == self._message, entry.message
+        return replace(entry, message=None) if is_repeated else entry
 
     def show_last_lines(self, lines: Iterable[str]) -> None:
         """Show the end of a driver's log that was not streamed."""

@@ -1,23 +1,27 @@
 """`spark-operator suspend` and `resume` with the embedded cluster."""
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli import main, suspension
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.follow.suspension import set_suspended
+from airflow_provider_spark_operator.kube.transport import JsonObject
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
-from tests.cluster import Cluster, run_on
+from tests.cluster import Cluster, run_on, stay_submitted
 
 
 def test_suspend_and_resume_set_the_field(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    scripted_cluster.script = run_on
+    scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
-    scripted_cluster.wait_for_state("RunningHealthy")
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
     assert scripted_cluster.application()["spec"]["suspend"] is True
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
@@ -33,6 +37,37 @@ def test_suspend_and_resume_set_the_field(scripted_cluster: Cluster, capsys: pyt
     ]
 
 
+def test_suspend_fails_if_the_operator_ignores_the_field(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suspension, "REACTION_SECONDS", 0.0)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    assert main(["suspend", "pi"]) == ExitCode.TIMED_OUT
+    message = "still runs 0 s after spec.suspend was set: its operator is slow, or ignores the field"
+    assert message in capsys.readouterr().err
+
+
+def test_suspend_waits_for_the_operator(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def react(application: Application) -> None:
+        application.suspend()
+
+    async def suspend(*arguments: Any, **options: Any) -> JsonObject:
+        stored = await set_suspended(*arguments, **options)
+        await asyncio.to_thread(scripted_cluster.play, react)
+        return stored
+
+    monkeypatch.setattr(suspension, "set_suspended", suspend)
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    assert main(["suspend", "pi"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi suspended\n"
+
+
 def test_application_that_has_ended_cannot_be_suspended(
     scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,9 +81,8 @@ def test_application_that_has_ended_cannot_be_suspended(
 def test_suspend_sets_the_field_of_a_kubeflow_application(
     kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kubeflow_cluster.script = run_on
+    kubeflow_cluster.script = stay_submitted
     kubeflow_cluster.create("pi")
-    kubeflow_cluster.wait_for_state("RUNNING")
     assert main(["suspend", "pi"]) == ExitCode.SUCCESS
     assert kubeflow_cluster.application()["spec"]["suspend"] is True
     assert capsys.readouterr().out == "sparkapplication.sparkoperator.k8s.io/pi suspended\n"

@@ -324,3 +324,17 @@ def test_cause_stays_the_same_while_the_time_passes() -> None:
 def test_hold_without_a_time_has_no_duration() -> None:
     assert Hold("it waits").describe(NOW) == "it waits"
     assert Hold("it waits", NOW + timedelta(seconds=1)).describe(NOW) == "it waits"
+
+
+def test_time_of_a_suspension_that_the_status_does_not_record_is_left_out() -> None:
+    resource = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "metadata": {"name": "pi", "uid": "u1", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"suspend": True},
+        "status": {"applicationState": {"state": "SUSPENDED"}, "executionAttempts": 1},
+    }
+    held = find_held_application(read_progress(resource), resource)
+    assert held is not None
+    hold = find_hold(held, [], None)
+    assert hold is not None
+    assert hold.describe(NOW).startswith("it is suspended by spec.suspend; ")

@@ -170,6 +170,11 @@ Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent c
   File "/opt/job.py", line 4, in <lambda>
 OSError: disk is full
 """
+BLOCKED = """
+26/01/01 00:00:01 WARN BlockedThreadChecker: Thread vert.x-eventloop-thread-0 has been blocked for 2500 ms
+io.vertx.core.VertxException: Thread blocked
+	at java.base/java.util.Arrays.copyOf(Arrays.java:3537)
+"""
 HEAP = """
 Exception in thread "main" java.lang.OutOfMemoryError: Java heap space
 	at java.base/java.util.Arrays.copyOf(Arrays.java:3537)
@@ -231,7 +236,7 @@ def find_cause(log: str) -> str | None:
             SCALA,
             "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 "
             "in stage 1.0 (TID 7) (10.0.0.7 executor 2): org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task "
-            "failed while writing rows to s3a://bucket/out.; caused by: java.nio.file.AccessDeniedException: "
+            "failed while writing rows to s3a://bucket/out; caused by: java.nio.file.AccessDeniedException: "
             "s3a://bucket/out: Access Denied",
             id="abort with a cause",
         ),
@@ -260,6 +265,7 @@ def find_cause(log: str) -> str | None:
         pytest.param(CAUGHT_ABORT, "ValueError: still too many rows", id="error after an abort that was caught"),
         pytest.param(
             CONTEXT,
+            "org.apache.spark.SparkException: External scheduler cannot be instantiated; caused by: "
             "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: GET at: pods/pi-driver. "
             'Message: pods "pi-driver" is forbidden',
             id="logged exception",
@@ -275,7 +281,24 @@ def find_cause(log: str) -> str | None:
             "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times",
             id="abort in Python's message",
         ),
-        pytest.param(WORKER_CAUSE, "OSError: disk is full", id="cause in a Python worker"),
+        pytest.param(
+            WORKER_CAUSE,
+            "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows; caused by: "
+            "OSError: disk is full",
+            id="cause in a Python worker",
+        ),
+        pytest.param(
+            'Exception in thread "main" java.lang.reflect.InvocationTargetException\n\tat a.B.c(B.java:1)\n'
+            "Caused by: java.io.IOException: closed",
+            "java.io.IOException: closed",
+            id="outer exception without a message",
+        ),
+        pytest.param(
+            'Exception in thread "main" java.lang.RuntimeException: ' + "x" * 900 + "\n\tat a.B.c(B.java:1)\n"
+            "Caused by: java.io.IOException: closed",
+            f"java.lang.RuntimeException: {'x' * 431}…; caused by: java.io.IOException: closed",
+            id="long message keeps its cause",
+        ),
         pytest.param(HEAP, "java.lang.OutOfMemoryError: Java heap space", id="driver's heap"),
         pytest.param(
             EXECUTORS_ONLY,
@@ -333,7 +356,7 @@ def test_cause_of_a_log(log: str, expected: str | None) -> None:
             SCALA,
             "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 "
             "in stage 1.0 (TID 7) (10.0.0.7 executor 2): org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task "
-            "failed while writing rows to s3a://bucket/out.; caused by: java.nio.file.AccessDeniedException: "
+            "failed while writing rows to s3a://bucket/out; caused by: java.nio.file.AccessDeniedException: "
             "s3a://bucket/out: Access Denied",
         ),
     ],
@@ -380,7 +403,7 @@ def test_shutdown_messages_do_not_replace_cause(log: str, expected: str, noise: 
         pytest.param(
             TRACE + "26/01/01 00:00:03 ERROR ApplicationMaster: User class threw exception:\n"
             "org.apache.spark.SparkException: no\n\tat x\nCaused by: java.lang.OutOfMemoryError: heap",
-            "java.lang.OutOfMemoryError: heap",
+            "org.apache.spark.SparkException: no; caused by: java.lang.OutOfMemoryError: heap",
             id="exception of the user's class",
         ),
         pytest.param(
@@ -393,6 +416,8 @@ def test_shutdown_messages_do_not_replace_cause(log: str, expected: str, noise: 
             None,
             id="exception below a warning, output",
         ),
+        pytest.param(BLOCKED, "io.vertx.core.VertxException: Thread blocked", id="exception below a warning is last"),
+        pytest.param(BLOCKED + INFO, None, id="exception below a warning, the program continues"),
         pytest.param(
             "26/01/01 00:00:01 INFO DAGScheduler: Job aborted due to stage failure: Task 0 lost",
             "Job aborted due to stage failure: Task 0 lost",
@@ -428,7 +453,7 @@ def test_shutdown_messages_do_not_replace_cause(log: str, expected: str, noise: 
             'Exception in thread "main" org.example.LoadException: failed:\n'
             + JAVA_NOISE
             + "Caused by: java.io.IOException: disk",
-            "java.io.IOException: disk",
+            "org.example.LoadException: failed; caused by: java.io.IOException: disk",
             id="exception in the message",
         ),
         pytest.param('Exception in thread "main" MyError: no', "MyError: no", id="exception without a package"),

@@ -5,7 +5,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.driver_log import append_lines
-from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, judge_progress
+from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED, OUT_OF_MEMORY
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, judge_progress
 from airflow_provider_spark_operator.follow.end import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -250,3 +251,16 @@ async def test_lines_in_the_status_are_quoted_if_pod_does_not_exist(api: Scripte
     assert describe_failure(judge_progress(seen), evidence).endswith(
         "\nLast lines of the driver's log:\n  Traceback:\n  ValueError: 7"
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence", "expected"),
+    [
+        (OUT_OF_MEMORY, "Failed: out of memory.", "SparkApplication jobs/pi failed in state Failed: out of memory"),
+        (DRIVER_FAILED, "Failed: it ended.", "SparkApplication jobs/pi failed: Thread blocked; state Failed: it ended"),
+    ],
+    ids=["killed", "failed"],
+)
+def test_cause_in_the_log_comes_first_unless_the_driver_was_killed(reason: str, sentence: str, expected: str) -> None:
+    verdict = Verdict(Outcome.FAILED, FailureKind.APPLICATION, True, reason, sentence)
+    assert describe_failure(verdict, Evidence(REFERENCE, cause="Thread blocked")) == expected

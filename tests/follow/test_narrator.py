@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress as read_any_progress
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
 from airflow_provider_spark_operator.follow.obstacles import ATTENDED, BACKGROUND, Pauses
+from airflow_provider_spark_operator.follow.pods import ExecutorCount
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import RUNNING, build_driver, build_stored
 from tests.follow.recorder import Recorder
@@ -96,3 +99,25 @@ async def test_state_is_shown_once_although_its_time_is_known_later() -> None:
             for resource in (new, new, stored, stored):
                 await narrator.show(read_progress(resource), resource)
     assert sink.states == ["Submitted", "DriverRequested", "Submitted"]
+
+
+async def test_message_of_a_state_is_not_repeated_by_the_next_state() -> None:
+    messages: list[str | None] = []
+
+    class Sink(Recorder):
+        def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+            messages.append(entry.message)
+
+    async with (
+        serve_api() as api,
+        await open_client_of(api) as client,
+        Narrator(client, REFERENCE, Narration(Sink(), pauses=PAUSES)) as narrator,
+    ):
+        for state, message in (("SUBMISSION_FAILED", "no quota"), ("FAILED", "no quota"), ("UNKNOWN", "no node")):
+            resource = {
+                "apiVersion": "sparkoperator.k8s.io/v1beta2",
+                "metadata": {"name": "pi"},
+                "status": {"applicationState": {"state": state, "errorMessage": message}},
+            }
+            await narrator.show(read_any_progress(resource), resource)
+    assert messages == ["no quota", None, "no node"]

@@ -283,7 +283,10 @@ def test_failure_begins_with_cause_from_before_the_last_lines(cluster: Cluster, 
         "sentence"
     ]
     first, title, *lines = sentence.splitlines()
-    assert first.endswith("exit code 1 (Error); cause: java.nio.file.NoSuchFileException: /opt/job/report.jar")
+    assert first == (
+        "SparkApplication jobs/pi failed: java.nio.file.NoSuchFileException: /opt/job/report.jar; state Failed: "
+        "container spark-kubernetes-driver of the driver ended with exit code 1 (Error)"
+    )
     assert title == "Last lines of the driver's log:"
     assert lines == [f"  {line}" for line in (TRACE[0], TRACE[1], TRACE[-41])]
 
@@ -304,12 +307,17 @@ EARLY, LATE = [
 ]
 
 
+CAUSED_LATE = "SparkApplication jobs/pi failed: ValueError: late; "
+
+
 def test_cause_is_read_from_log_end_if_stream_reached_its_limit(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
     application = create_ended_application(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
-    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    assert fire(build_trigger(application))["sentence"].startswith(
+        "SparkApplication jobs/pi failed: ValueError: late; "
+    )
 
 
 def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster) -> None:
@@ -320,12 +328,16 @@ def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster
     (log,) = cluster.logs.values()
     stamp = log.lines[3].partition(" ")[0]
     cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
-    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    assert fire(build_trigger(application))["sentence"].startswith(
+        "SparkApplication jobs/pi failed: ValueError: late; "
+    )
 
 
 def test_cause_is_read_from_stream_if_complete(cluster: Cluster) -> None:
     application = create_ended_application(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
-    assert fire(build_trigger(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+    assert fire(build_trigger(application))["sentence"].startswith(
+        "SparkApplication jobs/pi failed: ValueError: late; "
+    )
 
 
 def test_driver_lines_keep_their_level(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:

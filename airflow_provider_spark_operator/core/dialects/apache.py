@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.resource_names import get_driver_pod_name
 from airflow_provider_spark_operator.core.driver_log import split_lines
+from airflow_provider_spark_operator.core.java_message import shorten_java_message
 from airflow_provider_spark_operator.core.names import build_application_id
 from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
@@ -140,12 +141,12 @@ def _is_position(key: object) -> bool:
 
 def _read_entry(record: Mapping[str, object]) -> StateEntry:
     driver_status = record.get("lastObservedDriverStatus")
-    message, log_lines = split_lines(get_text(record.get("message")))
+    text, log_lines = split_lines(get_text(record.get("message")))
     state = get_text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED
     return StateEntry(
         state=state,
         time=read_time(record.get("lastTransitionTime")),
-        message=message or None,
+        message=shorten_java_message(text) or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
         reason=get_text(record.get("reason")) or None,
         log_lines=log_lines,

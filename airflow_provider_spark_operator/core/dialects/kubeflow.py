@@ -13,6 +13,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY
+from airflow_provider_spark_operator.core.java_message import shorten_java_message
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.problems import Problem, Severity
@@ -90,7 +91,7 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
     status = get_object(resource.get("status"))
     current = get_object(status.get("applicationState"))
     state = get_text(current.get("state")) or _State.NEW
-    message = get_text(current.get("errorMessage")) or None
+    message = shorten_java_message(get_text(current.get("errorMessage"))) or None
     means = _get_meaning(state, message)
     driver = _build_driver_status(message) if means is ApplicationState.FAILED else None
     present = StateEntry(state, _find_start(status, state, means), message, driver_status=driver, means=means)
@@ -221,10 +222,13 @@ def _find_suspend_reason(resource: Mapping[str, object], status: Mapping[str, ob
 
 
 def _find_start(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:
-    # terminationTime is the end of a driver. For a failed submission it is missing, or belongs to an earlier attempt.
-    if state in _SUBMITTING or means is ApplicationState.SCHEDULING_FAILURE:
-        return read_time(status.get("lastSubmissionAttemptTime"))
-    return read_time(status.get("terminationTime")) if state in _MEANINGS else None
+    submitted, ended = (read_time(status.get(key)) for key in ("lastSubmissionAttemptTime", "terminationTime"))
+    if state in _SUBMITTING:
+        return submitted
+    if means is ApplicationState.SCHEDULING_FAILURE:
+        # An earlier terminationTime belongs to the driver of an earlier attempt.
+        return max(filter(None, (submitted, ended)), default=None)
+    return ended if state in _MEANINGS else None
 
 
 def _is_restart_pending(policy: Mapping[str, object], status: Mapping[str, object], state: str) -> bool:

@@ -6,6 +6,8 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.root_cause import RootCause
 
+# The lines of this level are not recorded. After a warning, they show that the program continued.
+_OMITTED: Final = "00/01/01 00:00:00 INFO Driver: end of the log"
 _FRAME: Final = re.compile(r'File "[^"]*", line \d+')
 _HEAD: Final = "Traceback (most recent call last):"
 # The source lines of modules in a zip file, such as PySpark's, are not shown: the exception can follow a frame.
@@ -23,6 +25,7 @@ def find_recorded_cause(lines: Iterable[str]) -> str | None:
     cause = RootCause()
     for line in _indent(lines):
         cause.add(line)
+    cause.add(_OMITTED)
     return cause.sentence
 
 

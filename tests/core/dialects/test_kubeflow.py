@@ -120,6 +120,26 @@ def test_failed_submission_has_time_of_last_attempt(end: str | None) -> None:
     assert read_progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def test_application_whose_submissions_failed_ended_at_its_termination() -> None:
+    failed = build_document("FAILED", "failed to submit spark application: exit status 1")
+    assert read_progress(failed).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+
+
+def test_answer_of_the_api_server_is_cut_from_the_message() -> None:
+    message = (
+        "failed to submit spark application: failed to run spark-submit: 26/01/01 00:00:00 WARN Utils: low\n"
+        'Exception in thread "main" io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST '
+        "at: https://10.0.0.1/api/v1/namespaces/jobs/pods. Message: pods is forbidden: exceeded quota: pods. "
+        "Received status: Status(apiVersion=v1, code=403, details=StatusDetails(causes=[], group=null, kind=pods)).\n"
+        "\tat io.fabric8.kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n"
+    )
+    assert read_progress(build_document("SUBMISSION_FAILED", message)).message == (
+        "failed to submit spark application: io.fabric8.kubernetes.client.KubernetesClientException: Failure "
+        "executing: POST at: https://10.0.0.1/api/v1/namespaces/jobs/pods. "
+        "Message: pods is forbidden: exceeded quota: pods"
+    )
+
+
 def test_attempt_is_counted_from_executions() -> None:
     assert read_progress(build_document("SUBMITTED", executionAttempts=0)).attempt == 0
     assert read_progress(build_document("SUBMITTED", executionAttempts=3)).attempt == 2

@@ -26,17 +26,25 @@ JAVA = [
 ]
 
 
+BLOCKED = [
+    "26/01/01 00:00:01 WARN BlockedThreadChecker: Thread vert.x-eventloop-thread-0 has been blocked for 2500 ms",
+    "io.vertx.core.VertxException: Thread blocked",
+    "at java.base/java.util.Arrays.copyOf(Arrays.java:3537)",
+]
+
+
 @pytest.mark.parametrize(
     ("lines", "cause"),
     [
+        (BLOCKED, None),
         (PYTHON, "ValueError: invalid literal for int() with base 10: 'many'"),
         (SPARK, "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
         (SPARK[3:], "pyspark.errors.exceptions.captured.AnalysisException: [UNRESOLVED_COLUMN] no column `amount`"),
-        (JAVA, "java.io.IOException: bad"),
+        (JAVA, "java.lang.IllegalStateException: no such table; caused by: java.io.IOException: bad"),
         (["all is well"], None),
         ([], None),
     ],
-    ids=["python", "beginning in a traceback", "beginning in a library", "java", "no error", "no lines"],
+    ids=["warning", "python", "beginning in a traceback", "beginning in a library", "java", "no error", "no lines"],
 )
 def test_cause_is_found_in_lines_without_indentation(lines: list[str], cause: str | None) -> None:
     assert find_recorded_cause(lines) == cause
