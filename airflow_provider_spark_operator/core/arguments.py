@@ -34,6 +34,12 @@ class IfExists(StrEnum):
     """Fail."""
 
 
+def advise_suffix(path: str) -> str:
+    """Return the advice for a path that ends with the suffix of a template engine."""
+    is_engine = path.endswith((".j2", ".jinja", ".jinja2"))
+    return f". Templates in {', '.join(FILE_EXTENSIONS)} files are rendered: rename the file" if is_engine else ""
+
+
 def check_booleans(**arguments: object) -> None:
     """Reject values that are not booleans: Python treats a string such as "false" as true.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from posixpath import normpath
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS
+from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS, advise_suffix
 from airflow_provider_spark_operator.core.json_object import is_integer
 from airflow_provider_spark_operator.core.kubernetes_names import (
     KEY_RULE,
@@ -41,7 +41,7 @@ from airflow_provider_spark_operator.core.parameter_values import (
     is_in,
     read_flag,
 )
-from airflow_provider_spark_operator.core.pending import is_pending
+from airflow_provider_spark_operator.core.pending import advise_native, is_pending
 from airflow_provider_spark_operator.core.problems import Problem
 
 Check: TypeAlias = Callable[[str, object], list[Problem]]
@@ -94,7 +94,7 @@ def _check_environment(name: str, value: object) -> list[Problem]:
 
 def _check_texts(name: str, value: object) -> list[Problem]:
     if not isinstance(value, Mapping):
-        return [Problem(name, f"must be an object, but is of type {type(value).__name__}")]
+        return [Problem(name, f"must be an object, but is of type {type(value).__name__}{advise_native(value)}")]
     wrong = [key for key, text in value.items() if not (is_pending(text) or isinstance(text, (str, int, float)))]
     return [
         Problem(f"{name}[{key!r}]", f"must be a string, but is of type {type(value[key]).__name__}") for key in wrong
@@ -108,7 +108,8 @@ def _check_tolerations(name: str, value: object) -> list[Problem]:
         if is_pending(entry):
             continue
         if not isinstance(entry, Mapping) or not isinstance(value, (list, tuple)):
-            return [Problem(name, "must be a list of objects, such as [{'key': 'spot', 'operator': 'Exists'}]")]
+            example = "such as [{'key': 'spot', 'operator': 'Exists'}]"
+            return [Problem(name, f"must be a list of objects, {example}{advise_native(value)}")]
         unknown = [str(key) for key in entry if key not in _TOLERATION_KEYS]
         if unknown:
             keys = ", ".join(_TOLERATION_KEYS)
@@ -143,7 +144,9 @@ def _check_template(name: str, value: object) -> list[Problem]:
     if isinstance(value, str):
         if "\n" in value or value.endswith(FILE_EXTENSIONS):
             return []
-        return [Problem(name, f"must be an object, or the path of a YAML or JSON file, not {value!r}")]
+        return [
+            Problem(name, f"must be an object, or the path of a YAML or JSON file, not {value!r}{advise_suffix(value)}")
+        ]
     if not isinstance(value, Mapping):
         return [Problem(name, f"must be an object, or the path of a file, but is of type {type(value).__name__}")]
     unknown = [str(key) for key in value if key not in _TEMPLATE_KEYS]
@@ -232,7 +235,8 @@ def mask_user(text: str) -> str:
 def _check_entries(kind: type[Secret] | type[ConfigMap] | type[Volume]) -> Check:
     def check(name: str, value: object) -> list[Problem]:
         if not isinstance(value, (list, tuple)):
-            return [Problem(name, f"must be a list of {kind.__name__}, but is of type {type(value).__name__}")]
+            message = f"must be a list of {kind.__name__}, but is of type {type(value).__name__}{advise_native(value)}"
+            return [Problem(name, message)]
         return [
             problem
             for position, entry in enumerate(value)

@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.core.parameter_types import (
     Volume,
 )
 from airflow_provider_spark_operator.core.parameter_values import read_flag
-from airflow_provider_spark_operator.core.pending import is_pending
+from airflow_provider_spark_operator.core.pending import advise_native, is_pending
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, IMAGE_KEY, uses_dynamic_allocation
 
@@ -307,7 +307,11 @@ def _find_conf_problem(conf: object) -> Problem | None:
     if is_pending(conf):
         return None
     if not isinstance(conf, Mapping):
-        return Problem("conf", f"must be an object of Spark properties, but is of type {type(conf).__name__}")
+        message = f"must be an object of Spark properties, but is of type {type(conf).__name__}{advise_native(conf)}"
+        return Problem("conf", message)
+    numbers = ", ".join(repr(key) for key in conf if not isinstance(key, str))
+    if numbers:
+        return Problem("conf", f"the names of properties must be strings, not {numbers}: put the names in quotes")
     wrong = [key for key, value in conf.items() if not (is_pending(value) or isinstance(value, (str, int, float)))]
     if not wrong:
         return None
@@ -318,11 +322,20 @@ def _find_conf_problem(conf: object) -> Problem | None:
 
 
 def _find_list_problem(name: str, value: object) -> Problem | None:
-    if is_pending(value) or isinstance(value, (list, tuple)):
+    if name == "arguments" and isinstance(value, (list, tuple)):
+        return _find_argument_problem(value)
+    if is_pending(value) or isinstance(value, (list, tuple)) or (isinstance(value, str) and name != "arguments"):
         return None
-    if isinstance(value, str) and name != "arguments":
-        return None
-    return Problem(name, f"must be a list, not {value!r}")
+    return Problem(name, f"must be a list, not {value!r}{advise_native(value)}")
+
+
+def _find_argument_problem(arguments: Sequence[object]) -> Problem | None:
+    for position, entry in enumerate(arguments):
+        if entry is None or not (is_pending(entry) or isinstance(entry, (str, int, float))):
+            message = f"must be a string, a number, true or false, but is of type {type(entry).__name__}"
+            advice = "Pass None, objects and lists as JSON text, for example json.dumps(value) or {{ value | tojson }}"
+            return Problem(f"arguments[{position}]", f"{message}. {advice}")
+    return None
 
 
 def _format_property(value: object) -> str:

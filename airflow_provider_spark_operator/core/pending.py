@@ -15,6 +15,12 @@ def is_template(value: object) -> bool:
     return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
+def advise_native(value: object) -> str:
+    """Return the advice for a text in place of an object or a list: a template renders text."""
+    advice = ". If a template rendered it, set render_template_as_native_obj=True in the DAG"
+    return advice if isinstance(value, str) else ""
+
+
 def is_pending(value: object) -> bool:
     """Return whether `value` is missing or not known yet."""
     if isinstance(value, str):

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.sdk import XComArg
 
-from airflow_provider_spark_operator.core.arguments import IfExists
+from airflow_provider_spark_operator.core.arguments import IfExists, advise_suffix
 from airflow_provider_spark_operator.core.compose.document import is_model
 from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -24,10 +24,16 @@ def convert_application(application: Any, noun: str = "application") -> Any:
 
     Raises:
         TypeError: The type of the resource is not supported.
+        ValueError: The file has the suffix of a template engine.
     """
     if is_model(application):
         return application.to_document()
     if isinstance(application, (str, os.PathLike)):
+        advice = advise_suffix(os.fspath(application)) if "\n" not in os.fspath(application) else ""
+        if advice:
+            raise ValueError(
+                f"{noun} must be YAML text or the path of a YAML or JSON file, not {application!r}{advice}"
+            )
         return convert_path(application)
     if application is None or isinstance(application, (Mapping, XComArg)):
         return application

@@ -52,6 +52,31 @@ ADVICE: Final[Mapping[str, str]] = {
     "success_run_history_limit": "use ttl",
     "cancel_on_kill": "use delete_on_kill",
     "asynchronous": "use wait_for_completion=False",
+    # Arguments of KubernetesPodOperator.
+    "node_selectors": "use node_selector",
+    "priority_class_name": "use priority_class",
+    **dict.fromkeys(("cmds", "entrypoint"), "use py_file, or main_class with jars"),
+    "container_resources": "use driver_cores, driver_memory, executor_cores and executor_memory",
+    **dict.fromkeys(
+        (
+            "affinity",
+            "container_security_context",
+            "dns_config",
+            "dnspolicy",
+            "full_pod_spec",
+            "hostnetwork",
+            "init_containers",
+            "pod_template_dict",
+            "pod_template_file",
+            "security_context",
+            "termination_grace_period",
+        ),
+        "use driver_template and executor_template",
+    ),
+    **dict.fromkeys(("configmaps", "env_from"), "use env_vars or secrets, or envFrom in driver_template"),
+    **dict.fromkeys(("is_delete_operator_pod", "on_finish_action"), "use keep_driver, keep_failed_driver and ttl"),
+    **dict.fromkeys(("schedulername", "scheduler_name"), "use scheduler"),
+    **dict.fromkeys(("base_container_name", "ports", "startup_check_interval_seconds"), _NOT_NEEDED),
 }
 
 
