@@ -256,12 +256,11 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
     plain = vars(value) if isinstance(value, kind) else value
     known = _KEYS[kind]
     if not isinstance(plain, (dict, Mapping)):  # the first check is the faster one, and applies to most values
-        # A class of another package can have the same name.
         given = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
-        advice = (
-            f"must be a {kind.__name__} of airflow_provider_spark_operator.parameters or a dict with its parameters"
-        )
-        return [Problem(path, f"{advice}, not {given}{advise_native(value)}")]
+        # A class of another package can have the same name.
+        advice = ". Import the class from airflow_provider_spark_operator.parameters" if "." in given else ""
+        message = f"must be a {kind.__name__} or a dict with its parameters, not {given}{advice}{advise_native(value)}"
+        return [Problem(path, message)]
     unknown = [str(name) for name in plain if name not in known]
     if unknown:
         return [Problem(path, f"unknown key {', '.join(unknown)}: the keys are {', '.join(known)}")]

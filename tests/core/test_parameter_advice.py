@@ -32,7 +32,11 @@ class Secret:
         ("secrets", "[]", NATIVE),
         ("secrets", ["a"], NATIVE),
         ("tolerations", "[]", NATIVE),
-        ("secrets", [Secret("a")], "must be a Secret of airflow_provider_spark_operator.parameters or a dict"),
+        (
+            "secrets",
+            [Secret("a")],
+            "test_parameter_advice.Secret. Import the class from airflow_provider_spark_operator.parameters",
+        ),
         ("driver_template", "a.yaml.j2", "Templates in .yaml, .yml, .json files are rendered: rename the file"),
     ],
 )
