@@ -245,7 +245,7 @@ def test_template_is_merged_into_that_of_the_manifest() -> None:
 def test_mounts_are_added_to_the_container_that_spark_chooses(
     conf: dict[str, str], names: list[str], extended: int
 ) -> None:
-    template = {"spec": {"containers": [{"name": name} for name in names]}}
+    template = {"spec": {"containers": [{"name": name, "image": "i"} for name in names]}}
     spec = {**MINIMAL, "sparkConf": conf, "driverSpec": {"podTemplateSpec": template}}
     composed = compose(new_application() | {"spec": spec}, config_maps=[ConfigMap("c", "/c")])
     containers = composed["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["containers"]
