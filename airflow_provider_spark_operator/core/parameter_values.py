@@ -259,8 +259,8 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
         given = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         # A class of another package can have the same name.
         advice = ". Import the class from airflow_provider_spark_operator.parameters" if "." in given else ""
-        message = f"must be a {kind.__name__} or a dict with its parameters, not {given}{advice}{advise_native(value)}"
-        return [Problem(path, message)]
+        wrong = f"must be a {kind.__name__} or a dict with its parameters, not {given}{advice}{advise_native(value)}"
+        return [Problem(path, wrong)]
     unknown = [str(name) for name in plain if name not in known]
     if unknown:
         return [Problem(path, f"unknown key {', '.join(unknown)}: the keys are {', '.join(known)}")]
@@ -272,8 +272,8 @@ def find_value_problems(path: str, kind: type[T], value: object) -> list[Problem
     for name, entry in plain.items():
         message = None if entry is None or is_pending(entry) else checks[name](entry)
         found += [Problem(f"{path}.{name}", message)] if message else []
-    message = None if found else _WHOLE.get(kind, _check_nothing)(plain)
-    return [*found, Problem(path, message)] if message else found
+    whole = None if found else _WHOLE.get(kind, _check_nothing)(plain)
+    return [*found, Problem(path, whole)] if whole else found
 
 
 def build_value(kind: type[T], value: object) -> T:
