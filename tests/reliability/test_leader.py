@@ -16,7 +16,6 @@ from tests.reliability.lives import TrackedApplication
 from tests.reliability.scene import DEADLINE, Scene, build_controller
 from tests.reliability.test_streams import build_names
 
-NAMESPACE = "default"
 pytestmark = pytest.mark.timeout(1200)
 
 
@@ -83,7 +82,7 @@ async def wait_for_leader(scene: Scene, lease: str) -> None:
     async with asyncio.timeout(DEADLINE):
         while True:
             try:
-                document = await scene.client.get(LEASES, lease, NAMESPACE)
+                document = await scene.client.get(LEASES, lease, scene.namespace)
             except NotFound:
                 document = {}
             if document.get("spec", {}).get("holderIdentity"):
