@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Context
-from airflow.sdk.definitions._internal.dag_parsing_context import _airflow_parsing_context_manager
+from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_TASK_ID
 
 from airflow_provider_spark_operator.airflow_compat import (
     HAS_RETRY_POLICIES,
@@ -44,7 +44,7 @@ def test_failure_that_the_policy_does_not_retry_ends_the_task(cluster: Cluster, 
         run(operator(deferrable, retries=3, retry_policy=SparkRetryPolicy()), TaskInstance())
     assert isinstance(caught.value, AirflowFailException) is not HAS_RETRY_POLICIES
     if not HAS_RETRY_POLICIES:
-        assert "not retried: the application itself failed, not the infrastructure" in str(caught.value)
+        assert "Not retried: the application itself failed, not the infrastructure" in str(caught.value)
 
 
 @DEFERRABLE
@@ -144,7 +144,8 @@ def test_warning_names_file_and_task_and_appears_only_for_the_running_task(
     with pytest.warns(UserWarning, match=rf"^{file}, line 2, task wait: retry_policy requires .* newer") as warned:
         runpy.run_path(str(file), {"warn": warn_too_old})
     assert warned[0].filename == str(file)
-    with warnings.catch_warnings(record=True) as caught, _airflow_parsing_context_manager("dag", "group.other"):
+    monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_TASK_ID, "group.other")
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_too_old("retry_policy", "Airflow retries the task", "wait")
         warn_too_old("memory_growth", "the task is not retried with more memory")
