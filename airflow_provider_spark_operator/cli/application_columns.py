@@ -46,11 +46,11 @@ def _measure_end(summary: ApplicationSummary) -> timedelta | None:
 
 
 def describe_state(summary: ApplicationSummary) -> str:
-    """Return the state, and whether the application is being deleted, held by `spec.suspend`, or queued."""
+    """Return the state, and whether the application is being deleted, held, queued, or what it waits for."""
     if summary.is_deleting:
         return f"{summary.state} (deleting)"
     if not summary.is_held:
-        return summary.state
+        return f"{summary.state} ({summary.obstacle})" if summary.obstacle else summary.state
     return f"{summary.state} (queued)" if summary.queue and not summary.is_suspended else f"{summary.state} (held)"
 
 

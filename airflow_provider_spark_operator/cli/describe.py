@@ -24,9 +24,8 @@ from airflow_provider_spark_operator.cli.styles import style_state
 from airflow_provider_spark_operator.cli.timeline_rows import number_missing
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.driver_log import redact
+from airflow_provider_spark_operator.core.driver_log import clean_line, redact
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.obstacles import describe_driver_wait
 from airflow_provider_spark_operator.core.pods import get_object, get_status, get_text, list_objects
 from airflow_provider_spark_operator.core.report.executors import select_pods
 from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
@@ -35,10 +34,11 @@ from airflow_provider_spark_operator.core.report.timeline import Timeline, build
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict
 from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_driver, judge_with_pods
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
-from airflow_provider_spark_operator.follow.holds import describe_hold
+from airflow_provider_spark_operator.follow.obstacles import describe_wait
 from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.transport import JsonObject
 
 EXAMPLES = """
 # Why did the application fail?
@@ -54,7 +54,7 @@ class _Report:
     timeline: Timeline
     verdict: Verdict
     evidence: Evidence | None
-    hold: str | None
+    wait: str | None
     now: datetime
 
 
@@ -81,11 +81,16 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
     if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
         evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
     if ending is not None and evidence is not None:
-        judged = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted)
+        judged = judge_with_driver(
+            ending,
+            evidence.driver_status,
+            driver_deleted=evidence.driver_deleted,
+            warnings=_list_warnings(snapshot.events or (), timeline.summary.driver),
+        )
         verdict = judged.verdict
     resume = f"run {format_command('resume', snapshot.reference)}"
-    hold = await describe_hold(client, snapshot.reference, snapshot.resource, resume)
-    _print(_Report(snapshot, timeline, verdict, evidence, hold, now))
+    wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
+    _print(_Report(snapshot, timeline, verdict, evidence, wait, now))
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
@@ -125,8 +130,7 @@ def _print_summary(printer: SectionPrinter, report: _Report) -> None:
         ("Outcome", outcome),
         ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
         ("Cause", _find_cause(report.evidence) if report.evidence and verdict.has_cause_in_log else ""),
-        ("Waiting", report.hold or ""),
-        ("Waits for", _describe_wait(report) or ""),
+        ("Waiting", report.wait or ""),
         ("Retry", _describe_retry(verdict) if is_failed else ""),
         ("Attempts", str(summary.attempts)),
         (
@@ -225,16 +229,11 @@ def _describe_ui(report: _Report) -> str:
     )
 
 
-def _describe_wait(report: _Report) -> str | None:
-    drivers = _list_drivers(report)
-    if report.verdict.outcome is not Outcome.WAITING or not drivers:
-        return None
-    warnings = [
-        f"{event.get('reason')}: {event.get('message')}"
-        for event in report.snapshot.events or ()
-        if event.get("type") == "Warning"
-    ]
-    return describe_driver_wait(drivers[-1], report.snapshot.progress, warnings)
+def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> list[str]:
+    """Return the warnings about a pod, oldest first."""
+    about = (event for event in events if get_object(event.get("involvedObject")).get("name") == pod)
+    warnings = (event for event in about if event.get("type") == "Warning")
+    return [clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings]
 
 
 def _describe_retry(verdict: Verdict) -> str:

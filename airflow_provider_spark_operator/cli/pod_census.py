@@ -1,4 +1,4 @@
-"""Read the pods that a list of applications needs: executors to count, and drivers whose end the status lacks."""
+"""Read the pods that a list needs: executors to count, and drivers that do not start or whose end the status lacks."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -48,6 +48,7 @@ class PodCensus:
             KubeError: The API could not be reached. A missing permission is no error.
         """
         await self._read_role(ROLE_EXECUTOR, is_needed=any(map(_can_have_executors, applications)))
+        await self._read_role(ROLE_DRIVER, is_needed=any(map(_has_requested_driver, applications)))
         return await self.read_drivers(applications)
 
     async def read_drivers(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
@@ -80,6 +81,11 @@ class PodCensus:
 
 def _can_have_executors(application: JsonObject) -> bool:
     return read_progress(application).phase in (Phase.RUNNING, Phase.STOPPING)
+
+
+def _has_requested_driver(application: JsonObject) -> bool:
+    seen = read_progress(application)
+    return seen.phase is Phase.WAITING and seen.driver_expected
 
 
 def _needs_driver(application: JsonObject) -> bool:

@@ -18,12 +18,15 @@ from airflow_provider_spark_operator.cli.options import (
 )
 from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.driver_facts import has_more_facts
+from airflow_provider_spark_operator.core.reasons import DRIVER_START_TIMED_OUT
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.core.verdict import Outcome, Verdict
+from airflow_provider_spark_operator.follow.end import judge_with_driver, judge_with_pods
 from airflow_provider_spark_operator.follow.events import list_stops
+from airflow_provider_spark_operator.follow.evidence import gather_evidence
 from airflow_provider_spark_operator.follow.find import find_application
-from airflow_provider_spark_operator.follow.holds import describe_hold
-from airflow_provider_spark_operator.follow.snapshot import read_snapshot
+from airflow_provider_spark_operator.follow.obstacles import describe_wait
+from airflow_provider_spark_operator.follow.snapshot import Snapshot, read_snapshot
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
@@ -71,15 +74,26 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     summary = summarize(snapshot.resource, datetime.now(UTC), snapshot.pods, stops)
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference)}"
-    hold = await describe_hold(client, snapshot.reference, snapshot.resource, resume)
-    if hold is not None:
-        print(f"Waiting: {clean_cell(hold)}")
-    is_over = summary.verdict.outcome is not Outcome.WAITING
-    if text := summary.verdict.sentence if is_over else describe_message(summary):
+    wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
+    if wait is not None:
+        print(f"Waiting: {clean_cell(wait)}")
+    verdict = await _judge(client, snapshot, summary.verdict)
+    if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else verdict.sentence:
         print(clean_cell(text))
     for error in snapshot.refusals:
         print_error(str(error))
     return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> Verdict:
+    """Return the reported verdict, or one with the cause that only Events show."""
+    if reported.reason != DRIVER_START_TIMED_OUT:
+        return reported
+    ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
+    if ending is None:
+        return reported
+    evidence = await gather_evidence(client, snapshot.reference, ending.progress)
+    return judge_with_driver(ending, evidence.driver_status, warnings=evidence.events).verdict
 
 
 def _describe(summary: ApplicationSummary) -> str:

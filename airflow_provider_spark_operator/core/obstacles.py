@@ -2,15 +2,71 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import inf
+from typing import Final
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.reasons import SUSPENDED
+from airflow_provider_spark_operator.core.holds import format_wait
+from airflow_provider_spark_operator.core.reasons import SUSPENDED, UNSCHEDULABLE
 from airflow_provider_spark_operator.core.times import read_time
-from airflow_provider_spark_operator.core.verdict import describe_driver_obstacle
+from airflow_provider_spark_operator.core.verdict import advise_on_missing_object, describe_driver_obstacle
+
+UNRECONCILED: Final = timedelta(seconds=60)
+"""The age from which an application without a status is unusual: a running operator writes one within seconds."""
+
+
+@dataclass(frozen=True)
+class MissingStatus:
+    """Why an application has no status.
+
+    Attributes:
+        name: The cause in two words.
+        cause: The cause as a clause.
+        advice: What to do, as a sentence without its full stop.
+    """
+
+    name: str
+    cause: str
+    advice: str
+
+
+def explain_missing_status(resource: Mapping[str, object]) -> MissingStatus:
+    """Explain why an application has had no status for a long time, although neither Kueue nor the user holds it."""
+    dialect = dialect_of(resource.get("apiVersion"))
+    namespace = pods.get_text(pods.get_object(resource.get("metadata")).get("namespace"))
+    advice = (
+        f"Check that an operator for {pods.get_text(resource.get('apiVersion'))} runs, that it watches the "
+        f"namespace {namespace}, and that its log shows no error"
+    )
+    if dialect.submits_before_status:
+        cause = f"the spark-submit of {dialect.operator} takes long, or no operator reconciles it"
+        return MissingStatus("no status", cause, advice)
+    return MissingStatus("no operator", "no operator seems to reconcile it", advice)
+
+
+def describe_missing_status(resource: Mapping[str, object], now: datetime) -> str | None:
+    """Describe an application that has had no status for a minute; None if it has one, or is new.
+
+    Args:
+        resource: The application. Neither Kueue nor the user holds it, and it has no driver.
+        now: The current time, with an offset.
+    """
+    if not is_status_missing(resource, now):
+        return None
+    created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
+    why = explain_missing_status(resource)
+    return f"it has had no status for {format_wait(now - (created or now))}: {why.cause}. {why.advice}"
+
+
+def is_status_missing(resource: Mapping[str, object], now: datetime) -> bool:
+    """Return whether an application that is not being deleted has had no status for a minute."""
+    metadata = pods.get_object(resource.get("metadata"))
+    created = read_time(metadata.get("creationTimestamp"))
+    is_old = created is not None and now - created >= UNRECONCILED
+    return is_old and not resource.get("status") and not metadata.get("deletionTimestamp")
 
 
 def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: Sequence[str]) -> str | None:
@@ -24,7 +80,20 @@ def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: 
     status = pods.get_status(pod)
     if pods.read_phase(status) not in ("", "pending"):
         return None
-    return describe_driver_obstacle(status, progress.settings) or describe_pod_wait("the driver pod", pod, events)
+    if why := describe_driver_obstacle(status, progress.settings):
+        return why
+    wait = describe_pod_wait("the driver pod", pod, events)
+    advice = advise_on_missing_object(wait, progress.settings) if wait else ""
+    return f"{wait}; {advice}" if advice else wait
+
+
+def name_driver_obstacle(pod: Mapping[str, object]) -> str:
+    """Return the reason why a driver pod does not start, in one word; empty if its status shows none."""
+    status = pods.get_status(pod)
+    scheduled = pods.find_condition(status, "PodScheduled")
+    if pods.get_text(scheduled.get("status")).lower() == "false":
+        return pods.get_text(scheduled.get("reason")) or UNSCHEDULABLE
+    return next((container.reason for container in pods.list_all_containers(status) if container.is_blocked), "")
 
 
 def describe_pod_wait(name: str, pod: Mapping[str, object], events: Sequence[str]) -> str | None:

@@ -1,6 +1,7 @@
 """Judge the progress of an application: its outcome, the kind of a failure, the cause, and what to do about it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -64,11 +65,16 @@ class Verdict:
         return self.failure_kind is FailureKind.APPLICATION and self.reason != reasons.OUT_OF_MEMORY
 
 
-def judge_progress(progress: Progress) -> Verdict:
+def judge_progress(progress: Progress, warnings: Sequence[str] = ()) -> Verdict:
     """Return the verdict on `progress`. Before the application has ended, the outcome is WAITING: a restart may follow.
 
     The terminated states do not record the result. The last stopping state of the latest attempt records it. If there
     is no such state, the application was cancelled.
+
+    Args:
+        progress: The progress of the application.
+        warnings: The latest warnings about the driver pod, `<reason>: <message>`, oldest first. Only they name a volume
+            without which the pod did not start.
     """
     if progress.phase is not Phase.ENDED:
         state = f"The application is in progress: {progress.state}."
@@ -83,7 +89,7 @@ def judge_progress(progress: Progress) -> Verdict:
     elif stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
     else:
-        reported = _judge_failure(stop, progress)
+        reported = _judge_failure(stop, progress, warnings)
     if progress.has_unread_end:
         sentence = f"{reported.sentence} The end is unknown until the driver pod is read: a driver may still run."
         return Verdict(Outcome.UNKNOWN, None, False, reasons.END_UNKNOWN, sentence)
@@ -120,6 +126,21 @@ _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "DeletionByPodGC": "the node of the driver no longer exists; a retry runs on another node",
     "TerminationByKubelet": "the node of the driver shut down or was short of resources; retry",
 }
+# The objects that messages of the API server, the scheduler and the kubelet report as missing.
+_MISSING_KINDS: Final[Mapping[str, str]] = {
+    "configmap": "ConfigMap",
+    "secret": "Secret",
+    "serviceaccount": "ServiceAccount",
+    "persistentvolumeclaim": "PersistentVolumeClaim",
+}
+_MISSING: Final = re.compile(rf'\b({"|".join(_MISSING_KINDS)}) "([^"\s]{{1,253}})" not found', re.IGNORECASE)
+_FIX_REFERENCES: Final = "create or fix the objects that the container refers to"
+_MOUNT_FAILURES: Final = ("FailedMount: ", "FailedAttachVolume: ")
+# Advice for the reasons in a message of the scheduler.
+_PLACEMENT_ADVICE: Final[Mapping[str, str]] = {
+    "node affinity/selector": "no node has the labels that the driver requires: change {placement}, or label a node",
+    "taint": "no node accepts the driver: add a toleration to {template}, or nodes without the taint",
+}
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
     _State.DRIVER_START_TIMED_OUT: (
         FailureKind.INFRASTRUCTURE,
@@ -142,25 +163,25 @@ _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
 }
 
 
-def _judge_failure(stop: StateEntry, progress: Progress) -> Verdict:
-    cause = _find_cause(stop, progress.settings)
+def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> Verdict:
+    cause = _find_cause(stop, progress.settings, warnings)
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
     return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
 
 
-def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
+def _find_cause(stop: StateEntry, settings: SettingNames, warnings: Sequence[str]) -> _Cause:
     status = stop.driver_status or {}
     if stop.meaning == _State.SCHEDULING_FAILURE:
-        return _explain_refusal(stop)
+        return _explain_refusal(stop, settings)
     if stop.meaning == _State.DRIVER_EVICTED:
         message = pods.get_text(status.get("message"))
         description = "the driver pod was evicted from its node" + (f": {message}" if message else "")
         advice = f"raise the requests of the driver to its actual usage; for memory, raise {settings.overhead}"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, description, advice)
     if stop.meaning in _TIMEOUTS:
-        return _find_obstacle(status, settings) or _explain_timeout(stop)
+        return _find_obstacle(status, settings) or _explain_timeout(stop, settings, warnings)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
         return _explain_interruption(status, stop.message or "the driver pod was deleted while it ran", settings)
     if not status or stop.reason == reasons.DRIVER_LOST:
@@ -178,11 +199,25 @@ def _blame_application(description: str) -> _Cause:
     return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, description)
 
 
-def _explain_refusal(stop: StateEntry) -> _Cause:
+def _explain_refusal(stop: StateEntry, settings: SettingNames) -> _Cause:
     description = stop.message or "the driver's resources could not be created"
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, description)
-    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description)
+    advice = advise_on_missing_object(description, settings)
+    if not advice and "exceeded quota" in description:
+        advice = f"reduce the requests ({settings.size}), or raise the ResourceQuota of the namespace"
+    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, description, advice)
+
+
+def advise_on_missing_object(message: str, settings: SettingNames) -> str:
+    """Return what to do about an object that a message of Kubernetes reports as missing; empty if it reports none."""
+    missing = _MISSING.search(message)
+    if missing is None:
+        return ""
+    kind, name = _MISSING_KINDS[missing[1].lower()], missing[2]
+    if kind == "ServiceAccount":
+        return f"create the {kind} {name}, or set another one in {settings.account}"
+    return f"create the {kind} {name} in the namespace of the application, or correct its name"
 
 
 def describe_driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
@@ -191,8 +226,12 @@ def describe_driver_obstacle(status: Mapping[str, object], settings: SettingName
     return f"{cause.description.rstrip('.')}; {cause.advice}" if cause else None
 
 
-def _explain_timeout(stop: StateEntry) -> _Cause:
+def _explain_timeout(stop: StateEntry, settings: SettingNames, warnings: Sequence[str]) -> _Cause:
     kind, reason, description, advice = _TIMEOUTS[stop.meaning]
+    mounts = [warning for warning in warnings if warning.startswith(_MOUNT_FAILURES)]
+    if stop.meaning == _State.DRIVER_START_TIMED_OUT and mounts:
+        description = f"{description}: {mounts[-1]}"
+        advice = advise_on_missing_object(mounts[-1], settings) or advice
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:
         description = _lower_first_letter(
             stop.message
@@ -207,9 +246,7 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
         description = (
             f"the driver pod could not be scheduled: {pods.get_text(scheduled.get('message')) or 'no reason given'}"
         )
-        advice = f"reduce the requests ({settings.size}), or add nodes that fit"
-        if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
-            advice = "the controller that set the scheduling gates, for example a queue, must remove them"
+        advice = _advise_on_scheduling(scheduled, settings)
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, description, advice)
     waiting = [container for container in pods.list_all_containers(status) if container.waiting]
     for container in waiting:
@@ -221,9 +258,24 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, description, advice)
         if container.reason in pods.CREATION_FAILURES:
             description = f"the driver's container {container.name} could not be created: {detail}"
-            advice = "create or fix the objects that the container refers to"
+            advice = advise_on_missing_object(detail, settings) or _FIX_REFERENCES
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
     return None
+
+
+def _advise_on_scheduling(scheduled: Mapping[str, object], settings: SettingNames) -> str:
+    """Return what to do about a pod that the scheduler cannot place, from its condition PodScheduled."""
+    message = pods.get_text(scheduled.get("message"))
+    if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
+        return "the controller that set the scheduling gates, for example a queue, must remove them"
+    if advice := advise_on_missing_object(message, settings):
+        return advice
+    # A node that only lacks room meets the other conditions, so requests are the obstacle.
+    if "Insufficient " not in message and "Too many pods" not in message:
+        for text, advice in _PLACEMENT_ADVICE.items():
+            if text in message:
+                return advice.format(placement=settings.placement, template=settings.template)
+    return f"reduce the requests ({settings.size}), or add nodes that fit"
 
 
 def _explain_missing_status(stop: StateEntry) -> _Cause:

@@ -1,6 +1,6 @@
 """Judge from the content of an application whether it has ended, and how."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,7 +123,11 @@ async def _read_facts(
 
 
 def judge_with_driver(
-    ending: Ending, driver_status: Mapping[str, object] | None, *, driver_deleted: bool = False
+    ending: Ending,
+    driver_status: Mapping[str, object] | None,
+    *,
+    driver_deleted: bool = False,
+    warnings: Sequence[str] = (),
 ) -> Ending:
     """Judge an ending again with the status of the driver pod, for a resource whose own status has few details.
 
@@ -131,10 +135,13 @@ def judge_with_driver(
         ending: The ending according to the status of the application.
         driver_status: The status of the driver pod. None if the pod does not exist.
         driver_deleted: Whether the driver pod was deleted while the driver ran.
+        warnings: The latest warnings about the driver pod, `<reason>: <message>`, oldest first.
     """
     seen = ending.progress
     if driver_status is not None and seen.driver_kept:
         seen = with_driver_status(seen, driver_status)
     if driver_deleted and ending.verdict.reason == DRIVER_FAILED:
         seen = with_driver_deleted(seen)
-    return ending if seen is ending.progress else Ending(judge_progress(seen), seen, ending.resource)
+    if seen is ending.progress and not warnings:
+        return ending
+    return Ending(judge_progress(seen, warnings), seen, ending.resource)

@@ -94,11 +94,16 @@ async def gather_evidence(
     container = find_container(status or {}, pod)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
     # Warnings from before the start of the container did not prevent it from starting.
-    since = container.started if container else None
+    since, deleted_driver = (container.started if container else None), None
+    if pod is None and progress is not None and progress.history:
+        begin, deleted_driver = progress.history[0].time, progress.driver_name
+        since = begin - _CLOCK if begin else None
     # The requests run at the same time, because a task waits for the result.
     (cause, lines, unread), events, deleted = await asyncio.gather(
         _read_last_lines(client, reference.namespace, pod),
-        read_warnings(client, reference, *uids, since=since) if with_events else _skip_events(),
+        read_warnings(client, reference, *uids, since=since, deleted_driver=deleted_driver)
+        if with_events
+        else _skip_events(),
         _was_deleted(client, reference, pod, progress),
     )
     if not lines and progress is not None and (kept := get_log_lines(progress)):
@@ -168,7 +173,11 @@ async def _skip_events() -> tuple[str, ...]:
 
 
 async def read_warnings(
-    client: KubeClient, reference: ApplicationReference, *uids: str, since: datetime | None = None
+    client: KubeClient,
+    reference: ApplicationReference,
+    *uids: str,
+    since: datetime | None = None,
+    deleted_driver: str | None = None,
 ) -> tuple[str, ...]:
     """Read the latest Kubernetes warnings about objects, `<reason>: <message>`, oldest first.
 
@@ -179,9 +188,13 @@ async def read_warnings(
         reference: The application. Its namespace contains the Events.
         *uids: The uids of the objects.
         since: Omit earlier warnings.
+        deleted_driver: The name of a driver pod that no longer exists, so that its uid is unknown.
     """
+    subjects = [f"involvedObject.uid={uid}" for uid in uids]
+    if deleted_driver:
+        subjects.append(f"involvedObject.kind=Pod,involvedObject.name={deleted_driver}")
     answers = await asyncio.gather(
-        *(_list_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
+        *(_list_events(client, reference, f"{subject},type=Warning") for subject in subjects)
     )
     found = sorted((event for answer in answers for event in answer if not _repeats_state(event)), key=read_event_time)
     times = [read_time(read_event_time(event)) for event in found]

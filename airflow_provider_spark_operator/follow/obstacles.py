@@ -10,24 +10,37 @@ from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.driver_log import clean_line
-from airflow_provider_spark_operator.core.holds import find_held_application, find_ignored_queue, get_queue
+from airflow_provider_spark_operator.core.holds import (
+    CLEAR_SUSPEND,
+    find_held_application,
+    find_ignored_queue,
+    get_queue,
+)
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
-from airflow_provider_spark_operator.core.obstacles import describe_driver_wait, ignores_suspension, wants_suspension
+from airflow_provider_spark_operator.core.obstacles import (
+    UNRECONCILED,
+    describe_driver_wait,
+    describe_executor_obstacle,
+    describe_missing_status,
+    explain_missing_status,
+    ignores_suspension,
+    wants_suspension,
+)
 from airflow_provider_spark_operator.follow.evidence import read_warnings
-from airflow_provider_spark_operator.follow.holds import list_own_events, read_hold
-from airflow_provider_spark_operator.follow.pods import find_blocked_container, read_driver_pod
+from airflow_provider_spark_operator.follow.holds import describe_hold, list_own_events, read_hold
+from airflow_provider_spark_operator.follow.pods import find_blocked_container, list_executors_of, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 
 logger = logging.getLogger(__name__)
 
-# A running operator writes a status within seconds.
-_UNRECONCILED_SECONDS = 60.0
+_UNRECONCILED_SECONDS = UNRECONCILED.total_seconds()
 # The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
 _PACE_SECONDS = 0.2
 
@@ -78,6 +91,51 @@ class WaitSituation:
         """Return state and obstacle in parentheses after a space, or an empty string if nothing is known."""
         known = ": ".join(part for part in (self.state, self.obstacle) if part)
         return f" ({known})" if known else ""
+
+
+async def describe_wait(
+    client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], resume: str = CLEAR_SUSPEND
+) -> str | None:
+    """Describe in one line what keeps an application from running now; None if nothing is known to.
+
+    Args:
+        client: The client of the cluster. Objects that it may not read are omitted.
+        reference: The application.
+        resource: Its content.
+        resume: How the user starts it if it is suspended.
+
+    Raises:
+        KubeError: The API could not be reached.
+    """
+    hold = await describe_hold(client, reference, resource, resume)
+    seen = read_progress(resource)
+    if hold is not None or seen.phase not in (Phase.WAITING, Phase.RUNNING):
+        return hold
+    driver: Mapping[str, Any] | None = None
+    why = None
+    with suppress(Forbidden):
+        driver = await read_driver_pod(client, reference)
+        if seen.phase is Phase.RUNNING:
+            executors = [] if driver is None else await list_executors_of(client, reference, driver)
+            why = describe_executor_obstacle(executors)
+        elif driver is not None or seen.driver_expected or not resource.get("status"):
+            why = await _find_driver_wait(client, reference, seen, driver)
+    if why is None and driver is None:
+        why = describe_missing_status(resource, datetime.now(UTC))
+    return clean_line(why) if why else None
+
+
+async def _find_driver_wait(
+    client: KubeClient, reference: ApplicationReference, seen: Progress, pod: Mapping[str, Any] | None
+) -> str | None:
+    """Describe what the driver waits for, from its pod, or from the latest warning; None if no obstacle is known."""
+    if pod is not None and (why := describe_driver_wait(pod, seen, ())):
+        return clean_line(why)
+    events = await read_warnings(client, reference, pod["metadata"]["uid"] if pod is not None else reference.uid)
+    if pod is None:
+        return events[-1] if events else None
+    why = describe_driver_wait(pod, seen, events)
+    return clean_line(why) if why else None
 
 
 class ObstacleWatch:
@@ -163,7 +221,7 @@ class ObstacleWatch:
                 await asyncio.sleep(_PACE_SECONDS)
             await self.check()
             if loop.time() >= overdue:
-                self._check_operator()
+                await self._check_operator()
                 self._check_suspension(settled=True)
 
     async def _check_hold(self, seen: Progress) -> None:
@@ -203,27 +261,20 @@ class ObstacleWatch:
             pod = await read_driver_pod(self._client, self._reference)
             if pod is not None:
                 self._show_blocked(pod)
-            if pod is not None and (why := describe_driver_wait(pod, seen, ())):
-                return clean_line(why)
-            uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
-            events = await read_warnings(self._client, self._reference, uid)
+            return await _find_driver_wait(self._client, self._reference, seen, pod)
         except KubeError as error:
             logger.debug("could not find out what %s waits for: %s", self._reference, error)
             return None
-        if pod is None:
-            return events[-1] if events else None
-        why = describe_driver_wait(pod, seen, events)
-        return clean_line(why) if why else None
 
-    def _check_operator(self) -> None:
+    async def _check_operator(self) -> None:
         if self._resource.get("status") or self._hold is not None:
             return
-        self._situation.obstacle = "no operator seems to reconcile it"
-        self._show(
-            f"{self._reference} has had no status for {_UNRECONCILED_SECONDS:.0f} s: no operator seems to reconcile "
-            f"it. Check that an operator for {self._reference.resource.api_version} runs, that it watches the "
-            f"namespace {self._reference.namespace}, and that its log shows no error"
-        )
+        with suppress(KubeError):
+            if await read_driver_pod(self._client, self._reference) is not None:
+                return  # only an operator creates it
+        why = explain_missing_status(self._resource)
+        self._situation.obstacle = why.cause
+        self._show(f"{self._reference} has had no status for {_UNRECONCILED_SECONDS:.0f} s: {why.cause}. {why.advice}")
 
     def _check_suspension(self, *, settled: bool) -> None:
         if self._seen is not None and ignores_suspension(self._seen, self._resource, settled=settled):

@@ -327,7 +327,9 @@ async def _gather(
 
 
 def _conclude(ending: Ending, evidence: Evidence, executors: tuple[ExecutorEnd, ...] = ()) -> Conclusion:
-    judged = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted)
+    judged = judge_with_driver(
+        ending, evidence.driver_status, driver_deleted=evidence.driver_deleted, warnings=evidence.events
+    )
     return Conclusion(judged, evidence, executors)
 
 

@@ -1,5 +1,6 @@
 """Descriptions of the obstacles that keep an application waiting."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.obstacles import (
     describe_driver_wait,
     describe_executor_wait,
+    describe_missing_status,
     describe_pod_wait,
     ignores_suspension,
+    name_driver_obstacle,
     wants_suspension,
 )
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
@@ -53,12 +56,18 @@ def build_pod(
             "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient memory; reduce the "
             "requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         ),
-        (build_pod(waiting="ContainerCreating"), (MOUNT,), f"the driver pod is pending: {MOUNT}"),
+        (
+            build_pod(waiting="ContainerCreating"),
+            (MOUNT,),
+            f"the driver pod is pending: {MOUNT}; create the ConfigMap data in the namespace of the application, or "
+            "correct its name",
+        ),
+        (build_pod(waiting="ContainerCreating"), ("BackOff: later",), "the driver pod is pending: BackOff: later"),
         (build_pod(waiting="ContainerCreating"), (), None),
         (build_pod(waiting="CrashLoopBackOff"), (), "the driver pod cannot start: CrashLoopBackOff"),
         (build_pod(phase="Running"), (MOUNT,), None),
     ],
-    ids=["image", "unschedulable", "volume", "creating", "container", "running"],
+    ids=["image", "unschedulable", "volume", "event", "creating", "container", "running"],
 )
 def test_driver_wait_names_obstacle_of_pod(found: Any, events: tuple[str, ...], expected: str | None) -> None:
     assert describe_driver_wait(found, REQUESTED, events) == expected
@@ -112,3 +121,53 @@ def test_operator_that_runs_a_suspended_application_ignores_the_field(
 def test_only_boolean_true_suspends_application() -> None:
     assert wants_suspension(build_application())
     assert not wants_suspension(build_application(suspend="true"))
+
+
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        (build_pod(unscheduled=FULL), "Unschedulable"),
+        ({"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}}, "Unschedulable"),
+        (build_pod(waiting="CreateContainerConfigError"), "CreateContainerConfigError"),
+        (build_pod(waiting="ContainerCreating"), ""),
+    ],
+    ids=["unschedulable", "no reason", "blocked", "creating"],
+)
+def test_obstacle_of_a_driver_pod_has_one_word(found: Any, word: str) -> None:
+    assert name_driver_obstacle(found) == word
+
+
+def build_new_application(api_version: str = "spark.apache.org/v1", **parts: Any) -> dict[str, Any]:
+    metadata = {"namespace": "jobs", "creationTimestamp": "2026-01-01T00:00:00Z", **parts.pop("metadata", {})}
+    return {"apiVersion": api_version, "metadata": metadata, **parts}
+
+
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_application_without_a_status_for_a_minute_has_no_operator() -> None:
+    assert describe_missing_status(build_new_application(), CREATED + timedelta(seconds=75)) == (
+        "it has had no status for 1 min: no operator seems to reconcile it. Check that an operator for "
+        "spark.apache.org/v1 runs, that it watches the namespace jobs, and that its log shows no error"
+    )
+
+
+def test_spark_submit_of_kubeflow_is_a_possible_cause_of_a_missing_status() -> None:
+    resource = build_new_application("sparkoperator.k8s.io/v1beta2")
+    assert "1 min: the spark-submit of Kubeflow's operator takes long, or no operator reconciles it. Check" in str(
+        describe_missing_status(resource, CREATED + timedelta(seconds=75))
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "age"),
+    [
+        (build_new_application(), 59),
+        (build_new_application(status={"currentState": {}}), 75),
+        (build_new_application(metadata={"deletionTimestamp": "2026-01-01T00:00:01Z"}), 75),
+        (build_new_application(metadata={"creationTimestamp": None}), 75),
+    ],
+    ids=["new", "status", "deletion", "no time"],
+)
+def test_status_is_not_missing(resource: dict[str, Any], age: int) -> None:
+    assert describe_missing_status(resource, CREATED + timedelta(seconds=age)) is None

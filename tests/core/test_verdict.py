@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -28,12 +29,14 @@ S = ApplicationState
 APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
 
 
-def judge_status(status: ApplicationStatus) -> Verdict:
+def judge_status(status: ApplicationStatus, warnings: Sequence[str] = ()) -> Verdict:
     document = build_application_document(status=status.to_document())
-    return judge_progress(confirm_end(read_progress(document), document, []))
+    return judge_progress(confirm_end(read_progress(document), document, []), warnings)
 
 
-def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
+def judge_stop(
+    stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None, warnings: Sequence[str] = ()
+) -> Verdict:
     """Judge an application that stopped in state `stop` and was then released."""
     origin = {
         S.SCHEDULING_FAILURE: (),
@@ -41,7 +44,7 @@ def judge_stop(stop: ApplicationState, message: str = "", driver: dict[str, Any]
         S.EXECUTORS_START_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED, S.DRIVER_READY),
     }.get(stop, (S.DRIVER_REQUESTED,))
     status = move(build_status(*origin), stop, NOW, message, driver["status"] if driver else None)
-    return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
+    return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""), warnings)
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
@@ -261,7 +264,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
-        'configmap "x" not found; create or fix the objects that the container refers to',
+        'configmap "x" not found; create the ConfigMap x in the namespace of the application, or correct its name',
         id="container refused",
     ),
     pytest.param(

@@ -202,6 +202,73 @@ def test_unschedulable_driver_advises_smaller_requests_or_more_nodes() -> None:
     )
 
 
+SELECTOR = "2 node(s) didn't match Pod's node affinity/selector"
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            f"0/2 nodes are available: {SELECTOR}.",
+            "no node has the labels that the driver requires: change spark.kubernetes.driver.node.selector.* or "
+            "spec.driverSpec.podTemplateSpec, or label a node",
+        ),
+        (
+            "0/1 nodes are available: 1 node(s) had untolerated taint {gpu: true}.",
+            "no node accepts the driver: add a toleration to spec.driverSpec.podTemplateSpec, "
+            "or nodes without the taint",
+        ),
+        (
+            f"0/3 nodes are available: 1 Insufficient memory, {SELECTOR}.",
+            "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
+        ),
+        (
+            'persistentvolumeclaim "data" not found',
+            "create the PersistentVolumeClaim data in the namespace of the application, or correct its name",
+        ),
+    ],
+    ids=["selector", "taint", "size", "claim"],
+)
+def test_advice_for_an_unschedulable_driver_depends_on_the_reason(message: str, advice: str) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", conditions=[condition]))
+    assert failed.sentence.endswith(f"; {advice}.")
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            'pods "pi-0-driver" is forbidden: error looking up service account jobs/no: serviceaccount "no" not found',
+            "create the ServiceAccount no, or set another one in "
+            "spark.kubernetes.authenticate.driver.serviceAccountName",
+        ),
+        (
+            'pods "pi-0-driver" is forbidden: exceeded quota: small, requested: cpu=9',
+            "reduce the requests (spark.driver.cores, spark.driver.memory), "
+            "or raise the ResourceQuota of the namespace",
+        ),
+    ],
+    ids=["service account", "quota"],
+)
+def test_refused_driver_has_advice(message: str, advice: str) -> None:
+    assert judge_stop(S.SCHEDULING_FAILURE, message).sentence == f"SchedulingFailure: {message}; {advice}."
+
+
+def test_driver_that_waited_for_a_volume_names_the_missing_object() -> None:
+    mount = 'FailedMount: MountVolume.SetUp failed for volume "key" : secret "key" not found'
+
+    def judge(*warnings: str) -> str:
+        return judge_stop(S.DRIVER_START_TIMED_OUT, warnings=warnings).sentence
+
+    assert judge("FailedScheduling: full", mount, "BackOff: it waits") == (
+        f"DriverStartTimedOut: the driver did not start in time: {mount}; create the Secret key in the namespace of "
+        "the application, or correct its name."
+    )
+    assert "in time: FailedMount: timed out; check the driver pod's events" in judge("FailedMount: timed out")
+    assert judge("BackOff: it waits") == judge()
+
+
 @pytest.mark.parametrize(
     "condition",
     [

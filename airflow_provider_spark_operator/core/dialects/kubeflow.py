@@ -76,6 +76,8 @@ _SETTINGS: Final = SettingNames(
     command="spec.driver, spec.image",
     driver="spec.driver",
     template="spec.driver.template or spec.driver.sidecars",
+    account="spec.driver.serviceAccount",
+    placement="spec.nodeSelector, spec.driver.nodeSelector or spec.driver.affinity",
 )
 _TYPES: Final = ("Java", "Scala", "Python", "R")
 

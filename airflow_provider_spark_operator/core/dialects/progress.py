@@ -41,6 +41,8 @@ class SettingNames:
         command: Settings that determine the command of the driver's container.
         driver: Settings of the driver as a whole.
         template: Pod template of the driver.
+        account: Service account of the driver.
+        placement: Settings that restrict the nodes of the driver.
     """
 
     memory: str = "spark.driver.memory or spark.driver.memoryOverhead"
@@ -50,6 +52,8 @@ class SettingNames:
     command: str = "spec.driverSpec, spark.kubernetes.container.image"
     driver: str = "spec.driverSpec"
     template: str = "spec.driverSpec.podTemplateSpec"
+    account: str = "spark.kubernetes.authenticate.driver.serviceAccountName"
+    placement: str = "spark.kubernetes.driver.node.selector.* or spec.driverSpec.podTemplateSpec"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Dialect:
         success: The state of a successful application.
         application_label: The label of the pods that contains the name of the application.
         owned_driver: Whether the driver pod always has the application as its owner.
+        submits_before_status: Whether the operator runs spark-submit, which can take minutes, before its first status.
         has_clusters: Whether the group also defines SparkClusters, on which its applications can run.
         default_restart_attempts: Number of restarts if the document has a policy but no number.
         default_restart_backoff_millis: Delay before a restart in milliseconds, if the document has none.
@@ -80,6 +81,7 @@ class Dialect:
     success: str
     application_label: str
     owned_driver: bool
+    submits_before_status: bool
     has_clusters: bool
     default_restart_attempts: int
     default_restart_backoff_millis: int

@@ -10,6 +10,11 @@ from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.driver_facts import add_driver_facts
 from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
+from airflow_provider_spark_operator.core.obstacles import (
+    explain_missing_status,
+    is_status_missing,
+    name_driver_obstacle,
+)
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
     KubernetesObject,
@@ -72,6 +77,7 @@ class ApplicationSummary:
         is_held: Whether `spec.suspend` or a queue of Kueue may hold it before its driver is requested.
         queue: The queue of Kueue in its labels. Empty if there is none.
         is_deleting: Whether its deletion has been requested.
+        obstacle: What keeps its driver from starting, in one or two words. Empty if nothing is known to.
     """
 
     name: str
@@ -94,6 +100,7 @@ class ApplicationSummary:
     is_held: bool
     queue: str
     is_deleting: bool
+    obstacle: str
 
 
 def summarize(
@@ -141,7 +148,19 @@ def summarize(
         is_held=is_held,
         queue=get_queue(resource),
         is_deleting=metadata.get("deletionTimestamp") is not None,
+        obstacle="" if is_held or seen.phase is not Phase.WAITING else _name_obstacle(resource, all_pods or (), now),
     )
+
+
+def _name_obstacle(resource: KubernetesObject, all_pods: Sequence[KubernetesObject], now: datetime) -> str:
+    drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
+    if drivers:
+        return name_driver_obstacle(max(drivers, key=_read_creation))
+    return explain_missing_status(resource).name if is_status_missing(resource, now) else ""
+
+
+def _read_creation(pod: KubernetesObject) -> str:
+    return pods.get_text(pods.get_object(pod.get("metadata")).get("creationTimestamp"))
 
 
 def has_ended(seen: Progress) -> bool:

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.report.summary import TaskOrigin, summ
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
-from tests.builders import build_application_document
+from tests.builders import build_application_document, build_pod
 from tests.core.report.documents import (
     at,
     build_annotations,
@@ -212,3 +212,27 @@ def test_any_document_has_a_summary_and_a_timeline(
     assert all(count >= 0 for _, count in timeline.counts)
     for attempt in timeline.attempts:
         assert all(each.end is None or each.begin is None or each.begin <= each.end for each in attempt.states)
+
+
+@pytest.mark.parametrize(
+    ("states", "age", "condition", "obstacle"),
+    [
+        ((), 59, None, ""),
+        ((), 60, None, "no operator"),
+        ((("Submitted", 0),), 90, None, ""),
+        ((("DriverRequested", 0),), 1, {"type": "PodScheduled", "status": "False"}, "Unschedulable"),
+        (RUNNING, 90, {"type": "PodScheduled", "status": "False"}, ""),
+    ],
+    ids=["new", "no status", "no driver", "driver", "running"],
+)
+def test_obstacle_of_the_latest_driver_is_named(
+    states: Any, age: int, condition: dict[str, str] | None, obstacle: str
+) -> None:
+    resource = build_application(*states) if states else build_application_document()
+    drivers = []
+    if condition is not None:
+        drivers = [build_pod("Pending", conditions=[condition]), build_pod("Pending")]
+        for pod, created in zip(drivers, ("2026-01-01T00:00:02Z", "2026-01-01T00:00:01Z"), strict=True):
+            labels = {"spark.operator/spark-app-name": "pi", "spark-role": "driver"}
+            pod["metadata"] |= {"labels": labels, "namespace": "jobs", "creationTimestamp": created}
+    assert summarize(resource, at(age), drivers).obstacle == obstacle

@@ -1,0 +1,114 @@
+"""The output of the commands for an application that does not start."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core import obstacles
+from airflow_provider_spark_operator.follow import obstacles as follow_obstacles
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, stay_submitted
+from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
+
+NO_LABEL = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+MOUNT = 'MountVolume.SetUp failed for volume "data" : configmap "data" not found'
+ADVICE = "create the ConfigMap data in the namespace of the application, or correct its name"
+
+
+def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Return the output of a command in one line."""
+    assert main([*words]) == ExitCode.SUCCESS
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "sentence"),
+    [
+        (build_pending_status(unscheduled=NO_LABEL), "DriverRequested (Unschedulable)", "or label a node"),
+        (
+            build_pending_status("CreateContainerConfigError", 'configmap "data" not found'),
+            "DriverRequested (CreateContainerConfigError)",
+            ADVICE,
+        ),
+    ],
+    ids=["node selector", "ConfigMap"],
+)
+def test_verbs_name_the_obstacle_of_a_driver_pod(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], status: dict[str, Any], word: str, sentence: str
+) -> None:
+    request_driver(scripted_cluster, status)
+    shown = read(capsys, "status", "pi")
+    assert word in shown
+    assert "Waiting: the driver" in shown
+    assert sentence in shown
+    assert sentence in read(capsys, "describe", "pi")
+    assert word in read(capsys, "list")
+
+
+def test_status_names_a_volume_that_only_an_event_shows(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_driver(scripted_cluster, build_pending_status())
+    warn(scripted_cluster, "FailedMount", MOUNT)
+    sentence = f"Waiting: the driver pod is pending: FailedMount: {MOUNT}; {ADVICE}"
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+
+
+async def time_out(application: Application) -> None:
+    application.delete_driver()
+    application.enter("DriverStartTimedOut", "ResourceReleased")
+
+
+def test_verbs_name_the_missing_object_after_the_start_timed_out(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_driver(scripted_cluster, build_pending_status())
+    warn(scripted_cluster, "FailedMount", MOUNT)
+    scripted_cluster.play(time_out)
+    sentence = f"DriverStartTimedOut: the driver did not start in time: FailedMount: {MOUNT}; {ADVICE}."
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert sentence.rstrip(".") in " ".join(capsys.readouterr().err.split())
+
+
+def test_verbs_name_a_missing_operator(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    assert "no status" not in read(capsys, "status", "pi")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    assert "no operator seems to reconcile it. Check that an operator for spark.apache.org/v1" in read(
+        capsys, "status", "pi"
+    )
+    assert "no operator seems to reconcile it" in read(capsys, "describe", "pi")
+    assert "Submitted (no operator)" in read(capsys, "list")
+
+
+async def start_no_driver(_: Application) -> None:
+    """Write no status, as Kubeflow's operator while its spark-submit runs."""
+
+
+async def create_driver(application: Application) -> None:
+    application.start_driver()
+
+
+def test_slow_submission_of_kubeflow_is_no_missing_operator(
+    kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    monkeypatch.setattr(follow_obstacles, "_UNRECONCILED_SECONDS", 0.1)
+    kubeflow_cluster.script = start_no_driver
+    kubeflow_cluster.create("pi")
+    sentence = "the spark-submit of Kubeflow's operator takes long, or no operator reconciles it"
+    assert sentence in read(capsys, "status", "pi")
+    assert "(no status)" in read(capsys, "list")
+    kubeflow_cluster.play(create_driver)
+    assert "no operator" not in read(capsys, "status", "pi")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "no operator" not in capsys.readouterr().err
