@@ -72,7 +72,7 @@ spark-submit test-spark-submit: $(stamp) ## Compare random driver builds with th
 	@exec $(bin)/python -m pytest tests/spark_submit
 
 e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
-	@$(bin)/python -m pytest -m spark tests/crds tests/local
+	@$(bin)/python -m pytest -m spark tests/cli tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: skipped the real node: set E2E_KUBECONFIG to a cluster with a node, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
 

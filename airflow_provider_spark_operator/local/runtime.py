@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from airflow_provider_spark_operator.local.authentication import provide_secret
 from airflow_provider_spark_operator.local.programs import (
     MASTER,
     WORKER,
@@ -60,14 +61,27 @@ class SparkRuntime:
         spark = await self._software.find(folders.cache)
         environment = build_environment(spark, container.environment)
         environment["JAVA_HOME"] = str(prepare_java_home(spark.java, folders.work.parent / "java"))
-        place = ContainerPlace(folders.work, folders.scratch, folders.credentials, container.rewrite)
+        place = ContainerPlace(
+            folders.work,
+            folders.scratch,
+            folders.credentials,
+            container.rewrite,
+            provide_secret(folders.cache),
+            owns_directory=container.owns_directory,
+        )
         scripts = _write_called_scripts(container, spark, environment, place)
         command, arguments = (
             [container.rewrite(word, scripts) for word in words] for words in (container.command, container.arguments)
         )
-        if not command:
-            arguments = build_command(spark, arguments, environment, place, container.api)
-        return ContainerCommand([*command, *arguments], environment)
+        role = None if command else next(iter(arguments), None)
+        if role not in ("driver", "executor"):
+            # A program that connects to a standalone master finds the secret there.
+            environment.setdefault("SPARK_CONF_DIR", str(place.secret.folder))
+            return ContainerCommand([*command, *arguments], environment, container.directory)
+        words = build_command(spark, arguments, environment, place, container.api)
+        # An executor copies files and archives to its working directory, and replaces what is there.
+        is_moved = role == "executor" and not container.owns_directory
+        return ContainerCommand(words, environment, folders.work if is_moved else container.directory)
 
     def uses_assigned_ports(self, container: JsonObject) -> bool:
         """Return whether the container starts a standalone master, because all masters have the same ports."""
@@ -85,9 +99,12 @@ def build_spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
 
 
 def _write_called_scripts(
-    container: ContainerSetup, spark: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace
+    container: ContainerSetup, spark: SparkInstallation, environment: dict[str, str], place: ContainerPlace
 ) -> dict[str, Path]:
-    """Write scripts for the daemons that a container's command starts. Return them by their paths in the container."""
+    """Write scripts for the daemons that a container's command starts. Return them by their paths in the container.
+
+    The secret of the daemons is added to `environment`.
+    """
     words: Sequence[str] = [*container.command, *container.arguments]
     commands = {
         daemon: build_daemon_command(daemon, spark, environment, place, container.assign_port)
@@ -96,5 +113,6 @@ def _write_called_scripts(
     }
     if not commands:
         return {}
+    environment |= place.secret.build_variables()
     scripts = write_daemon_scripts(place.scratch / "sbin", spark.home, commands)
     return {f"{IMAGE_HOME}/sbin/{name}": script for name, script in scripts.items()}

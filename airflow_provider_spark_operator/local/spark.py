@@ -4,16 +4,20 @@ All pods have the same address, so the driver gets free ports instead of the con
 and the certificate of the API are on its command line, which overrides its properties file.
 """
 
+import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
-from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_REST_PORT, MASTER_WEB_PORT
+from airflow_provider_spark_operator.core.driver.uris import get_file_path, split_alias
+from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_WEB_PORT
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
+from airflow_provider_spark_operator.local.authentication import AUTHENTICATE_KEY, SECRET_KEY, SharedSecret
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, DaemonProgram
@@ -36,6 +40,11 @@ _JAVA_OPTION = "SPARK_JAVA_OPT_"
 # executor pods.
 _EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
+# The lists of files that Spark copies to a folder of the driver.
+_DELIVERED = ("spark.files", "spark.archives", "spark.submit.pyFiles")
+_LOCAL = "local:"
+_KUBERNETES_MASTER = "k8s://"
+_LOCAL_STANDALONE_MASTER = f"spark://{_LOOPBACK}:"
 # The defaults of Spark's start-master.sh.
 _MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": MASTER_WEB_PORT}
 # The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
@@ -80,12 +89,16 @@ class ContainerPlace:
         scratch: The folder for files of the runtime.
         credentials: The folder with the files `token` and `ca.crt`.
         rewrite: Replaces the container's paths and services in a text by the paths and services of this machine.
+        secret: The secret of the standalone clusters on this machine.
+        owns_directory: Whether the command starts in a folder of its pod, in which Spark can replace files.
     """
 
     work: Path
     scratch: Path
     credentials: Path
     rewrite: Callable[[str], str]
+    secret: SharedSecret
+    owns_directory: bool = True
 
 
 def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
@@ -107,11 +120,11 @@ def build_command(
     place: ContainerPlace,
     api: ApiAccess,
 ) -> list[str]:
-    """Return the command for the arguments of a container of a Spark image.
+    """Return the command of a driver or an executor.
 
     Args:
         runtime: The Spark to run.
-        arguments: The arguments of the container, with paths of this machine.
+        arguments: The arguments of the container, with paths of this machine. The first is `driver` or `executor`.
         environment: The environment of the container, with paths of this machine.
         place: The folders of the container.
         api: The address and the credentials of the API server.
@@ -120,11 +133,9 @@ def build_command(
         StartError: A setting, or the driver's properties file, could not be read.
         OSError: The copy of the properties file could not be written.
     """
-    if arguments[:1] == ["driver"]:
+    if arguments[0] == "driver":
         return _build_driver(runtime, arguments[1:], environment, place, api)
-    if arguments[:1] == ["executor"]:
-        return _build_executor(runtime, environment, place)
-    return list(arguments)
+    return _build_executor(runtime, environment, place)
 
 
 def build_daemon_command(
@@ -150,10 +161,12 @@ def build_daemon_command(
         f"-Xmx{_format_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
         *_split_options(environment, "SPARK_DAEMON_JAVA_OPTS"),
         *_split_options(environment, daemon.options_variable),
+        f"-D{AUTHENTICATE_KEY}=true",
     ]
     if daemon == MASTER:
         port, page = (_parse_port(environment, name, default) for name, default in _MASTER_PORTS.items())
-        options.append(f"-Dspark.master.rest.port={moved(MASTER_REST_PORT)}")
+        # The REST server does not support authentication.
+        options.append("-Dspark.master.rest.enabled=false")
         words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
     else:
         # All workers have the same address, so no worker can have the port that applications expect.
@@ -186,9 +199,13 @@ def _build_driver(
         properties = {
             key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
-        copy = place.scratch / "spark.properties"
-        copy.write_text(format_properties(properties, f"Copy of {words[position]}"), encoding="utf-8")
-        words[position] = str(copy)
+        _check_aliases(properties)
+        if not place.owns_directory:
+            properties |= _deliver_local_files(properties)
+        if properties.get("spark.master", "").startswith(_LOCAL_STANDALONE_MASTER):
+            # On Kubernetes, the driver generates a secret and passes it to its executors.
+            properties[SECRET_KEY] = place.secret.value
+        words[position] = str(_write_properties(place.scratch, properties, f"Copy of {words[position]}"))
     options = [
         f"-Xmx{_format_memory(properties.get('spark.driver.memory', '1g'))}",
         *_split_options(properties, "spark.driver.defaultJavaOptions"),
@@ -202,24 +219,69 @@ def _build_driver(
         "-cp",
         _build_class_path(runtime, environment, properties.get("spark.driver.extraClassPath")),
         _SUBMIT,
-        *_build_settings(place, api),
+        *_build_settings(place, api, properties.get("spark.master", "")),
         "--deploy-mode",
         "client",
         *words,
     ]
 
 
-def _build_settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
+def _write_properties(folder: Path, properties: Mapping[str, str], title: str) -> Path:
+    """Write the properties file of a driver, which only its owner can read."""
+    file = folder / "spark.properties"
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as output:
+        output.write(format_properties(properties, title))
+    return file
+
+
+def _check_aliases(properties: Mapping[str, str]) -> None:
+    """Raise StartError if Spark would replace a path outside of its folder by a file or an archive."""
+    for key in ("spark.jars", *_DELIVERED):
+        for uri in properties.get(key, "").split(","):
+            if ".." in unquote(split_alias(uri)[1]).split("/"):
+                raise StartError(f"{key}: {uri.strip()}: the name after # must not contain '..'")
+
+
+def _deliver_local_files(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the lists of files and archives with `file:` URIs, so that Spark copies them to the folder of SparkFiles.
+
+    Spark copies a file with a `local:` URI only to the working directory of a driver in cluster mode.
+    """
+    return {
+        key: ",".join(_build_delivered_uri(uri.strip()) for uri in properties[key].split(","))
+        for key in _DELIVERED
+        if key in properties
+    }
+
+
+def _build_delivered_uri(uri: str) -> str:
+    """Return the `file:` URI of a file with a `local:` URI. Any other URI, and that of a folder, is unchanged."""
+    delivered = f"file:{uri.removeprefix(_LOCAL)}"
+    path = get_file_path(delivered) if uri.startswith(_LOCAL) else None
+    return delivered if path and Path(path).is_file() else uri
+
+
+def _build_settings(place: ContainerPlace, api: ApiAccess, master: str) -> list[str]:
     settings = {
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
         "spark.driver.port": "0",
         "spark.driver.blockManager.port": "0",
         "spark.ui.port": "0",
+        AUTHENTICATE_KEY: "true",
         "spark.kubernetes.driver.master": api.url,
-        "spark.kubernetes.authenticate.driver.mounted.caCertFile": str(place.credentials / "ca.crt"),
-        "spark.kubernetes.authenticate.driver.mounted.oauthTokenFile": str(place.credentials / "token"),
     }
+    access = "spark.kubernetes.authenticate.driver.mounted"
+    if not place.owns_directory:
+        # In cluster mode, a driver deletes and replaces files in its working directory. This folder is the user's, so
+        # the driver runs in client mode.
+        access = "spark.kubernetes.authenticate"
+        settings["spark.kubernetes.submitInDriver"] = "false"
+        if master.startswith(_KUBERNETES_MASTER):
+            settings["spark.master"] = f"{_KUBERNETES_MASTER}{api.url}"
+    settings[f"{access}.caCertFile"] = str(place.credentials / "ca.crt")
+    settings[f"{access}.oauthTokenFile"] = str(place.credentials / "token")
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 

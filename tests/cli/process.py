@@ -65,9 +65,9 @@ async def read_line(process: asyncio.subprocess.Process, start: str) -> str:
     raise AssertionError(f"it has ended without such a line: {(await process.stderr.read()).decode()}")
 
 
-async def wait_for_exit(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
-    """Wait until the process ends. Return its exit code, stdout and stderr."""
-    async with asyncio.timeout(DEADLINE):
+async def wait_for_exit(process: asyncio.subprocess.Process, deadline: float = DEADLINE) -> tuple[int | None, str, str]:
+    """Wait until the process ends, for at most `deadline` seconds. Return its exit code, stdout and stderr."""
+    async with asyncio.timeout(deadline):
         out, err = await process.communicate()
     return process.returncode, out.decode(), err.decode()
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.local.test_dependencies import read_tree
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 280
 LOG_CHARACTERS = 8_000
@@ -93,7 +95,9 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
 
 
 def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
+    before = read_tree(REPOSITORY / "example_dags")
     assert demo.wait() == 0, demo.describe()
+    assert read_tree(REPOSITORY / "example_dags") == before
     output = "".join(demo.lines)
     assert "driver: Pi is roughly 3.1" in output
     assert "executors 2/2" in output

@@ -1,9 +1,12 @@
+import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.local.authentication import SharedSecret
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, WORKER
 from airflow_provider_spark_operator.local.software import SparkInstallation
@@ -26,7 +29,8 @@ API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
 def place(tmp_path: Path) -> ContainerPlace:
     (tmp_path / "tmp").mkdir()
     paths = PathMap({"/opt/spark": SPARK.home, "/opt/spark/conf": tmp_path / "conf"})
-    return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths.rewrite)
+    secret = SharedSecret("secret", tmp_path / "spark-conf")
+    return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths.rewrite, secret)
 
 
 def build_driver_command(
@@ -66,6 +70,22 @@ def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> 
     assert not any(value == "token" for value in given.values())
 
 
+@pytest.mark.parametrize(
+    ("master", "has_secret"),
+    [("spark://127.0.0.1:17077", True), ("k8s://https://x", False), ("spark://far:7077", False)],
+)
+def test_driver_of_a_local_master_reads_the_secret_from_a_private_file(
+    place: ContainerPlace, master: str, has_secret: bool
+) -> None:
+    command = build_driver_command(place, f"spark.master={master}\nspark.authenticate=false\n")
+
+    written = Path(command[command.index("--properties-file") + 1])
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert (parse_properties(written.read_text()).get("spark.authenticate.secret") == "secret") == has_secret
+    assert read_settings(command)["spark.authenticate"] == "true"
+    assert not any("secret" in word for word in command)
+
+
 def test_driver_properties_with_an_invalid_escape_are_rejected(place: ContainerPlace) -> None:
     with pytest.raises(StartError, match=r"^--properties-file .*: contains a \\u without four hexadecimal digits"):
         build_driver_command(place, "a\\u00zz=1\n")
@@ -91,6 +111,36 @@ def test_driver_properties_have_paths_of_this_machine(place: ContainerPlace) -> 
         "spark.jars": "local:///site-packages/pyspark/jars/a.jar",
         "spark.kubernetes.executor.volumes.hostPath.x.options.path": "/opt/spark",
     }
+
+
+def test_driver_in_a_folder_of_the_user_does_not_copy_files_there(place: ContainerPlace, tmp_path: Path) -> None:
+    (tmp_path / "a b.py").touch()
+    (tmp_path / "package").mkdir()
+    location = f"local://{tmp_path}"
+    properties = (
+        "spark.master=k8s://https://10.0.0.1:6443\n"
+        f"spark.jars={location}/a.jar\n"
+        f"spark.submit.pyFiles={location}/a%20b.py,{location}/package\n"
+        f"spark.archives={location}/a%20b.py#env, http://example.org/b.zip\n"
+    )
+
+    command = build_driver_command(replace(place, owns_directory=False), properties)
+
+    settings = read_settings(command)
+    assert settings["spark.kubernetes.submitInDriver"] == "false"
+    assert settings["spark.master"] == f"k8s://{API.url}"
+    assert settings["spark.kubernetes.authenticate.oauthTokenFile"] == str(place.credentials / "token")
+    assert settings["spark.kubernetes.authenticate.caCertFile"] == str(place.credentials / "ca.crt")
+    written = parse_properties(Path(command[command.index("--properties-file") + 1]).read_text())
+    assert written["spark.jars"] == f"{location}/a.jar"
+    assert written["spark.submit.pyFiles"] == f"file://{tmp_path}/a%20b.py,{location}/package"
+    assert written["spark.archives"] == f"file://{tmp_path}/a%20b.py#env,http://example.org/b.zip"
+
+
+@pytest.mark.parametrize("alias", ["../env", "a/../../env", "%2e%2e/env"])
+def test_name_of_a_dependency_outside_of_the_folder_is_refused(place: ContainerPlace, alias: str) -> None:
+    with pytest.raises(StartError, match=r"^spark\.archives: local:///a\.zip#.*: the name after # must not contain"):
+        build_driver_command(place, f"spark.archives=local:///b.zip#b,local:///a.zip#{alias}\n")
 
 
 def test_driver_java_options_and_class_path_are_used(place: ContainerPlace) -> None:
@@ -144,10 +194,6 @@ def test_executor_command_comes_from_the_environment(place: ContainerPlace) -> N
     }
 
 
-def test_other_arguments_are_unchanged(place: ContainerPlace) -> None:
-    assert build_command(SPARK, ["sh", "-c", "x"], {}, place, API) == ["sh", "-c", "x"]
-
-
 @pytest.mark.parametrize("wanted", [None, "python3", "/no/such/python"])
 def test_python_defaults_to_the_running_interpreter(wanted: str | None) -> None:
     given = {"PYSPARK_PYTHON": wanted} if wanted else {}
@@ -161,7 +207,8 @@ def test_python_path_of_the_pod_comes_first() -> None:
 
 
 def test_master_listens_on_assigned_ports(place: ContainerPlace) -> None:
-    environment = {"SPARK_MASTER_OPTS": '-Da="b \\"c\\"" -Dspark.master.rest.port=6066', "SPARK_DAEMON_MEMORY": "2g"}
+    options = '-Da="b \\"c\\"" -Dspark.master.rest.enabled=true -Dspark.authenticate=false'
+    environment = {"SPARK_MASTER_OPTS": options, "SPARK_DAEMON_MEMORY": "2g"}
 
     command = build_daemon_command(MASTER, SPARK, environment, place, lambda port: port + 10000)
 
@@ -169,7 +216,9 @@ def test_master_listens_on_assigned_ports(place: ContainerPlace) -> None:
     assert command[main + 1 :] == ["--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080"]
     assert '-Da=b "c"' in command[:main]
     assert "-Xmx2g" in command[:main]
-    assert command.index("-Dspark.master.rest.port=16066") > command.index("-Dspark.master.rest.port=6066")
+    assert command.index("-Dspark.master.rest.enabled=false") > command.index("-Dspark.master.rest.enabled=true")
+    assert command.index("-Dspark.authenticate=true") > command.index("-Dspark.authenticate=false")
+    assert not any("secret" in word for word in command)
 
 
 def test_worker_listens_on_free_ports_and_uses_its_own_folder(place: ContainerPlace) -> None:

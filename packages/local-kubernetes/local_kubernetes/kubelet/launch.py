@@ -68,7 +68,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
     process = await runtime.prepare(_build_setup(node, sandbox, spec, folders, paths, variables))
     if not process.words:
         raise StartError("no command specified")
-    return Launch(process.words, process.environment, _prepare_directory(spec, paths, folder), _read_memory_limit(spec))
+    return Launch(process.words, process.environment, process.directory, _read_memory_limit(spec))
 
 
 def _build_setup(
@@ -88,12 +88,15 @@ def _build_setup(
     environment = _build_default_environment(sandbox.pod, folders)
     environment |= {variable: resolve(paths.rewrite(value)) for variable, value in variables.items()}
     command, arguments = build_command_line(spec, variables)
+    directory = _prepare_directory(spec, paths, folders.work)
     return ContainerSetup(
         pod=sandbox.pod,
         command=command,
         arguments=arguments,
         environment=environment,
         folders=folders,
+        directory=directory,
+        owns_directory=directory.resolve().is_relative_to(sandbox.root.resolve()),
         paths=paths,
         api=node.api,
         resolve=resolve,
@@ -124,17 +127,17 @@ def _read_memory_limit(spec: JsonObject) -> int | None:
         raise StartError(f"resources.limits.memory: {error}") from error
 
 
-def _prepare_directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
+def _prepare_directory(spec: JsonObject, paths: PathMap, work: Path) -> Path:
     """Return the working directory; create it if it is one of the container's own directories."""
     working = spec.get("workingDir")
     if not working:
-        return folder / "work"
+        return work
     directory = Path(paths.rewrite(str(working)))
     if not directory.is_dir():
         inside = PurePosixPath(str(working).lstrip("/"))
         if ".." in inside.parts or "\0" in str(inside):
             raise StartError(f"workingDir {working!r} must not lead out of the container")
-        directory = folder / "root" / inside
+        directory = work.parent / "root" / inside
         directory.mkdir(parents=True, exist_ok=True)
     return directory
 

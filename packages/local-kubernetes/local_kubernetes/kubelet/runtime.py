@@ -41,6 +41,8 @@ class ContainerSetup:
         arguments: The container's `args` with variables replaced, with the container's paths.
         environment: The container's variables, with this machine's paths.
         folders: The container's folders.
+        directory: Directory in which the command starts.
+        owns_directory: Whether the directory belongs to the pod and is deleted with it. Otherwise, it is the user's.
         paths: The paths of the container, and what stands for them on this machine.
         api: How the container reaches the API server.
         resolve: Replaces the addresses of services in a text, in the namespace of the pod.
@@ -52,6 +54,8 @@ class ContainerSetup:
     arguments: list[str]
     environment: dict[str, str]
     folders: ContainerFolders
+    directory: Path
+    owns_directory: bool
     paths: PathMap
     api: ApiAccess
     resolve: Callable[[str], str]
@@ -75,10 +79,12 @@ class ContainerCommand:
     Args:
         words: The program and its arguments. Empty if the pod names none.
         environment: The whole environment of the process.
+        directory: Directory in which the process starts.
     """
 
     words: list[str]
     environment: dict[str, str]
+    directory: Path
 
 
 class Runtime(Protocol):
@@ -136,7 +142,7 @@ class HostRuntime:
     async def prepare(self, container: ContainerSetup) -> ContainerCommand:
         """Return the container's command and arguments as they are, with this machine's paths."""
         words = [container.rewrite(word) for word in (*container.command, *container.arguments)]
-        return ContainerCommand(words, container.environment)
+        return ContainerCommand(words, container.environment, container.directory)
 
     def uses_assigned_ports(self, container: JsonObject) -> bool:  # noqa: ARG002 - it does not know the programs
         """Return False: the program chooses its own port."""
