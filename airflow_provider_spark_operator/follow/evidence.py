@@ -97,7 +97,7 @@ async def gather_evidence(
     since, deleted_driver = (container.started if container else None), None
     if pod is None and progress is not None and progress.history:
         begin, deleted_driver = progress.history[0].time, progress.driver_name
-        since = begin - _CLOCK if begin else None
+        since = begin.replace(microsecond=0) if begin else None  # Events have whole seconds
     # The requests run at the same time, because a task waits for the result.
     (cause, lines, unread), events, deleted = await asyncio.gather(
         _read_last_lines(client, reference.namespace, pod),

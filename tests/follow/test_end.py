@@ -93,5 +93,6 @@ async def test_end_is_unknown_without_the_permission_to_read_pods(answers: list[
         api.script(*answers)
         with pytest.raises(EndUnknown) as raised:
             await judge_with_pods(client, KUBEFLOW, NOT_SUBMITTED)
-    assert "exceeded quota. The end is unknown" in str(raised.value)
+    assert "exceeded quota; reduce the requests" in str(raised.value)
+    assert "The end is unknown" in str(raised.value)
     assert "on pods in namespace jobs" in str(raised.value)
