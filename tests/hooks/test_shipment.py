@@ -86,7 +86,7 @@ def test_other_files_are_mounted_into_the_executors_too(folder: Path) -> None:
 
 def test_pod_templates_of_the_document_are_kept(folder: Path) -> None:
     pod = {
-        "containers": [{"name": "sidecar", "image": "i"}, {"name": "spark-kubernetes-driver", "env": []}],
+        "containers": [{"name": "sidecar"}, {"name": "spark-kubernetes-driver", "image": "i", "env": []}],
         "volumes": [{"name": "a"}],
     }
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
