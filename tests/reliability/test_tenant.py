@@ -1,0 +1,126 @@
+"""A tenant with the worst input that the API server stores does not delay the applications of another namespace."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from tests.reconcile.stage import IMAGE, build_application, state_of
+from tests.reliability.scene import DEADLINE, Scene, open_scene
+
+from control_plane import ControlPlane
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")]
+
+TEMPLATE_KEY = "spark.kubernetes.driver.podTemplateFile"
+ORDINARY = 30
+SLOW = 60
+# The applications of the other namespace start within 2 s on an ordinary machine. No stall may last as long as that.
+LONGEST_STALL = 2.0
+LARGE = 900 * 1024
+
+
+def build_large_applications() -> Iterator[JsonObject]:
+    """Build applications of 0.9 MB that would each cost seconds if the controller processed all of it."""
+    conf: dict[str, Any] = {f"spark.{number:x}": "" for number in range(LARGE // 25)}
+    references = {f"spark.a{number}": f"${{spark.a{number + 1}}}" * 2 for number in range(40)}
+    specs: list[dict[str, Any]] = [
+        {"jars": "local:///a.jar," * (LARGE // 15)},
+        {"driverArgs": ["a" * 20] * (LARGE // 24)},
+        {"conf": {**IMAGE, **conf}},
+        {"conf": {**IMAGE, **references, "spark.driver.memory": "${spark.a0}"}},
+        {"conf": {**IMAGE, "spark.driver.memory": "${" * (LARGE // 2)}},
+    ]
+    for number, spec in enumerate(specs):
+        document = build_application(f"large-{number}", conf=spec.pop("conf", None) or IMAGE)
+        document["spec"] |= spec
+        yield document
+
+
+def build_large_pod(name: str) -> JsonObject:
+    """Build a pod of almost the size limit of etcd, which looks like an executor."""
+    labels = {"spark-role": "executor", "spark.operator/spark-app-name": "large-0"}
+    values = [{"name": f"v{number}", "value": "x" * 1000} for number in range(1250)]
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"containers": [{"name": "executor", "image": "none", "env": values}]},
+    }
+
+
+@asynccontextmanager
+async def serve_slowly() -> AsyncIterator[str]:
+    """Run a server whose answers never end; yield the URL of a template."""
+    server = await asyncio.start_server(trickle, "127.0.0.1", 0, family=socket.AF_INET)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/pod.yaml"
+
+
+async def trickle(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        writer.write(b"HTTP/1.1 200 OK\r\nX-A: ")
+        while True:
+            writer.write(b"a")
+            await writer.drain()
+            await asyncio.sleep(1)
+
+
+@pytest.fixture
+async def hostile_scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
+    """A scene whose controller has a few workers and serves metrics, with a namespace for the hostile tenant."""
+    words = ("--workers", "10", "--health-port", "0", "--metrics-port", "0")
+    async with open_scene(plane, tmp_path / "controller", *words, others=1) as scene:
+        yield scene
+
+
+async def test_hostile_tenant_delays_no_other_namespace(hostile_scene: Scene) -> None:
+    scene, (tenant,) = hostile_scene, hostile_scene.others
+    async with serve_slowly() as url:
+        # The API server itself needs seconds for some of them.
+        for document in build_large_applications():
+            await scene.client.create(SPARK_APPLICATIONS, document, tenant)
+        for number in range(SLOW):
+            conf = {**IMAGE, TEMPLATE_KEY: f"{url}?{number}"}
+            await scene.client.create(SPARK_APPLICATIONS, build_application(f"slow-{number}", conf=conf), tenant)
+        for number in range(5):
+            await scene.client.create(PODS, build_large_pod(f"pod-{number}"), tenant)
+        fields = await scene.controller.start()
+        await scene.wait_until_completed(await scene.submit([f"success-{number:02}" for number in range(ORDINARY)]))
+        # The server still holds the templates of the tenant: nothing had to wait for their end.
+        assert any(not is_refused(scene, tenant, f"slow-{number}") for number in range(SLOW))
+        async with asyncio.timeout(DEADLINE):
+            for number in range(5):
+                await scene.node.wait_until(ObjectKey(tenant, f"large-{number}"), has_ended)
+        stalls = await count_stalls(fields["metrics-port"])
+        assert "could not renew lease" not in scene.controller.log
+        # Connections to the slow server are open, and do not delay the end of the process.
+        await scene.controller.stop()
+    assert stalls == 0, f"{stalls} stalls of more than {LONGEST_STALL} s"
+    assert "Timeout (" not in scene.controller.log
+
+
+def is_refused(scene: Scene, namespace: str, name: str) -> bool:
+    return has_ended(scene.node.applications.get(ObjectKey(namespace, name)))
+
+
+def has_ended(document: JsonObject | None) -> bool:
+    return document is not None and state_of(document) == ApplicationState.RESOURCE_RELEASED
+
+
+async def count_stalls(port: str) -> float:
+    """Return how often the event loop of the controller did not run for longer than `LONGEST_STALL`."""
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as response:
+        families = text_string_to_metric_families(await response.text())
+    (delays,) = (each for each in families if each.name == "spark_operator_event_loop_delay_seconds")
+    counts = {
+        each.labels.get("le", ""): each.value for each in delays.samples if each.name.endswith(("bucket", "count"))
+    }
+    return counts["+Inf"] - counts[str(LONGEST_STALL)]
