@@ -394,7 +394,9 @@ def _parse_status(content: bytes) -> JsonObject:
         document = None
     if isinstance(document, dict):
         return document
-    text = " ".join(content.decode("utf-8", "replace").split())
+    # A proxy in front of the API server may send any bytes.
+    words = content.decode("utf-8", "replace").split()
+    text = "".join(character for character in " ".join(words) if character.isprintable())
     return {"message": text[:200]} if text else {}
 
 

@@ -3,6 +3,7 @@ from contextlib import aclosing
 
 import pytest
 
+from airflow_provider_spark_operator.kube import transport
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -139,3 +140,7 @@ async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> 
         await client.get(PODS, "a", "jobs")
     managers = [request.query.get("fieldManager") for request in api.requests]
     assert managers == ["us", "us", "us", "another", None]
+
+
+def test_text_of_a_proxy_is_shown_without_control_characters() -> None:
+    assert transport._parse_status(b"\x1b[31mbad\r\n gateway\x07") == {"message": "[31mbad gateway"}
