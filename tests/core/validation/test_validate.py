@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.problems import Severity, filter_errors, filter_warnings
-from airflow_provider_spark_operator.core.validation.validate import validate
+from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 
@@ -227,3 +227,10 @@ def test_part_with_an_invalid_structure_is_reported_once(part: str) -> None:
     document = build_application_document()
     document["spec"][part] = 7
     assert [problem.path for problem in validate(document)] == [f"spec.{part}"]
+
+
+def test_fields_that_the_cluster_writes_are_not_checked() -> None:
+    document = build_application_document(status={"unknown": 1})
+    document["metadata"]["managedFields"] = [{"unknown": {}}]
+    assert validate_without_status(document) == []
+    assert document["metadata"]["managedFields"]
