@@ -19,7 +19,7 @@ from tests.reliability.scene import DEADLINE, Scene
 pytestmark = pytest.mark.timeout(900)
 
 # A second attempt shows that the controller has taken a driver for lost.
-_RESTARTS = {"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
+_RESTARTS = {"restartPolicy": "OnFailure", "maxRestartAttempts": 1}
 
 
 @asynccontextmanager
@@ -35,13 +35,18 @@ async def pause_controller(scene: Scene) -> AsyncIterator[None]:
 class Driver:
     """An application whose name no life has, so that the node does not play its driver."""
 
-    def __init__(self, scene: Scene, name: str) -> None:
+    def __init__(self, scene: Scene, name: str, *, backoff_millis: int = 1) -> None:
         self.tracked = scene.track(name)
+        self.attempt = 0
         self._scene = scene
-        self._pod = f"{name}-0-driver"
+        self._restart = {**_RESTARTS, "restartBackoffMillis": backoff_millis}
+
+    @property
+    def _pod(self) -> str:
+        return f"{self.tracked.key.name}-{self.attempt}-driver"
 
     async def submit(self) -> None:
-        document = build_application(self.tracked.key.name, restart=_RESTARTS)
+        document = build_application(self.tracked.key.name, restart=self._restart)
         await self._scene.client.create(SPARK_APPLICATIONS, document, self._scene.namespace)
 
     async def wait_for(self, state: str) -> JsonObject:
@@ -62,6 +67,10 @@ class Driver:
     async def remove(self) -> None:
         await self._scene.client.delete(PODS, self._pod, self._scene.namespace, grace_seconds=0)
 
+    async def suspend(self, is_suspended: bool) -> None:
+        key, patch = self.tracked.key, {"spec": {"suspend": is_suspended}}
+        await self._scene.client.patch(SPARK_APPLICATIONS, key.name, key.namespace, patch)
+
     async def exists(self) -> bool:
         try:
             await self._scene.client.get(PODS, self._pod, self._scene.namespace)
@@ -70,18 +79,18 @@ class Driver:
         return True
 
     async def wait_for_end(self, *states: str) -> None:
-        """Wait until the application is released; check its end, that it had one driver, and that nothing is left."""
+        """Wait until the application is released; check its end, its drivers, and that nothing is left."""
         ended = await self.wait_for("ResourceReleased")
         assert history_of(ended)[-len(states) - 1 :] == [*states, "ResourceReleased"]
-        assert [len(uids) for uids in self._scene.node.drivers[self.tracked.key].values()] == [1]
+        assert [len(uids) for uids in self._scene.node.drivers[self.tracked.key].values()] == [1] * (self.attempt + 1)
         async with asyncio.timeout(DEADLINE):
             while await self.tracked.children() or await self.exists():  # noqa: ASYNC110 - the state of an API
                 await asyncio.sleep(0.1)
 
 
-async def start(scene: Scene, *names: str) -> list[Driver]:
+async def start(scene: Scene, *names: str, backoff_millis: int = 1) -> list[Driver]:
     """Submit applications, and start their drivers."""
-    drivers = [Driver(scene, name) for name in names]
+    drivers = [Driver(scene, name, backoff_millis=backoff_millis) for name in names]
     for driver in drivers:
         await driver.submit()
     for driver in drivers:
@@ -118,6 +127,45 @@ async def test_end_of_each_driver_is_recorded_although_the_controller_was_paused
         await submitted.remove()
     for driver in (requested, started, running, submitted, deleted):
         await driver.wait_for_end("Succeeded")
+
+
+async def test_each_attempt_has_one_driver_although_the_controller_was_paused_between_attempts(scene: Scene) -> None:
+    await scene.controller.start()
+    (again,) = await start(scene, "x-again")
+    (waiting,) = await start(scene, "x-waiting", backoff_millis=3000)
+    await waiting.report("failed")
+    await waiting.wait_for("ScheduledToRestart")
+    async with pause_controller(scene):
+        await again.report("failed")
+        await again.remove()
+    for driver in (again, waiting):
+        driver.attempt = 1
+        await driver.wait_for("DriverRequested")
+    async with pause_controller(scene):
+        for driver in (again, waiting):
+            await driver.report("succeeded")
+            await driver.remove()
+    for driver in (again, waiting):
+        await driver.wait_for_end("Succeeded")
+
+
+async def test_suspended_application_has_one_driver_after_pauses_of_the_controller(scene: Scene) -> None:
+    await scene.controller.start()
+    (driver,) = await start(scene, "x-suspended")
+    async with pause_controller(scene):
+        await driver.suspend(True)
+    await driver.wait_for("Suspended")
+    async with pause_controller(scene):
+        await driver.suspend(False)
+    driver.attempt = 1
+    await driver.wait_for("DriverRequested")
+    await driver.report("ready")
+    await driver.wait_for("RunningHealthy")
+    async with pause_controller(scene):
+        await driver.suspend(True)
+        await driver.report("succeeded")
+        await driver.remove()
+    await driver.wait_for_end("Succeeded")
 
 
 async def test_application_completes_if_its_driver_is_relabelled_while_the_controller_is_paused(scene: Scene) -> None:
