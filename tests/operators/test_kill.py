@@ -1,5 +1,6 @@
 """A worker that is stopped deletes its application, or leaves it to the next try."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -117,6 +118,40 @@ def test_unresponsive_cluster_is_logged(
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
     engagement.stop()
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("request_name", "method", "answer"),
+    [
+        ("_cancel", Engagement.stop, None),
+        ("_list_own", Engagement.describe_timeout, "no triggerer reported the end of the application"),
+        ("_list_own", Engagement.has_resource, True),
+    ],
+    ids=["stop", "describe_timeout", "has_resource"],
+)
+def test_request_that_the_cluster_does_not_answer_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    caplog: pytest.LogCaptureFixture,
+    request_name: str,
+    method: Callable[[Engagement], object],
+    answer: object,
+) -> None:
+    cancelled = threading.Event()
+
+    async def hang(*_: object) -> None:
+        try:
+            await asyncio.wait_for(asyncio.Event().wait(), 20)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    monkeypatch.setattr(kill, "CANCEL_SECONDS", 0.05)
+    monkeypatch.setattr(Engagement, request_name, hang)
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED)
+    assert method(engagement) == answer
+    assert cancelled.is_set()
+    assert "could not" in caplog.text
 
 
 def test_killed_task_cancels_its_application_after_outage(
