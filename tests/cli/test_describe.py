@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,10 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.timeline_rows import choose_ticks
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import PODS as PODS_RESOURCE
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application, Script
 from local_kubernetes.api.kinds import PODS
 from tests.cli.process import read_line, start_command
@@ -160,6 +164,38 @@ def test_describe_of_kubeflow_application_uses_its_driver_pod(
     assert pairs["API version"] == "sparkoperator.k8s.io/v1beta2"
     # The containers of a scripted cluster do not record when they started.
     assert [line.split()[2] for line in read_sections(text)["States"][1:]] == ["NEW", "SUBMITTED", "FAILED"]
+
+
+async def lose_driver(application: Application) -> None:
+    """Fail because the driver pod was deleted: the status contains only the exit code."""
+    application.start()
+    status = application.end_driver(143)
+    application.delete_driver()
+    application.enter("Failed", driver=status)
+    application.enter("ResourceReleased")
+
+
+def test_describe_finds_deleted_driver_by_events_without_permission_for_pods(
+    scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, lose_driver)
+    about = {"kind": "Pod", "metadata": {"name": "pi-0-driver", "uid": "u-2"}}
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    record_event(scripted_cluster, "kill", "Killing", time=now, about=about, message="Stopping container spark")
+    list_objects = KubeClient.list
+
+    async def refuse_pods(client: KubeClient, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+        if resource == PODS_RESOURCE:
+            raise Forbidden(403, "Forbidden", "User a cannot list pods", "list", "pods", NAMESPACE)
+        return await list_objects(client, resource, *arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "list", refuse_pods)
+    assert main(["describe", "pi"]) == ExitCode.API_FAILED
+    captured = capsys.readouterr()
+    pairs = read_pairs(captured.out)
+    assert pairs["Outcome"] == "Failed (infrastructure)"
+    assert "was deleted while it ran" in pairs["Verdict"]
+    assert "User a cannot list pods" in captured.err
 
 
 def test_control_characters_of_the_cluster_are_escaped(
