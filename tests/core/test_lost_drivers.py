@@ -240,3 +240,5 @@ def test_driver_without_the_operators_label_is_read_again_soon() -> None:
             assert "pi-0-driver" in decision.message
     terminating = decide_once(build_application_in_state(S.FAILED), driver)
     assert (terminating.actions, terminating.requeue_after) == ((DeleteDriver(0),), seconds(2))
+    slow = build_application_in_state(S.FAILED, timeouts={"terminationRequeuePeriodMillis": 60_000})
+    assert decide_once(slow, driver).requeue_after == seconds(15)

@@ -307,6 +307,7 @@ def test_failure_has_kind_cause_and_advice(
     assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
     assert failed.sentence == f"{stop}: {words}."
     assert failed.retry_worthy is (reason != reasons.OUT_OF_MEMORY)
+    assert failed.has_cause_in_log is (kind is FailureKind.APPLICATION and reason != reasons.OUT_OF_MEMORY)
 
 
 UNEXPLAINED = [

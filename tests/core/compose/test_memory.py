@@ -60,7 +60,7 @@ def test_no_limit_is_reached_without_factor_or_limit() -> None:
     ("api_version", "spec"),
     [
         ("spark.apache.org/v1", {"sparkConf": {"spark.driver.memory": "3072m"}}),
-        ("sparkoperator.k8s.io/v1beta2", {"driver": {"memory": "3072m"}}),
+        ("sparkoperator.k8s.io/v1beta2", {"driver": {"memory": "3072m", "cores": 1}}),
     ],
 )
 def test_grown_memory_is_written_in_fields_of_dialect(api_version: str, spec: dict[str, Any]) -> None:
