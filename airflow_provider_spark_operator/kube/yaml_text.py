@@ -199,7 +199,7 @@ class BoundedLoader(yaml.SafeLoader):
     def _construct_scalar(self, name: str, text: str) -> Plain:
         if name in ("bool", "int", "float", "null"):
             value = self._read(text)
-            if name not in (_NAMES[type(value)], "float" if isinstance(value, int) else None):
+            if name not in (_NAMES[type(value)], "float" if type(value) is int else None):
                 raise ValueError(name)
             return _limit_number(value)
         if name == "timestamp" and not self.timestamp_regexp.match(text):

@@ -138,6 +138,7 @@ REFUSALS: Final = [
     "a: -.INF",
     "a: !!int 1e3",
     "a: !!int y",
+    "a: !!float on",
     "a: !!bool 1",
     "a: !!timestamp x",
     "a: !!binary '?'",

@@ -162,6 +162,7 @@ def test_as_many_levels_as_allowed_are_read() -> None:
         ("!!int x", "int"),
         ("!!bool x", "bool"),
         ("!!float x", "float"),
+        ("!!float on", "float"),
         (".inf", "float"),
         ("-.INF", "float"),
         (".nan", "float"),
