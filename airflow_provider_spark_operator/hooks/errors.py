@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationForbidden,
     SparkApplicationNotFound,
+    rule_out_retry,
 )
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
 from airflow_provider_spark_operator.follow.suspension import SuspensionNotSupported
@@ -21,6 +22,7 @@ from airflow_provider_spark_operator.kube.errors import (
     Forbidden,
     KubeError,
     NotFound,
+    is_refused_content,
 )
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
@@ -33,6 +35,9 @@ _CLASSES: tuple[tuple[type[Exception], type[SparkApplicationError]], ...] = (
     (PodMissing, SparkApplicationNotFound),
 )
 
+# A rejected read, for example of the log of a container that starts, can succeed later.
+_WRITES = frozenset({"create", "patch", "update"})
+
 
 @contextmanager
 def translate_errors(action: str) -> Iterator[None]:
@@ -43,7 +48,8 @@ def translate_errors(action: str) -> Iterator[None]:
 
     Raises:
         SparkApplicationDeleted: The application was deleted while the caller waited for it.
-        SparkApplicationError: A request failed. The subclass depends on the cause.
+        SparkApplicationError: A request failed. The subclass depends on the cause. If the API server would reject the
+            same content again, it is also an `AirflowFailException`.
     """
     try:
         yield
@@ -52,7 +58,9 @@ def translate_errors(action: str) -> Iterator[None]:
     # The message names the cause: a chained exception would print it a second time in the task log.
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken, PodMissing, SuspensionNotSupported) as error:
         kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), SparkApplicationError)
-        raise kind(f"could not {action}: {error}{_suggest_api_version(error)}") from None
+        failure = kind(f"could not {action}: {error}{_suggest_api_version(error)}")
+        is_final = isinstance(error, KubeError) and error.verb in _WRITES and is_refused_content(error)
+        raise (rule_out_retry(failure, None) if is_final else failure) from None
 
 
 def _suggest_api_version(error: Exception) -> str:

@@ -17,17 +17,17 @@ from asgiref.sync import sync_to_async
 from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
 from airflow_provider_spark_operator.core.arguments import IfExists
 from airflow_provider_spark_operator.core.secret_values import find_secret_places
+from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
-from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, submit
 from airflow_provider_spark_operator.hooks.connection import async_read_access
+from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
 from airflow_provider_spark_operator.triggers.resource_secrets import ResourceSecrets
@@ -41,17 +41,6 @@ logger = logging.getLogger(__name__)
 
 class SubmissionAbandoned(Exception):
     """The application is not submitted, because the task was stopped."""
-
-
-_FAILURES = (
-    AirflowException,
-    AirflowRuntimeError,
-    ConfigurationError,
-    DeletionStuck,
-    KubeError,
-    NameTaken,
-    SubmissionAbandoned,
-)
 
 
 class SubmissionWatch:
@@ -92,12 +81,12 @@ class SubmissionWatch:
     async def run(self) -> ApplicationEvent:
         """Submit and wait. Whatever happens to the application or to the API becomes an event."""
         try:
-            access = await share_access(self._kubernetes_conn_id)
-            # A creation that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
-            # Before it is sent, a cancelled trigger abandons the submission.
-            self._submitting = asyncio.create_task(self._submit(access))
-            self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
-            with fail_if_invalid("application"):
+            with fail_if_invalid("application"), translate_errors("submit the application"):
+                access = await share_access(self._kubernetes_conn_id)
+                # A creation that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
+                # Before it is sent, a cancelled trigger abandons the submission.
+                self._submitting = asyncio.create_task(self._submit(access))
+                self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
                 submission = await asyncio.shield(self._submitting)
         except asyncio.CancelledError:
             if self._submitting is not None and not self._is_sending:
@@ -105,7 +94,9 @@ class SubmissionWatch:
             raise
         except AirflowFailException as error:
             return self._build_event(EventKind.REFUSED, str(error))
-        except _FAILURES as error:
+        except SparkApplicationError as error:
+            return self._build_event(EventKind.UNSUBMITTED, str(error))
+        except (AirflowException, AirflowRuntimeError, SubmissionAbandoned) as error:
             return self._build_event(EventKind.UNSUBMITTED, f"could not submit the application: {error}")
         secrets = ResourceSecrets(find_secret_places(submission.resource, mask_secrets))
         watch = ApplicationWatch(

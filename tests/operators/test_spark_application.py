@@ -24,6 +24,7 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.follow.submit import submit as submit_document
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
+from airflow_provider_spark_operator.kube.errors import BadRequest, Invalid, KubeError, ServerError, TooManyRequests
 from airflow_provider_spark_operator.operators import requests
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -393,6 +394,30 @@ def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
 def test_kind_that_is_not_served_is_reported(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match="kind: must be SparkApplication, not 'Application'"):
         run(operator(application={**DOCUMENT, "kind": "Application"}), TaskInstance())
+
+
+@pytest.mark.parametrize(
+    ("error", "is_final"),
+    [
+        (BadRequest(400, "BadRequest", "invalid", "create"), True),
+        (KubeError(413, "RequestEntityTooLarge", "limit is 3145728", "create"), True),
+        (Invalid(422, "Invalid", "must be no more than 63 bytes", "create"), True),
+        (ServerError(500, "InternalError", "etcdserver: request is too large", "create"), True),
+        (BadRequest(400, "BadRequest", "container is starting", "get"), False),
+        (ServerError(500, "InternalError", "etcdserver: leader changed", "create"), False),
+        (TooManyRequests(429, "TooManyRequests", "busy", "create"), False),
+    ],
+)
+def test_rejected_content_is_not_retried(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, error: KubeError, is_final: bool
+) -> None:
+    async def reject(*_: object, **__: object) -> Submission:
+        raise error
+
+    monkeypatch.setattr(requests, "submit_document", reject)
+    with pytest.raises(SparkApplicationError, match="could not submit the application: .*" + error.message) as caught:
+        run(operator(), TaskInstance())
+    assert isinstance(caught.value, AirflowFailException) is is_final
 
 
 def test_missing_namespace_is_reported(cluster: Cluster) -> None:

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.triggers import kill, start, task_instance
@@ -79,6 +80,15 @@ def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
 def test_failed_submission_is_reported(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"could not submit the application: .* namespace nowhere"):
         resume_task(*start_task(namespace="nowhere"))
+
+
+def test_rejected_content_is_not_retried(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reject(*_: object, **__: object) -> None:
+        raise KubeError(413, "RequestEntityTooLarge", "limit is 3145728", "create")
+
+    monkeypatch.setattr(KubeClient, "create", reject)
+    with pytest.raises(AirflowFailException, match=r"^could not submit the application: .*limit is 3145728"):
+        resume_task(*start_task())
 
 
 def test_missing_connection_is_reported() -> None:
