@@ -50,6 +50,12 @@ def test_cache_keeps_the_newest_state(cache: ObjectCache, then: str, newest: str
     assert version_of(cache) == newest
 
 
+def test_number_after_a_version_that_is_not_a_number_counts_as_newer(cache: ObjectCache) -> None:
+    cache.put(build_document(version="opaque"))
+    assert cache.put(build_document(version="1"))
+    assert version_of(cache) == "1"
+
+
 def test_put_returns_false_for_an_unchanged_object(cache: ObjectCache) -> None:
     assert cache.put(build_document())
     assert not cache.put(build_document())
@@ -69,11 +75,32 @@ def test_cache_returns_the_answer_to_a_write_before_its_watch_event(cache: Objec
     assert version_of(cache) == "7"
 
 
-def test_answer_older_than_the_deletion_is_not_stored(cache: ObjectCache) -> None:
+@pytest.mark.parametrize("answered", ["7", "8"], ids=["older", "the deletion itself"])
+def test_answer_not_newer_than_the_deletion_is_not_stored(cache: ObjectCache, answered: str) -> None:
     cache.put(build_document(version="5"))
     cache.remove(build_document(version="8"))
+    assert not cache.put_answer(build_document(version=answered))
+    assert cache.get(A) is None
+
+
+def test_answer_older_than_a_list_without_its_object_is_not_stored(cache: ObjectCache) -> None:
+    cache.put(build_document(version="5"))
+    cache.replace("ns", [build_document("other", "9"), build_document("third", "6")])
     assert not cache.put_answer(build_document(version="7"))
     assert cache.get(A) is None
+
+
+def test_answer_for_a_known_object_is_stored_after_events_of_other_objects(cache: ObjectCache) -> None:
+    cache.put(build_document(version="5"))
+    cache.put(build_document("other", "9"))
+    assert cache.put_answer(build_document(version="7"))
+    assert version_of(cache) == "7"
+
+
+def test_answer_whose_version_is_not_a_number_is_stored(cache: ObjectCache) -> None:
+    cache.put(build_document("other", "9"))
+    assert cache.put_answer(build_document(version="opaque"))
+    assert version_of(cache) == "opaque"
 
 
 def test_answer_to_a_creation_is_stored_before_its_watch_event(cache: ObjectCache) -> None:
@@ -92,6 +119,21 @@ def test_deletion_event_with_an_older_version_removes_the_object(cache: ObjectCa
     cache.put(build_document(version="9"))
     assert cache.remove(build_document(version="8"))
     assert not cache.remove(build_document(version="8"))
+
+
+def test_deletion_event_of_a_newer_object_removes_the_old_object_of_the_same_name(cache: ObjectCache) -> None:
+    cache.put(build_document(version="5", uid="old"))
+    assert cache.remove(build_document(version="8", uid="new"))
+    assert cache.get(A) is None
+
+
+def test_changes_are_reported_unless_the_object_was_recreated(cache: ObjectCache) -> None:
+    changes: list[tuple[JsonObject, JsonObject]] = []
+    cache.on_replace = lambda old, new: changes.append((old, new))
+    first, second, recreated = build_document(), build_document(version="6"), build_document(version="7", uid="new")
+    for document in (first, second, second, recreated):
+        cache.put(document)
+    assert changes == [(first, second)]
 
 
 def test_replace_adds_changes_and_removes_objects(cache: ObjectCache) -> None:
@@ -116,6 +158,8 @@ def test_list_owned_returns_the_objects_of_an_owner(cache: ObjectCache) -> None:
     cache.put(build_document("stray", "4"))
     names = [found["metadata"]["name"] for found in cache.list_owned(ObjectKey("ns", "x"))]
     assert names == ["x-1", "x-2"]
+    cache.forget(ObjectKey("ns", "x-1"))
+    assert len(cache.list_owned(ObjectKey("ns", "x"))) == 1
 
 
 def test_object_with_a_new_owner_is_listed_only_there(cache: ObjectCache) -> None:
