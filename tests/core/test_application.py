@@ -72,11 +72,20 @@ def test_successful_creation_enters_driver_requested() -> None:
     assert (first.current_state_summary, first.last_transition_time) == (S.SUBMITTED, NOW)
 
 
+def test_new_application_was_submitted_when_it_was_created() -> None:
+    decision = decide_once(build_application_model(), create_outcome=Created(), after=60)
+    assert decision.status is not None
+    first = decision.status.state_transition_history["0"]
+    assert isinstance(first, StateRecord)
+    assert first.last_transition_time == NOW
+
+
 def test_refused_creation_enters_scheduling_failure_with_message() -> None:
     decision = decide_once(build_application_model(), create_outcome=Refused("quota exceeded"))
     assert get_entered_state(decision) is S.SCHEDULING_FAILURE
     assert decision.status is not None
-    assert decision.status.current_state.message == "quota exceeded"
+    stop = decision.status.current_state
+    assert (stop.reason, stop.message) == (Refused("quota exceeded").reason, "quota exceeded")
 
 
 def test_client_mode_fails_without_restart() -> None:
@@ -193,6 +202,12 @@ def test_only_configured_driver_container_determines_state() -> None:
     )
     seen = build_pod("Running", build_container(), build_container("side", exit_code=1))
     assert get_entered_state(decide_once(resource, Present(seen))) is None
+    named = build_pod("Running", build_container("spark-kubernetes-driver"), build_container(DRIVER, exit_code=1))
+    assert get_entered_state(decide_once(resource, Present(named))) is S.FAILED
+    lost = decide_once(resource, Absent(), last_driver=named)
+    assert (get_entered_state(lost), lost.reason) == (S.FAILED, reasons.DRIVER_FAILED)
+    assert lost.status is not None
+    assert lost.status.current_state.last_observed_driver_status == named["status"]
     other = build_pod("Running", build_container("a"), build_container("b", exit_code=1))
     assert get_entered_state(decide_once(build_application_in_state(S.RUNNING_HEALTHY), Present(other))) is S.FAILED
 
@@ -202,6 +217,9 @@ def test_missing_driver_enters_failed(state: ApplicationState) -> None:
     decision = decide_once(build_application_in_state(state), Absent())
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_LOST
+    assert decision.message == (
+        "The driver pod no longer exists, and its result is unknown: the pod or its node was deleted."
+    )
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
@@ -211,8 +229,10 @@ def test_driver_missing_from_cache_is_confirmed_by_live_read(state: ApplicationS
 
 def test_requested_driver_missing_from_cache_waits_for_grace_period() -> None:
     decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
-    assert (decision.actions, decision.status) == ((), None)
+    assert (decision.reason, decision.actions, decision.status) == (reasons.DRIVER_UNCONFIRMED, (), None)
     assert decision.requeue_after == seconds(10)
+    expired = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Unconfirmed(), after=60)
+    assert expired.actions == (ConfirmAbsence(),)
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))

@@ -62,7 +62,16 @@ def test_stopped_application_follows_restart_and_retain_policies(
         expected = S.SCHEDULED_TO_RESTART
     else:
         expected = S.TERMINATED_WITHOUT_RELEASE_RESOURCES if keeps else S.RESOURCE_RELEASED
-    assert get_entered_state(decide_once(resource, Absent())) is expected
+    decision = decide_once(resource, Absent())
+    assert get_entered_state(decision) is expected
+    assert (
+        decision.reason
+        == {
+            S.SCHEDULED_TO_RESTART: reasons.RESTART_SCHEDULED,
+            S.TERMINATED_WITHOUT_RELEASE_RESOURCES: reasons.RESOURCES_RETAINED,
+            S.RESOURCE_RELEASED: reasons.RESOURCES_RELEASED,
+        }[expected]
+    )
 
 
 @pytest.mark.parametrize("policy", ["Always", "Never"])
@@ -175,6 +184,7 @@ def test_retained_driver_is_deleted_after_time_to_live() -> None:
     assert scene.state == "TerminatedWithoutReleaseResources"
     scene.advance(1)
     assert "ResourceReleased" in scene.states
+    assert reasons.RETENTION_OVER in scene.reasons
     assert not scene.pods
 
 
@@ -190,8 +200,10 @@ def test_driver_without_retain_duration_is_kept_until_application_deletion() -> 
 
 def test_application_is_deleted_after_time_to_live() -> None:
     resource = build_application_in_state(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
-    assert decide_once(resource, after=3).requeue_after == timedelta.resolution
-    assert decide_once(resource, after=4).actions == (DeleteApplication(),)
+    waiting, expired = decide_once(resource, after=3), decide_once(resource, after=4)
+    assert (waiting.reason, waiting.requeue_after) == (reasons.NOTHING_DUE, timedelta.resolution)
+    assert (expired.reason, expired.actions) == (reasons.TIME_TO_LIVE_OVER, (DeleteApplication(),))
+    assert "spec.applicationTolerations.ttlAfterStopMillis" in expired.message
 
 
 def test_time_to_live_starts_when_application_stops() -> None:
@@ -207,6 +219,7 @@ def test_requeue_delay_is_at_most_one_day() -> None:
 
 def test_application_without_time_to_live_is_not_deleted() -> None:
     decision = decide_once(build_application_in_state(S.RESOURCE_RELEASED), after=1e9)
+    assert decision.reason == reasons.NOTHING_DUE
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
@@ -216,8 +229,8 @@ def test_application_without_time_to_live_is_not_deleted() -> None:
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 def test_missing_finalizer_is_added_first(state: ApplicationState) -> None:
     decision = decide_once(build_application_in_state(state, finalizer=False), Absent())
-    assert decision.actions == (AddFinalizer(),)
-    assert decision.status is None
+    assert (decision.reason, decision.actions) == (reasons.FINALIZER_MISSING, (AddFinalizer(),))
+    assert (decision.status, decision.requeue_after) == (None, timedelta(0))
 
 
 def test_released_application_gets_no_finalizer() -> None:
@@ -242,18 +255,21 @@ def test_deleted_application_releases_driver_in_every_state(
         actions = (DeleteAttemptResources(0), DeleteDriver(0))
     if isinstance(driver, Absent):
         assert get_entered_state(decision) is S.RESOURCE_RELEASED
-        assert decision.requeue_after == timedelta(0)
+        assert (decision.reason, decision.requeue_after) == (reasons.APPLICATION_DELETED, timedelta(0))
+        assert decision.message == "The application was deleted; its resources are released."
     else:
         assert decision.actions == actions
         assert decision.status is None
 
 
 def test_deleted_released_application_loses_finalizer() -> None:
-    assert decide_once(build_application_in_state(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
+    decision = decide_once(build_application_in_state(S.RESOURCE_RELEASED, deleted=True))
+    assert (decision.reason, decision.actions) == (reasons.APPLICATION_DELETED, (RemoveFinalizer(),))
 
 
 def test_deleted_application_without_finalizer_is_ignored() -> None:
     decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
+    assert decision.reason == reasons.APPLICATION_DELETED
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 

@@ -2,15 +2,36 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.cancel import (
+    CancelOutcome,
+    cancel,
+    cancel_run,
+    cancel_try,
+    delete_cluster,
+)
+from airflow_provider_spark_operator.follow.errors import NameTaken
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from tests.follow.applications import FAILED, RUNNING, build_document, build_stamp, set_states
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.core.json_object import JsonObject
+
+
+def build_cluster(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkCluster",
+        "metadata": {"name": name},
+        "spec": {
+            "runtimeVersions": {"sparkVersion": "4.3.0"},
+            "clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}},
+        },
+    }
 
 
 async def is_stored(client: KubeClient, namespace: str) -> bool:
@@ -82,6 +103,87 @@ async def test_application_with_same_name_and_other_uid_is_not_deleted(client: K
     await submit(client, build_document("pi"), namespace, build_stamp())
     assert await cancel(client, first.reference, build_stamp()) is CancelOutcome.GONE
     assert await is_stored(client, namespace)
+
+
+async def test_only_the_cancelled_application_is_deleted(client: KubeClient, namespace: str) -> None:
+    made = await submit(client, build_document("pi"), namespace, build_stamp())
+    await submit(client, build_document("other"), namespace, build_stamp(task="other"))
+    assert await cancel(client, made.reference, build_stamp()) is CancelOutcome.DELETED
+    left = await client.list(SPARK_APPLICATIONS, namespace)
+    assert [item["metadata"]["name"] for item in left.items] == ["other"]
+
+
+@pytest.mark.parametrize("kind", [SPARK_APPLICATIONS, SPARK_CLUSTERS], ids=["application", "cluster"])
+async def test_repeated_conflicts_are_raised(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, kind: ResourceType
+) -> None:
+    document = build_document("pi") if kind is SPARK_APPLICATIONS else build_cluster("pi")
+    reference = ApplicationReference.of(await client.create(kind, document, namespace), kind)
+    requests: list[object] = []
+
+    async def refuse(*arguments: object, **options: object) -> None:
+        requests.append(arguments)
+        raise Conflict(409, "Conflict", "changed")
+
+    monkeypatch.setattr(client, "delete", refuse)
+    with pytest.raises(Conflict):
+        await (
+            cancel(client, reference, None)
+            if kind is SPARK_APPLICATIONS
+            else delete_cluster(client, "pi", namespace, None)
+        )
+    assert len(requests) == 10
+
+
+async def test_application_whose_end_no_driver_reported_is_deleted(client: KubeClient, namespace: str) -> None:
+    made = await submit(client, build_document("pi"), namespace, build_stamp())
+    await set_states(client, made.reference, "Submitted", "SchedulingFailure", "ResourceReleased")
+    assert await cancel(client, made.reference, build_stamp()) is CancelOutcome.DELETED
+
+
+async def test_try_cancels_its_own_applications_only(client: KubeClient, namespace: str) -> None:
+    def mark(document: dict[str, Any], stamp: TaskStamp) -> dict[str, Any]:
+        document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
+        return document
+
+    stored = {}
+    for name, number in (("own", 1), ("later", 2), ("ended", 2)):
+        document = mark(build_document(name), build_stamp(number))
+        made = await client.create(SPARK_APPLICATIONS, document, namespace)
+        stored[name] = ApplicationReference.of(made, SPARK_APPLICATIONS)
+    await set_states(client, stored["ended"], *FAILED)
+    outcomes = await cancel_try(client, build_stamp(1), namespace)
+    assert outcomes == {stored["own"]: CancelOutcome.DELETED, stored["later"]: CancelOutcome.NOT_OURS}
+    cluster = await client.create(SPARK_CLUSTERS, mark(build_cluster("failed"), build_stamp(1)), namespace)
+    reference = ApplicationReference.of(cluster, SPARK_CLUSTERS)
+    await set_states(client, reference, "Submitted", "Failed")
+    assert await cancel_try(client, build_stamp(1), namespace, SPARK_CLUSTERS) == {reference: CancelOutcome.DELETED}
+
+
+async def test_run_cancels_its_applications_only(client: KubeClient, namespace: str) -> None:
+    for name, run in (("own", "manual__1"), ("theirs", "manual__2"), ("ended", "manual__1")):
+        made = await submit(client, build_document(name), namespace, build_stamp(run=run, task=name))
+    await set_states(client, made.reference, *FAILED)
+    stamp = build_stamp(5, task="cleanup")
+    outcomes = [
+        await cancel_run(client, SPARK_APPLICATIONS, name, namespace, stamp)
+        for name in ("own", "theirs", "ended", "missing")
+    ]
+    assert outcomes == [CancelOutcome.DELETED, CancelOutcome.NOT_OURS, CancelOutcome.ENDED, CancelOutcome.GONE]
+    left = await client.list(SPARK_APPLICATIONS, namespace)
+    assert sorted(item["metadata"]["name"] for item in left.items) == ["ended", "theirs"]
+
+
+async def test_cluster_of_another_run_is_not_deleted(client: KubeClient, namespace: str) -> None:
+    document = build_cluster("shared")
+    document["metadata"] |= {"annotations": build_stamp().build_annotations()}
+    made = await client.create(SPARK_CLUSTERS, document, namespace)
+    with pytest.raises(NameTaken, match="belongs to"):
+        await delete_cluster(client, "shared", namespace, build_stamp(run="manual__2"))
+    assert await delete_cluster(client, "missing", namespace, None) is None
+    reference = await delete_cluster(client, "shared", namespace, build_stamp(2, task="cleanup"))
+    assert reference == ApplicationReference.of(made, SPARK_CLUSTERS)
+    assert await delete_cluster(client, "shared", namespace, None) is None
 
 
 async def test_finished_application_is_not_deleted(client: KubeClient, namespace: str) -> None:

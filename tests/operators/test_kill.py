@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.operators import kill
@@ -152,6 +154,53 @@ def test_request_that_the_cluster_does_not_answer_is_cancelled(
     assert method(engagement) == answer
     assert cancelled.is_set()
     assert "could not" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "may_run", "stop_requested", "is_released"),
+    [
+        pytest.param(RuntimeError("no"), True, False, True, id="failed"),
+        pytest.param(KeyboardInterrupt(), True, False, True, id="interrupted"),
+        pytest.param(RuntimeError("no"), False, False, False, id="nothing submitted"),
+        pytest.param(RuntimeError("no"), True, True, False, id="stopped by a signal"),
+        pytest.param(AirflowTaskTimeout("late"), True, False, False, id="timed out"),
+    ],
+)
+def test_failed_task_releases_what_it_has_submitted(
+    engagement: Engagement,
+    cancelled: list[TaskStamp],
+    error: BaseException,
+    may_run: bool,
+    stop_requested: bool,
+    is_released: bool,
+) -> None:
+    engagement.may_run, engagement.stop_requested = may_run, stop_requested
+    with pytest.raises(type(error)), engagement.release_if_failed(delete=True, is_retried=lambda _: False):
+        raise error
+    assert cancelled == ([STAMP] if is_released else [])
+
+
+def test_release_reports_that_the_resource_could_not_be_deleted(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement
+) -> None:
+    async def fail(self: Engagement, seconds: float) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(Engagement, "_cancel", fail)
+    assert engagement.release(delete=True) == "could not delete it, so it may still be running: TimeoutError"
+
+
+def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.MonkeyPatch, engagement: Engagement) -> None:
+    limits: list[float] = []
+
+    async def cancel(self: Engagement, seconds: float) -> dict[str, Any]:
+        limits.append(seconds)
+        return {}
+
+    monkeypatch.setattr(Engagement, "_cancel", cancel)
+    engagement.cancel()
+    engagement.release(delete=True)
+    assert limits == [CANCEL_SECONDS - kill._GRACE_SECONDS, kill.LONG_CANCEL_SECONDS - kill._GRACE_SECONDS]
 
 
 def test_killed_task_cancels_its_application_after_outage(
