@@ -385,7 +385,9 @@ def test_retained_driver_returns_the_quota_of_a_workload_that_the_cache_does_not
     resource = build_application_in_state(ApplicationState.SUCCEEDED, tolerations={"resourceRetainPolicy": "Always"})
     driver = Present(build_driver_pod("succeeded"))
     decision = decide_once(resource, driver, queue=QueueObservation("team-a"))
-    assert [type(action) for action in decision.actions] == [MarkFinished]
+    (finished,) = decision.actions
+    assert isinstance(finished, MarkFinished)
+    assert finished.message == "The driver and its resources are retained."
     assert decide_once(resource, driver, queue=QueueObservation()).actions == ()
 
 

@@ -565,6 +565,11 @@ async def test_namespace_of_the_document_is_used(client: KubeClient, namespace: 
     assert (await submit(client, there, None, build_stamp())).reference.namespace == namespace
 
 
+async def test_default_namespace_of_the_client_is_used(client: KubeClient, namespace: str) -> None:
+    client.default_namespace = namespace
+    assert (await submit(client, build_document("pi"), None, build_stamp())).reference.namespace == namespace
+
+
 async def test_missing_namespace_is_raised(client: KubeClient) -> None:
     with pytest.raises(NotFound, match="no-such-namespace"):
         await submit(client, build_document("pi"), "no-such-namespace", build_stamp())

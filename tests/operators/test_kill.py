@@ -51,7 +51,7 @@ def set_fate(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> No
 def test_killed_task_cancels_its_application(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
 ) -> None:
-    set_fate(monkeypatch, lambda stamp: Fate.KILLED)
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED if stamp == STAMP else Fate.MOVED)
     engagement.stop()
     assert cancelled == [STAMP]
     assert engagement.stop_requested
