@@ -148,6 +148,21 @@ def test_reached_restart_limit_is_reported() -> None:
     assert "restart attempts (0)" in (scene.application.status.current_state.message or "")
 
 
+@pytest.mark.parametrize(
+    ("state", "limit", "message"),
+    [
+        (S.FAILED, "maxRestartOnFailure", "restarts on failure (0)"),
+        (S.SCHEDULING_FAILURE, "maxRestartOnSchedulingFailure", "restarts on scheduling failure (0)"),
+    ],
+)
+def test_limit_of_the_state_prevents_the_restart(state: ApplicationState, limit: str, message: str) -> None:
+    resource = build_application_in_state(state, restart={"restartPolicy": "Always", limit: 0})
+    decision = decide_once(resource, Absent())
+    assert get_entered_state(decision) is S.RESOURCE_RELEASED
+    assert decision.reason == reasons.RESTART_LIMIT_EXCEEDED
+    assert decision.message == f"The maximum number of {message} has been exceeded. All resources are released."
+
+
 def test_scheduling_failure_deletes_attempt_resources() -> None:
     scene = Scene(build_application_document())
     scene.refusal = "no such image"

@@ -15,11 +15,12 @@ from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.operators import kill
 from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
+from tests.follow.applications import FAILED, RUNNING, build_stored
 from tests.relocation import relocate, shut_down
 from tests.task import call_when_logged
 
@@ -201,6 +202,28 @@ def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.Monkey
     engagement.cancel()
     engagement.release(delete=True)
     assert limits == [CANCEL_SECONDS - kill._GRACE_SECONDS, kill.LONG_CANCEL_SECONDS - kill._GRACE_SECONDS]
+
+
+def test_timeout_names_ended_applications_of_this_try_only(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement
+) -> None:
+    earlier = replace(STAMP, try_number=0, task_instance_id="id-0")
+    found = [
+        build_stored("ended", "u1", "1", *FAILED),
+        build_stored("running", "u2", "2", *RUNNING),
+        build_stored("own", "u3", "3", *FAILED),
+    ]
+    for document, stamp in zip(found, (earlier, earlier, STAMP), strict=True):
+        document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
+
+    async def list_own(self: Engagement) -> tuple[ResourceType, list[dict[str, Any]]]:
+        return self.resource, found
+
+    monkeypatch.setattr(Engagement, "_list_own", list_own)
+    assert engagement.describe_timeout() == (
+        "no triggerer reported the end of "
+        "SparkApplication jobs/running (RunningHealthy), SparkApplication jobs/own (ResourceReleased)"
+    )
 
 
 def test_killed_task_cancels_its_application_after_outage(
