@@ -17,9 +17,9 @@ def shorten_java_message(message: str) -> str:
     """
     error = _JAVA_ERROR.search(message)
     if error is not None:
-        beginning = message.partition(": ")[0]
+        beginning = message[: error.start()].partition(": ")[0].strip()
         causes = message[error.end() :].split(_CAUSED)[1:]
-        return ": ".join([beginning, *map(_shorten, (error[1], *causes[-1:]))])
+        return ": ".join(filter(None, [beginning, *map(_shorten, (error[1], *causes[-1:]))]))
     outer, *causes = message.split(_CAUSED)
     if not (causes or "\n\tat " in outer):
         return message.partition(_DUMP)[0]
