@@ -4,7 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_data_key, is_namespace
+from airflow_provider_spark_operator.core.kubernetes_names import (
+    LABEL_RULE,
+    NAMESPACE_RULE,
+    is_data_key,
+    is_label_value,
+    is_namespace,
+)
 from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
@@ -70,6 +76,10 @@ def _find_pod_problems(pod: Mapping[str, object], location: _Location) -> Iterat
         yield from _find_name_problems(entries, "name", is_namespace, NAMESPACE_RULE)
     for inner, container in containers:
         yield from _find_container_problems(container, inner)
+    for key, value in get_object(spec.get("nodeSelector")).items():
+        if isinstance(value, str) and value and not is_label_value(value):
+            path = format_path((*place, "nodeSelector", key))
+            yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}", admissible=True)
 
 
 def _find_container_problems(container: Mapping[str, object], location: _Location) -> Iterator[Problem]:
@@ -77,6 +87,14 @@ def _find_container_problems(container: Mapping[str, object], location: _Locatio
     yield from _find_name_problems(mounts, "mountPath", _is_mount_path, "use a path without ':'")
     ports = _list_entries(container, "ports", location)
     yield from _find_name_problems(ports, "name", _is_port_name, _PORT_RULE)
+    for inner, variable in _list_entries(container, "env", location):
+        name = variable.get("name")
+        if isinstance(name, str) and not _is_variable_name(name):
+            message = f"{name!r} is not valid: use printable ASCII characters without '='"
+            yield Problem(format_path((*inner, "name")), message, admissible=True)
+        if variable.get("value") and variable.get("valueFrom"):
+            message = "cannot be set in addition to value: remove one of them"
+            yield Problem(format_path((*inner, "valueFrom")), message, admissible=True)
 
 
 def _find_missing_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
@@ -122,6 +140,10 @@ def _list_entries(
 
 def _is_mount_path(path: str) -> bool:
     return path != "" and ":" not in path
+
+
+def _is_variable_name(name: str) -> bool:
+    return name != "" and name.isascii() and name.isprintable() and "=" not in name
 
 
 def _is_port_name(name: str) -> bool:

@@ -41,6 +41,14 @@ def build_spec(container: dict[str, Any] | None = None, **pod: Any) -> dict[str,
         ),
         (build_spec({"volumeMounts": [{"name": "a", "mountPath": "a:b"}]}), "mountPath: 'a:b' is not valid"),
         (build_spec({"ports": [{"name": "UI", "containerPort": 1}]}), "ports[0].name: 'UI' is not valid"),
+        (build_spec({"env": [{"name": "A=B", "value": "1"}]}), "env[0].name: 'A=B' is not valid: use printable ASCII"),
+        (
+            build_spec(
+                {"env": [{"name": "A", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]}
+            ),
+            "env[0].valueFrom: cannot be set in addition to value",
+        ),
+        (build_spec(nodeSelector={"a": "", "b": "c d"}), "spec.nodeSelector.b: 'c d' is not a valid label value"),
         (
             {"podTemplateSpec": {"metadata": {"labels": {"a": "b c"}}, "spec": {}}},
             "metadata.labels.a: 'b c' is not a valid label",
