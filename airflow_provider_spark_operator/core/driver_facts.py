@@ -113,7 +113,9 @@ def find_container(
     """
     present = pods.list_containers(status)
     declared = pods.list_objects(pods.get_object((pod or {}).get("spec")).get("containers"))
-    name = find_driver_container(pod or {}) or next((entry.get("name") for entry in declared), None)
+    name = find_driver_container({**(pod or {}), "status": status}) or next(
+        (entry.get("name") for entry in declared), None
+    )
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]
     return next(iter(named or failed or present), None)

@@ -104,3 +104,11 @@ def test_unknown_container_is_the_first_of_the_pod_or_one_that_failed() -> None:
         "second",
         None,
     ]
+
+
+def test_driver_container_is_found_beside_a_stopped_sidecar_after_the_deletion_of_the_pod() -> None:
+    ends = {"istio-proxy": 143, "spark-kubernetes-driver": 1}
+    states = [{"name": name, "state": {"terminated": {"exitCode": code}}} for name, code in ends.items()]
+    found = find_container({"containerStatuses": states})
+    assert found is not None
+    assert found.name == "spark-kubernetes-driver"
