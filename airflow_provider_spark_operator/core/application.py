@@ -105,8 +105,10 @@ def _remove_finalizer(situation: Situation) -> Decision | None:
 
 
 def _release_deleted(situation: Situation) -> Decision:
-    message = "The application was deleted; its resources are released."
-    return _release_all(situation) or situation.move(
+    if decision := _release_all(situation):
+        return decision
+    message = "The application was deleted; its resources are released." + describe_namesake(situation)
+    return situation.move(
         _State.RESOURCE_RELEASED, reasons.APPLICATION_DELETED, message, actions=list_leftovers(situation)
     )
 
@@ -153,7 +155,8 @@ def _confirm_missing_driver(situation: Situation) -> Decision | None:
     if isinstance(situation.observed.driver, Unconfirmed):
         # Only a driver that was never seen can be missing because the cache lags behind its creation.
         remaining = situation.measure_remaining(situation.settings.missing_driver_grace_period)
-        if situation.state is not _State.DRIVER_REQUESTED or remaining <= AT_ONCE:
+        was_seen = situation.state is not _State.DRIVER_REQUESTED or situation.observed.last_driver is not None
+        if was_seen or remaining <= AT_ONCE:
             return confirm_absence(situation)
         message = "The driver pod has been requested but not seen yet."
         after = min(remaining, situation.settings.missing_driver_requeue_interval)
@@ -291,12 +294,15 @@ def _choose_final_words(situation: Situation, reason: str, message: str) -> tupl
 
 
 def _is_restart_withheld(situation: Situation) -> bool:
-    """Whether no restart may follow because the driver, whose result is unknown, may have completed its work."""
+    """Whether no restart may follow because the driver, whose result is unknown, may have completed its work.
+
+    A pod with the name of the driver may be the driver, without its owner and labels. Then it may still run.
+    """
     stop = situation.status.current_state
     if stop.reason != reasons.DRIVER_LOST:
         return False
     ended = pods.list_ended_containers(stop.last_observed_driver_status or {})
-    return bool(ended) or not situation.settings.restart_lost_drivers
+    return bool(ended) or not situation.settings.restart_lost_drivers or bool(describe_namesake(situation))
 
 
 # --- terminated ---
@@ -307,10 +313,11 @@ def _end_retention(situation: Situation) -> Decision:
     remaining = None if limit is None else situation.measure_remaining_beyond(limit)
     if remaining is None or remaining > AT_ONCE:
         return retain(situation, remaining)
+    if decision := _release_all(situation):
+        return decision
     message = "The retention period of the driver has expired; all resources are released."
-    return _release_all(situation) or situation.move(
-        _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation)
-    )
+    message += describe_namesake(situation)
+    return situation.move(_State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=list_leftovers(situation))
 
 
 def _delete_expired(situation: Situation) -> Decision:

@@ -6,8 +6,9 @@ import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import DeleteDriver, Settings
+from airflow_provider_spark_operator.core.decision import ConfirmAbsence, DeleteDriver, Settings
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.observation import Absent, KubernetesObject, Observed, Present, Unconfirmed
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
@@ -222,12 +223,38 @@ def test_lost_driver_is_worth_a_retry_unless_containers_had_ended(last: Kubernet
     )
 
 
-@pytest.mark.parametrize("state", [S.RUNNING_HEALTHY, S.FAILED])
-def test_pod_that_only_has_the_name_of_the_driver_is_reported(state: ApplicationState) -> None:
-    decision = decide_once(build_application_in_state(state), Absent("pi-0-driver"))
+@pytest.mark.parametrize(
+    "resource",
+    [
+        build_application_in_state(S.RUNNING_HEALTHY),
+        build_application_in_state(S.FAILED),
+        build_application_in_state(S.RUNNING_HEALTHY, deletion=NOW),
+        build_application_in_state(
+            S.TERMINATED_WITHOUT_RELEASE_RESOURCES, tolerations={"resourceRetainDurationMillis": 1}
+        ),
+    ],
+    ids=["running", "failed", "deleted", "retained"],
+)
+def test_pod_that_only_has_the_name_of_the_driver_is_reported(resource: SparkApplication) -> None:
+    decision = decide_once(resource, Absent("pi-0-driver"), after=1)
     assert decision.message.endswith(
         "Pod pi-0-driver has the driver's name, but does not belong to the application: it is left alone."
     )
+
+
+def test_lost_driver_is_not_restarted_while_a_pod_has_its_name() -> None:
+    resource = build_application_in_state(S.RUNNING_HEALTHY, restart={"restartPolicy": "Always"})
+    lost = decide_once(resource, Absent("pi-0-driver"), last_driver=build_driver_pod("ready"))
+    decision = decide_once(resource.model_copy(update={"status": lost.status}), Absent("pi-0-driver"))
+    assert (get_entered_state(decision), decision.reason) == (S.RESOURCE_RELEASED, reasons.RESTART_WITHHELD)
+
+
+@pytest.mark.parametrize(("last", "is_read"), [(build_driver_pod("ready"), True), (None, False)])
+def test_requested_driver_that_the_watch_no_longer_shows_is_read_at_once(
+    last: KubernetesObject | None, is_read: bool
+) -> None:
+    decision = decide_once(build_application_in_state(S.DRIVER_REQUESTED), Unconfirmed(), last_driver=last)
+    assert (decision.actions == (ConfirmAbsence(),)) is is_read
 
 
 def test_driver_without_the_operators_label_is_read_again_soon() -> None:
