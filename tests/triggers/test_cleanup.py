@@ -146,6 +146,7 @@ async def test_deletion_continues_if_airflow_cancels_cleanup(
         return Fate.KILLED
 
     monkeypatch.setattr(kill, "read_fate_of_deferred", read_slowly)
+    monkeypatch.setattr(lifecycle.Lifecycle, "_is_shutting_down", lambda _: asked.is_set())
     cleaning = asyncio.create_task(cancel(trigger, await start(trigger)))
     await asyncio.wait_for(asked.wait(), 60)
     cleaning.cancel()
@@ -179,7 +180,7 @@ async def test_cleanup_of_each_cancelled_trigger_calls_on_kill(
         calls.append(self)
 
     monkeypatch.setattr(type(trigger), "on_kill", on_kill)
-    monkeypatch.setattr(type(trigger), "_watch", type("Watch", (), {"run": staticmethod(wait)}))
+    monkeypatch.setattr(type(trigger), "_watch", type("Watch", (), {"run": staticmethod(wait), "delete": staticmethod(wait)}))
     task = asyncio.create_task(run_to_first_event(trigger))
     await asyncio.sleep(0)
     await cancel(trigger, task)

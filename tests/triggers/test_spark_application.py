@@ -148,9 +148,10 @@ async def test_fired_trigger_deletes_nothing(cluster: Cluster, application: dict
 
 
 async def test_deletion_continues_if_airflow_cancels_on_kill(
-    cluster: Cluster, application: dict[str, Any], fate: SetFate
+    cluster: Cluster, application: dict[str, Any], fate: SetFate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
+    monkeypatch.setattr(lifecycle.Lifecycle, "_is_shutting_down", lambda _: asked.is_set())
     loop = asyncio.get_running_loop()
 
     def slowly(stamp: TaskStamp) -> Fate:

@@ -243,7 +243,8 @@ def test_end_is_unknown_and_adopted_if_pods_must_not_be_read(
     cluster.play(give_up)
     event = fire(reload(deferred.trigger))
     assert (event["kind"], event["outcome"], event["failure_kind"]) == ("lost", None, None)
-    assert "exceeded quota: pods. The end is unknown" in event["sentence"]
+    assert "exceeded quota: pods" in event["sentence"]
+    assert "The end is unknown until the driver pod is read" in event["sentence"]
     assert f'grant the verb "list" on pods in namespace {NAMESPACE}' in event["sentence"]
     uid = cluster.application()["metadata"]["uid"]
     defer(task, task_instance.next_try())
