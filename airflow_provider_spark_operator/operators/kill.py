@@ -238,7 +238,7 @@ def engage(
     access, exists, problem = ClusterAccess(), True, None
     try:
         access = read_access(conn_id)
-        exists = conn_id is None or access.origin is not None
+        exists = conn_id is None or bool(access.origin)
     except Exception as error:
         if not resumed:
             raise

@@ -180,7 +180,9 @@ async def test_cleanup_of_each_cancelled_trigger_calls_on_kill(
         calls.append(self)
 
     monkeypatch.setattr(type(trigger), "on_kill", on_kill)
-    monkeypatch.setattr(type(trigger), "_watch", type("Watch", (), {"run": staticmethod(wait), "delete": staticmethod(wait)}))
+    monkeypatch.setattr(
+        type(trigger), "_watch", type("Watch", (), {"run": staticmethod(wait), "delete": staticmethod(wait)})
+    )
     task = asyncio.create_task(run_to_first_event(trigger))
     await asyncio.sleep(0)
     await cancel(trigger, task)
