@@ -146,13 +146,13 @@ async def test_try_cancels_its_own_applications_only(client: KubeClient, namespa
         document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
         return document
 
-    stored = {}
+    client.default_namespace, stored = namespace, {}
     for name, number in (("own", 1), ("later", 2), ("ended", 2)):
         document = mark(build_document(name), build_stamp(number))
         made = await client.create(SPARK_APPLICATIONS, document, namespace)
         stored[name] = ApplicationReference.of(made, SPARK_APPLICATIONS)
     await set_states(client, stored["ended"], *FAILED)
-    outcomes = await cancel_try(client, build_stamp(1), namespace)
+    outcomes = await cancel_try(client, build_stamp(1))
     assert outcomes == {stored["own"]: CancelOutcome.DELETED, stored["later"]: CancelOutcome.NOT_OURS}
     cluster = await client.create(SPARK_CLUSTERS, mark(build_cluster("failed"), build_stamp(1)), namespace)
     reference = ApplicationReference.of(cluster, SPARK_CLUSTERS)

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -224,6 +226,34 @@ def test_timeout_names_ended_applications_of_this_try_only(
         "no triggerer reported the end of "
         "SparkApplication jobs/running (RunningHealthy), SparkApplication jobs/own (ResourceReleased)"
     )
+
+
+@pytest.mark.parametrize(("own", "searched"), [("jobs", "jobs"), (None, "team")], ids=["own", "default"])
+def test_resources_are_searched_in_the_namespace_of_the_task(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, own: str | None, searched: str
+) -> None:
+    namespaces: list[str] = []
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[SimpleNamespace]:
+        yield SimpleNamespace(default_namespace="team")
+
+    async def open_client(self: Engagement) -> object:
+        return connect()
+
+    async def choose_served_version(client: object, resource: ResourceType) -> ResourceType:
+        return resource
+
+    async def list_applications(client: object, resource: object, namespace: str, stamp: object) -> list[object]:
+        namespaces.append(namespace)
+        return []
+
+    monkeypatch.setattr(Engagement, "open_client", open_client)
+    monkeypatch.setattr(kill, "choose_served_version", choose_served_version)
+    monkeypatch.setattr(kill, "list_applications", list_applications)
+    engagement.namespace = own
+    assert not engagement.has_resource()
+    assert namespaces == [searched]
 
 
 def test_killed_task_cancels_its_application_after_outage(
