@@ -30,7 +30,7 @@ MEBIBYTE: Final = 1 << 20
 ROUNDS: Final = 5
 LONGEST: Final = 30.0
 # Below this time, the measurement is not exact.
-SHORTEST: Final = 0.005
+SHORTEST: Final = 0.02
 IMAGE: Final = "spark.kubernetes.container.image"
 Prepare = Callable[[int], Callable[[], object]]
 
