@@ -188,7 +188,8 @@ class Api:
         if self.ready is not None and "/kube-system/services" in asked.path:
             return Answer({"items": [{"metadata": {"name": "kube-dns"}}]})
         if self.ready is not None and "/kube-system/endpointslices" in asked.path:
-            return Answer({"items": [{"endpoints": [{"conditions": {"ready": one}} for one in self.ready]}]})
+            endpoints = [{"conditions": {"ready": one}} for one in self.ready]
+            return Answer({"items": [{"metadata": {"name": "kube-dns-1"}, "endpoints": endpoints}]})
         if asked.path.startswith("/openapi/v3/"):  # every user can read it
             return Answer({"components": {"schemas": {}}})
         if "/namespaces/jobs/" in asked.path and asked.path.endswith(("/sparkapplications", "/pods")):

@@ -8,6 +8,7 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.catalogue import VERBS, Section
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, succeed
 
 MANIFEST = {
@@ -24,8 +25,9 @@ MANIFEST = {
         "executor": {},
     },
 }
-# The words of each verb, and whether the application `pi` has ended. `forward` has its own test with a pod.
-COMMANDS = {
+# The words of each verb, and whether the application `pi` has ended. None: it has not started, because no operator here
+# reacts to a suspension. `forward` has its own test with a pod.
+COMMANDS: dict[str, tuple[str, bool | None]] = {
     "list": ("list", True),
     "status": ("status pi", True),
     "describe": ("describe pi", True),
@@ -36,7 +38,7 @@ COMMANDS = {
     "logs": ("logs pi", True),
     "submit": ("submit new.yaml", True),
     "delete": ("delete pi", True),
-    "suspend": ("suspend pi", False),
+    "suspend": ("suspend pi", None),
     "resume": ("resume pi", False),
     "cleanup": ("cleanup --older-than 0s", True),
     "validate": ("validate new.yaml", True),
@@ -44,6 +46,10 @@ COMMANDS = {
     "convert": ("convert new.yaml", True),
 }
 TESTED_ELSEWHERE = {"forward", "restart"}
+
+
+async def stay_submitted(_: Application) -> None:
+    return
 
 
 def test_every_verb_for_applications_has_a_command() -> None:
@@ -57,9 +63,10 @@ def test_verb_works_with_a_resource_of_kubeflow(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new.yaml").write_text(yaml.safe_dump(MANIFEST))
     words, has_ended = COMMANDS[verb]
-    kubeflow_cluster.script = succeed if has_ended else run_on
+    kubeflow_cluster.script = {None: stay_submitted, True: succeed, False: run_on}[has_ended]
     kubeflow_cluster.create("pi")
-    kubeflow_cluster.wait_for_end() if has_ended else kubeflow_cluster.wait_for_state("RUNNING")
+    if has_ended is not None:
+        kubeflow_cluster.wait_for_end() if has_ended else kubeflow_cluster.wait_for_state("RUNNING")
     assert main(words.split()) == (ExitCode.CHECK_FAILED if verb == "diff" else ExitCode.SUCCESS)
 
 
