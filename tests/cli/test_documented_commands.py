@@ -152,9 +152,17 @@ def test_mention_names_existing_options(text: str) -> None:
     assert options <= {"--version"}.union(*known)
 
 
+def ignore_slow_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No operator of the scripted cluster stops the driver of a suspended application."""
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.suspension.ignores_suspension", lambda *_, **__: False)
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", ENDING)
-def test_command_succeeds_as_shown(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_command_succeeds_as_shown(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    ignore_slow_operator(monkeypatch)
     verb = VERB_OF[command]
     if verb == "timeline":
         pytest.importorskip("matplotlib", reason="the extra `pictures` is not installed")

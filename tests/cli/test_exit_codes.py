@@ -225,7 +225,11 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("verb", PRINTING)
-def test_lost_output_is_a_failure(scripted_cluster: Cluster, request: pytest.FixtureRequest, verb: str) -> None:
+def test_lost_output_is_a_failure(
+    scripted_cluster: Cluster, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    # No operator of the scripted cluster stops the driver of a suspended application.
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.suspension.ignores_suspension", lambda *_, **__: False)
     command = PRINTING[verb]
     prepare(scripted_cluster, command)
     request.getfixturevalue("full_disk")
