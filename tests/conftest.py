@@ -1,5 +1,6 @@
 """Fixtures that several folders share. This module does not import Airflow, so that pure tests start fast."""
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from airflow_provider_spark_operator.airflow_version import INSTALLED, parse_ver
 from airflow_provider_spark_operator.testing.plugin import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from tests.cluster import Cluster
 
@@ -33,6 +34,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         (required,) = marker.args
         if parse_version(INSTALLED) < parse_version(required):
             pytest.skip(f"needs Airflow {required}, but found {INSTALLED}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> "Generator[None, object, object]":
+    """Remove the log handlers that a test leaves behind: a verb of the command line replaces all handlers."""
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    try:
+        return (yield)
+    finally:
+        root.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,12 +8,8 @@ from airflow_provider_spark_operator.cli.log_records import configure_logs
 
 
 @pytest.fixture
-def log() -> Iterator[logging.Logger]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield logging.getLogger("test.logs")
-    root.handlers[:] = handlers
-    root.setLevel(level)
+def log() -> logging.Logger:
+    return logging.getLogger("test.logs")
 
 
 def test_text_log_has_time_level_application_and_message(log: logging.Logger) -> None:

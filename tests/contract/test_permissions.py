@@ -41,8 +41,8 @@ CLUSTER = {
         "sparkConf": {"spark.kubernetes.container.image": "spark:4.3.0"},
     },
 }
-# The arguments of each verb, and its exit code with all permissions. The application `run` runs, `old` has ended, and
-# `held` is suspended. `analytics` is a cluster with workers.
+# The arguments of each verb, and its exit code with all permissions. The application `run` runs, `waiting` has no
+# driver yet, `old` has ended, and `held` is suspended. `analytics` is a cluster with workers.
 COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "list": (["list"], ExitCode.SUCCESS),
     "status": (["status", "run"], ExitCode.SUCCESS),
@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[Sequence[str], ExitCode]] = {
     "logs": (["logs", "run"], ExitCode.SUCCESS),
     "submit": (["submit", "new.yaml"], ExitCode.SUCCESS),
     "delete": (["delete", "run"], ExitCode.SUCCESS),
-    "suspend": (["suspend", "run"], ExitCode.SUCCESS),
+    "suspend": (["suspend", "waiting"], ExitCode.SUCCESS),
     "resume": (["resume", "held"], ExitCode.SUCCESS),
     "restart": (["restart", "old"], ExitCode.SUCCESS),
     "cleanup": (["cleanup", "--older-than", "0s"], ExitCode.SUCCESS),
@@ -133,6 +133,7 @@ async def fill(conversation: Conversation, folder: Path) -> None:
     await create_pod(conversation, "run", "run-0-driver", "spark-kubernetes-driver")
     await create_pod(conversation, "analytics", "analytics-master-0", "master")
     await create(conversation, APPLICATION, "old", "Submitted", "RunningHealthy", "Succeeded", "ResourceReleased")
+    await create(conversation, APPLICATION, "waiting", "Submitted")
     await create(conversation, APPLICATION, "held", suspend=True)
     await create(conversation, CLUSTER, "analytics", "Submitted", "RunningHealthy")
     labels = {"spark.operator/spark-cluster-name": "analytics"}
