@@ -9,9 +9,11 @@ from airflow_provider_spark_operator.cli.errors import print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import TEXT, ClusterName, Context, Kubeconfig, Namespace, TextOutput
 from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
+from airflow_provider_spark_operator.core.holds import find_held_cluster
 from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.follow.find import find_cluster
-from airflow_provider_spark_operator.follow.holds import describe_cluster_hold
+from airflow_provider_spark_operator.follow.holds import read_hold
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
@@ -48,16 +50,16 @@ async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
 
 async def _show(client: KubeClient, name: str) -> ExitCode:
     cluster, kind = await find_cluster(client, name)
-    place = cluster["metadata"]["namespace"]
+    now, place = datetime.now(UTC), cluster["metadata"]["namespace"]
     view, refusal = await read_view(client, place, name)
     ready = view.read_readiness(cluster)
     parts = [read_state(cluster)]
     if ready is not None:
         parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
-    parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), datetime.now(UTC))}")
+    parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), now)}")
     print(clean_cell(f"{name}: {', '.join(parts)}"))
-    if hold := await describe_cluster_hold(client, cluster, kind):
-        print(f"Waiting: {clean_cell(hold)}")
+    if hold := await read_hold(client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster)):
+        print(f"Waiting: {clean_cell(hold.describe(now))}")
     print(build_master_url(f"{place}/{name}"))
     for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
         if line:

@@ -11,6 +11,7 @@ from typing import Final
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.event_times import read_last_time
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.names import LABEL_QUEUE_NAME
@@ -77,14 +78,14 @@ class Hold:
         return f"{self.sentence}: {self.detail}"
 
     def describe(self, now: datetime) -> str:
-        """Return the sentence with the time that has passed, the cause and the advice.
+        """Return one line with the sentence, the time that has passed, the cause and the advice.
 
         Args:
             now: The current time, with an offset.
         """
         lasted = f" ({format_wait(now - self.since)} so far)" if self.since and now > self.since else ""
         detail = f": {self.detail.rstrip('.')}" if self.detail else ""
-        return f"{self.sentence}{lasted}{detail}" + (f"; {self.advice}" if self.advice else "")
+        return clean_line(f"{self.sentence}{lasted}{detail}" + (f"; {self.advice}" if self.advice else ""))
 
 
 def get_queue(resource: KubernetesObject) -> str:

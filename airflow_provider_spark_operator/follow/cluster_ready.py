@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.holds import Held, find_held_cluster
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from airflow_provider_spark_operator.core.pods import get_object, get_text, is_ready
@@ -175,16 +174,13 @@ class _HoldWatch:
 
     async def _check(self) -> bool:
         """Return whether something holds the SparkCluster, and log it once per cause."""
-        if self._held is None:
-            return False
         try:
             hold = await read_hold(self._hub.client, self._reference, self._held)
         except KubeError as error:  # the watch tolerates and reports outages
             self._log.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
             return bool(self._logged)
         if hold is not None and hold.cause != self._logged:
-            sentence = clean_line(hold.describe(datetime.now(UTC)))
-            self._log.warning("%s is waiting: %s", self._reference, sentence)
+            self._log.warning("%s is waiting: %s", self._reference, hold.describe(datetime.now(UTC)))
         self._logged = hold.cause if hold is not None else ""
         return hold is not None
 

@@ -3,83 +3,40 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
 from airflow_provider_spark_operator.core.driver_facts import read_event_time
-from airflow_provider_spark_operator.core.driver_log import clean_line
-from airflow_provider_spark_operator.core.holds import (
-    CLEAR_SUSPEND,
-    Held,
-    Hold,
-    find_held_application,
-    find_held_cluster,
-    find_hold,
-    select_workload,
-)
+from airflow_provider_spark_operator.core.holds import CLEAR_SUSPEND, Held, Hold, find_hold, select_workload
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
-from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS, ResourceType
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS, WORKLOADS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # The label of Kueue on the Workloads of the kinds that it manages itself.
 _JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 
 
-async def describe_hold(
-    client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], resume: str = CLEAR_SUSPEND
-) -> str | None:
-    """Describe what holds an application now, in one line; None if nothing is known to hold it.
-
-    Args:
-        client: The client of the cluster. Objects that it may not read are omitted.
-        reference: The application.
-        resource: Its content.
-        resume: How the user starts it if it is suspended.
-
-    Raises:
-        KubeError: The API could not be reached.
-    """
-    held = find_held_application(read_progress(resource), resource)
-    hold = await read_hold(client, reference, held) if held is not None else None
-    if hold is None:
-        return None
-    hold = replace(hold, advice=hold.advice.replace(CLEAR_SUSPEND, resume))
-    return clean_line(hold.describe(datetime.now(UTC)))
-
-
-async def describe_cluster_hold(client: KubeClient, cluster: JsonObject, kind: ResourceType) -> str | None:
-    """Describe what holds a SparkCluster now, in one line; None if nothing is known to hold it.
-
-    Args:
-        client: The client of the Kubernetes cluster. Objects that it may not read are omitted.
-        cluster: The SparkCluster.
-        kind: Its kind, in the version in which it was read.
-
-    Raises:
-        KubeError: The API could not be reached.
-    """
-    held = find_held_cluster(cluster)
-    hold = await read_hold(client, ApplicationReference.of(cluster, kind), held) if held is not None else None
-    return None if hold is None else clean_line(hold.describe(datetime.now(UTC)))
-
-
-async def read_hold(client: KubeClient, reference: ApplicationReference, held: Held) -> Hold | None:
+async def read_hold(
+    client: KubeClient, reference: ApplicationReference, held: Held | None, resume: str = CLEAR_SUSPEND
+) -> Hold | None:
     """Read what holds an application or a SparkCluster; None if nothing shows that it is held.
 
     Args:
         client: The client of the cluster. Objects that it may not read are omitted.
         reference: The resource.
-        held: The resource as its own content describes it.
+        held: The resource as its own content describes it. None if nothing in its content can hold it.
+        resume: How the user starts the resource if it is suspended.
 
     Raises:
         KubeError: The API could not be reached.
     """
+    if held is None:
+        return None
     events, workload = await asyncio.gather(list_own_events(client, reference), _read_workload(client, reference, held))
-    return find_hold(held, events, workload)
+    hold = find_hold(held, events, workload)
+    return hold and replace(hold, advice=hold.advice.replace(CLEAR_SUSPEND, resume))
 
 
 async def list_own_events(client: KubeClient, reference: ApplicationReference) -> list[JsonObject] | None:

@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.core.obstacles import (
     wants_suspension,
 )
 from airflow_provider_spark_operator.follow.evidence import read_warnings
-from airflow_provider_spark_operator.follow.holds import describe_hold, list_own_events, read_hold
+from airflow_provider_spark_operator.follow.holds import list_own_events, read_hold
 from airflow_provider_spark_operator.follow.pods import find_blocked_container, list_executors_of, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.sink import Sink
@@ -107,10 +107,11 @@ async def describe_wait(
     Raises:
         KubeError: The API could not be reached.
     """
-    hold = await describe_hold(client, reference, resource, resume)
-    seen = read_progress(resource)
-    if hold is not None or seen.phase not in (Phase.WAITING, Phase.RUNNING):
-        return hold
+    now, seen = datetime.now(UTC), read_progress(resource)
+    if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
+        return hold.describe(now)
+    if seen.phase not in (Phase.WAITING, Phase.RUNNING):
+        return None
     driver: Mapping[str, Any] | None = None
     why = None
     with suppress(Forbidden):
@@ -121,7 +122,7 @@ async def describe_wait(
         elif driver is not None or seen.driver_expected or not resource.get("status"):
             why = await _find_driver_wait(client, reference, seen, driver)
     if why is None and driver is None:
-        why = describe_missing_status(resource, datetime.now(UTC))
+        why = describe_missing_status(resource, now)
     return clean_line(why) if why else None
 
 
@@ -226,17 +227,15 @@ class ObstacleWatch:
 
     async def _check_hold(self, seen: Progress) -> None:
         """Read what holds the application, and show it once per cause and as a reminder."""
-        now = datetime.now(UTC)
         try:
-            held = find_held_application(seen, self._resource)
-            hold = await read_hold(self._client, self._reference, held) if held is not None else None
+            hold = await read_hold(self._client, self._reference, find_held_application(seen, self._resource))
         except KubeError as error:
             logger.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
             return
         if hold is None:
             self._hold = None
             return
-        self._situation.obstacle = sentence = clean_line(hold.describe(now))
+        self._situation.obstacle = sentence = hold.describe(datetime.now(UTC))
         cause, time = hold.cause, asyncio.get_running_loop().time()
         if cause != self._hold or time >= self._last_reminder + _REMINDER_SECONDS:
             self._hold, self._last_reminder = cause, time
