@@ -64,6 +64,10 @@ _BRIDGE: Final = re.compile(r"py4j\.protocol\.Py4JJavaError\b")
 _DISCONNECTED: Final = re.compile(r"py4j\.protocol\.Py4JNetworkError\b")
 _WORKER: Final = "PythonException"
 _EXIT_OF_PYTHON: Final = "org.apache.spark.SparkUserAppException"
+# The traceback of a group, whose exceptions follow it, is indented with a margin.
+_GROUP: Final = f"  + Exception Group {_TRACEBACK}"
+_MARGIN: Final = re.compile(r" +(?:\| ?|\+[-+].*)")
+_GROUP_ERROR: Final = re.compile(r"\(\d+ sub-exceptions?\)$")
 # A traceback that ends the program begins in its main module.
 _HANDLED_FRAME: Final = re.compile(r'  File "[^"]*", line \d+, in (?!<module>|_run_module_as_main)')
 # Lines that continue a message of Spark, or are also printed during the shutdown.
@@ -90,12 +94,17 @@ class _Found:
     of_python: bool = False
     of_warning: bool = False
 
+    def add_cause(self, cause: str) -> None:
+        """Add the next inner exception. The outermost sentence is kept together with the innermost exception."""
+        if _BARE.fullmatch(self.text):
+            self.text = cause
+        else:
+            self.cause = cause
+
     @property
     def sentence(self) -> str:
         if self.cause is None or self.cause in self.text:
             return self.text
-        if _BARE.fullmatch(self.text):
-            return self.cause
         cause = f"; caused by: {clean_line(self.cause, longest=_LONGEST // 2)}"
         return clean_line(self.text.rstrip(".: "), longest=_LONGEST - len(cause)) + cause
 
@@ -114,13 +123,15 @@ class RootCause:
         self._open = False  # whether the next lines may belong to the latest stack trace
         self._awaiting: _Found | None = None  # the abort whose reason continues on the next line
         self._trace: bool | None = None  # None outside of a traceback; whether the traceback is part of another message
+        self._in_group = False  # whether the latest traceback is of a group of exceptions
         self._first_frame = False  # whether the next line is the first frame of a traceback
         self._announced: _Weight | None = None  # weight of the next traceback
         self._before: _Weight | None = None  # weight of the previous traceback
         self._traced = _Weight.RAISED  # weight of the current traceback
         self._logged = _Weight.LOGGED  # weight of a stack trace that follows
         self._warned = False  # whether the latest line of Spark's log is a warning
-        self._chained: str | None = None
+        self._chained: str | None = None  # the exception before the current traceback
+        self._is_direct = False  # whether that exception is the cause of the current one
         self._jvm_failed = False  # whether the next line says why the JVM could not start
         self._jar: str | None = None
         self._lost: dict[str, str] = {}
@@ -128,31 +139,15 @@ class RootCause:
     def add(self, line: str) -> None:
         """Add the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
-        if self._trace is not None:
-            self._add_traceback_line(line)
-            return
-        if not line or line[0] in " \t":
-            return
-        if self._awaiting is not None:
-            self._awaiting.text += f" {line}"
-            self._awaiting = None
-        lost = _LOST.search(line)
-        if lost and len(self._lost) < _EXECUTORS:
-            self._lost[lost[1]] = lost[2]
-        if line.startswith(_TRACEBACK):
+        if line.startswith(_GROUP):
             self._begin_traceback()
-            return
-        if _CHAIN.match(line):
-            self._announced = self._before
-            self._chained = self._latest.sentence if self._latest and line.startswith(_DIRECT_CAUSE) else None
-            return
-        self._announce(line)
-        if _LOG_LINE.match(line):
-            self._add_log_line(line)
-        elif not self._add_java_line(line) and not self._add_statement(line):
-            self._add_output(line)
-        if _TRACEBACK in line:
-            self._trace = True
+            self._in_group = True
+        elif self._in_group and (margin := _MARGIN.match(line)):
+            self._add_group_line(line[margin.end() :])
+        elif self._trace is not None:
+            self._add_traceback_line(line)
+        elif line and line[0] not in " \t":
+            self._add_line(line)
 
     @property
     def sentence(self) -> str | None:
@@ -166,6 +161,29 @@ class RootCause:
         if self._jar and self._jar not in cause:
             cause += f"; the jar {self._jar} does not exist"
         return clean_line(cause.rstrip(". "), longest=_LONGEST)
+
+    def _add_line(self, line: str) -> None:
+        if self._awaiting is not None:
+            self._awaiting.text += f" {line}"
+            self._awaiting = None
+        lost = _LOST.search(line)
+        if lost and len(self._lost) < _EXECUTORS:
+            self._lost[lost[1]] = lost[2]
+        if line.startswith(_TRACEBACK):
+            self._begin_traceback()
+            return
+        if _CHAIN.match(line):
+            self._announced = self._before
+            self._chained = self._latest.sentence if self._latest else None
+            self._is_direct = line.startswith(_DIRECT_CAUSE)
+            return
+        self._announce(line)
+        if _LOG_LINE.match(line):
+            self._add_log_line(line)
+        elif not self._add_java_line(line) and not self._add_statement(line):
+            self._add_output(line)
+        if _TRACEBACK in line:
+            self._trace = True
 
     def _record(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
         before, abort, reason = text.partition(_ABORT)
@@ -200,7 +218,7 @@ class RootCause:
 
     def _begin_traceback(self) -> None:
         of_worker = self._open and self._latest is not None and _WORKER in self._latest.text
-        self._trace, self._first_frame = of_worker, True
+        self._trace, self._first_frame, self._in_group = of_worker, True, False
         self._traced = _Weight.RAISED if self._announced is None else self._announced
 
     def _add_traceback_line(self, line: str) -> None:
@@ -221,9 +239,17 @@ class RootCause:
             self._end_traceback(line)
         self._chained = None
 
+    def _add_group_line(self, line: str) -> None:
+        if self._trace is not None:
+            self._add_traceback_line(line)
+        elif line and line[0] not in " \t" and _TRACEBACK not in line and self._latest is not None:
+            cause = self._latest.cause
+            self._latest.cause = line if cause is None or _GROUP_ERROR.search(cause) else cause
+
     def _end_traceback(self, line: str) -> None:
         # A process pool raises an exception of its child process again, from the child's traceback.
-        text = line if self._chained in (None, line) else f"{line} (caused by {self._chained})"
+        is_explained = self._chained in (None, line) or (not self._is_direct and ": " in line)
+        text = line if is_explained else f"{line} (caused by {self._chained})"
         weight = min(self._traced, _Weight.ASIDE) if _DISCONNECTED.match(line) else self._traced
         self._traced = _Weight.RAISED
         self._record(text, weight, of_python=True)
@@ -234,13 +260,13 @@ class RootCause:
         if _TRACEBACK in self._latest.text:
             self._latest.text = self._latest.text.replace(_TRACEBACK, line)
         elif line not in self._latest.text:
-            self._latest.cause = line
+            self._latest.add_cause(line)
 
     def _add_java_line(self, line: str) -> bool:
         """Add a line of a Java stack trace. Return whether it was one."""
         if caused := _CAUSED.match(line):
             if self._latest is not None and self._open and _TRACEBACK not in line:
-                self._latest.cause = caused[1]
+                self._latest.add_cause(caused[1])
         elif thread := _IN_THREAD.match(line):
             if not thread[2].startswith(_EXIT_OF_PYTHON):
                 self._record(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)

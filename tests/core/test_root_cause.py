@@ -117,6 +117,32 @@ Traceback (most recent call last):
     list(pool.map(load, days))
 ValueError: no partition for 2026-01-01
 """
+GROUP = """
+  + Exception Group Traceback (most recent call last):
+  |   File "/job.py", line 9, in <module>
+  |     asyncio.run(main())
+26/01/01 00:00:00 INFO ShutdownHookManager: Deleting directory /tmp/spark
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Exception Group Traceback (most recent call last):
+    |   File "/job.py", line 3, in write
+    |     raise ExceptionGroup("write", [OSError("disk is full")])
+    | ExceptionGroup: write (1 sub-exception)
+    +-+---------------- 1 ----------------
+      | OSError: disk is full
+      +------------------------------------
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/job.py", line 5, in read
+    | KeyError: 'day'
+    +------------------------------------
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/job.py", line 11, in <module>
+RuntimeError: no report
+"""
 REPLACED = """
 Traceback (most recent call last):
   File "/opt/job.py", line 6, in <module>
@@ -262,6 +288,11 @@ def find_cause(log: str) -> str | None:
         ),
         pytest.param(FROM_CHILD, "ValueError: no partition for 2026-01-01", id="raised again from a child process"),
         pytest.param(REPLACED, "ValueError: no day is given", id="raised while another was handled"),
+        pytest.param(
+            REPLACED.replace(": no day is given", ""),
+            "ValueError (caused by KeyError: 'day')",
+            id="raised without a message while another was handled",
+        ),
         pytest.param(CAUGHT_ABORT, "ValueError: still too many rows", id="error after an abort that was caught"),
         pytest.param(
             CONTEXT,
@@ -292,6 +323,19 @@ def find_cause(log: str) -> str | None:
             "Caused by: java.io.IOException: closed",
             "java.io.IOException: closed",
             id="outer exception without a message",
+        ),
+        pytest.param(
+            'Exception in thread "main" java.lang.reflect.InvocationTargetException\n\tat a.B.c(B.java:1)\n'
+            "Caused by: java.lang.IllegalStateException: the table is locked\n\tat a.B.d(B.java:2)\n"
+            "Caused by: java.lang.NullPointerException\n\tat a.B.e(B.java:3)",
+            "java.lang.IllegalStateException: the table is locked; caused by: java.lang.NullPointerException",
+            id="sentence between exceptions without a message",
+        ),
+        pytest.param(
+            GROUP,
+            "RuntimeError: no report (caused by ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions); "
+            "caused by: OSError: disk is full)",
+            id="group of exceptions",
         ),
         pytest.param(
             'Exception in thread "main" java.lang.RuntimeException: ' + "x" * 900 + "\n\tat a.B.c(B.java:1)\n"
