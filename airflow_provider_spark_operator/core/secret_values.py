@@ -22,6 +22,7 @@ _SHORTEST: Final = 5
 _ELLIPSIS: Final = "…"
 # The text after a secret may also occur within the secret.
 _MOST_GUESSES: Final = 1000
+_MOST_STARS: Final = 10_000
 # The parts of a resource that the user does not write.
 _FOREIGN: Final = frozenset({"status", "managedFields"})
 
@@ -103,22 +104,40 @@ def _list_texts(value: object, path: list[str | int]) -> Iterator[tuple[list[str
 
 def _find_spans(text: str, mask: Mask) -> list[tuple[int, int]]:
     """Return where the secrets of a text begin and end. If that remains unknown, the whole text counts as secret."""
-    first, *others = mask(text).split(MASK)
-    if not others:
-        return []
-    spans, begin = [], len(first)
-    for following in others[:-1]:
-        spans.append((begin, _find_end(text, begin, following, mask)))
-        begin = spans[-1][1] + len(following)
-    spans.append((begin, len(text) - len(others[-1])))
-    return spans if all(mask(text[start:end]) == MASK for start, end in spans) else [(0, len(text))]
+    masked, spans, here, there = mask(text), list[tuple[int, int]](), 0, 0
+    for _ in range(_MOST_STARS):
+        star = masked.find(MASK[0], there)
+        if star < 0:
+            return spans
+        here, there = here + star - there, star
+        rest = text[here : here + _MOST_GUESSES]
+        if rest.startswith(MASK[0]) and mask(rest) == MASK[0] + mask(rest[1:]):
+            here, there = here + 1, there + 1  # the text itself contains this star
+            continue
+        end = _find_end(text, here, masked, there + len(MASK), mask)
+        if mask(text[here : max(here, end)]) != MASK:
+            break
+        spans.append((here, end))
+        here, there = end, there + len(MASK)
+    return [*spans, (0, len(text))]
 
 
-def _find_end(text: str, begin: int, following: str, mask: Mask) -> int:
-    """Return where the secret ends that begins at `begin`, and before which text; -1 if that cannot be found."""
+def _find_end(text: str, begin: int, masked: str, after: int, mask: Mask) -> int:
+    """Return where the secret ends that begins at `begin`; -1 if that cannot be found.
+
+    Args:
+        text: The text.
+        begin: The start of the secret in the text.
+        masked: The text without secrets.
+        after: The position after the secret in `masked`.
+        mask: Masks the secrets.
+    """
+    star = masked.find(MASK[0], after)
+    if star < 0:
+        return len(text) - len(masked) + after
     end = begin
     for _ in range(_MOST_GUESSES):
-        end = text.find(following, end + 1)
+        end = text.find(masked[after:star], end + 1)
         if end < 0 or mask(text[begin:end]) == MASK:
             return end
     return -1
@@ -131,6 +150,6 @@ def _read(document: object, path: Iterable[Any]) -> object:
             return None
         try:
             document = document[key]
-        except LookupError:
+        except (LookupError, TypeError):
             return None
     return document

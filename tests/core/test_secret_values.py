@@ -1,10 +1,11 @@
 import re
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.secret_values import Redaction, find_secret_places, read_secrets
 
-SECRETS = ("hunter2hunter2", "s3cr3t, with comma", "t0ken")
+SECRETS = ("hunter2hunter2", "s3cr3t, with comma", "t0ken", "*st*rred")
 
 
 def mask(text: str) -> str:
@@ -31,7 +32,10 @@ def test_places_lead_to_each_secret_once() -> None:
     [
         ("s3cr3t, with comma, t0ken", ["s3cr3t, with comma", "t0ken"]),  # ", " is also in a secret
         ("t0kenhunter2hunter2", ["t0ken", "hunter2hunter2"]),
-        ("*** and t0ken", ["***", "t0ken"]),
+        ("*** and t0ken", ["t0ken"]),
+        ("*t0ken** s3cr3t, with comma***", ["t0ken", "s3cr3t, with comma"]),
+        ("**bold** *st*rred *", ["*st*rred"]),
+        ("x" * 2000 + "*t0ken*", ["t0ken"]),
     ],
 )
 def test_secrets_of_one_text_are_told_apart(text: str, found: list[str]) -> None:
@@ -40,16 +44,20 @@ def test_secrets_of_one_text_are_told_apart(text: str, found: list[str]) -> None
 
 
 def test_whole_text_is_secret_if_the_mask_cannot_be_inverted() -> None:
-    document = {"spec": {"mainClass": "a" * 2000}}
-    assert read_secrets(document, find_secret_places(document, lambda text: "******")) == ["a" * 2000]
+    for text in ("a" * 2000, "*" * 11_000 + "t0ken"):
+        document = {"spec": {"mainClass": text}}
+        masks = {"a": lambda text: "******", "*": lambda text: text.replace("t0ken", "***")}
+        assert read_secrets(document, find_secret_places(document, masks[text[0]])) == [text]
 
 
 def test_places_that_do_not_exist_are_ignored() -> None:
     document = {"spec": {"arguments": ["one"], "instances": 3}}
-    paths: list[list[str | int]] = [
+    paths: list[list[Any]] = [
         ["spec", "arguments", 1],
         ["spec", "instances"],
         ["spec", "instances", "key"],
+        ["spec", "arguments", "key"],
+        ["spec", ["key"]],
         ["no"],
     ]
     assert read_secrets(document, [[path, 0, None] for path in [*paths, ["spec", "arguments", 0]]]) == ["one"]
