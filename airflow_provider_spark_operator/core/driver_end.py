@@ -31,29 +31,42 @@ class DriverEnd:
     driver_status: Mapping[str, object] | None = None
 
 
-def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
+def get_main_container(spark_conf: Mapping[str, object]) -> str | None:
     """Return the name of the container that runs Spark if the configuration sets it, else None."""
-    return spark_conf.get(TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER]) or None
+    return pods.get_text(spark_conf.get(TEMPLATE_CONTAINER_KEYS[ROLE_DRIVER])) or None
 
 
 def find_driver_container(pod: Mapping[str, object], main: str | None = None) -> str | None:
     """Return the name of the container that runs Spark, or None if it is unknown.
 
-    Spark's container has the configured name, or `driver` as its first argument, or Spark's default name. The first
-    of these rules that one container fulfills decides. If no container of a template has the configured name, Spark
-    uses the first one. Spark moves its container to the end of the pod.
+    Spark's container has the configured name, else `driver` as its first argument, else Spark's default name. If
+    several containers have the argument, the default name decides, else the order: Spark puts its container last. If
+    no container of a template has the configured name, Spark uses the first one, whatever its name.
 
     Args:
         pod: The driver pod.
         main: The name that the configuration sets, None if it sets none.
     """
     declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
-    names = [pods.get_text(entry.get("name")) for entry in declared]
-    names = names or [container.name for container in pods.list_containers(pods.get_status(pod))]
-    configured = [name for name in names if main is not None and name.lower() == main.lower()]
-    commanded = [pods.get_text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
-    usual = [name for name in names if name == DRIVER_CONTAINER]
-    return next((found[0] for found in (configured, commanded, usual) if len(found) == 1), None)
+    found = [(pods.get_text(entry.get("name")), _has_driver_command(entry)) for entry in declared]
+    found = found or [(container.name, False) for container in pods.list_containers(pods.get_status(pod))]
+    ranks = [
+        ((main is not None and name.lower() == main.lower(), commanded, name == DRIVER_CONTAINER), index, name)
+        for index, (name, commanded) in enumerate(found)
+    ]
+    marks, _, name = max(ranks, default=((False, False, False), 0, ""))
+    return name if any(marks) else None
+
+
+def get_driver_container(pod: Mapping[str, object], main: str | None = None) -> str | None:
+    """Return the name of the container that runs Spark, or of the first container of the pod if that is unknown.
+
+    Args:
+        pod: The driver pod.
+        main: The name that the configuration sets, None if it sets none.
+    """
+    declared = pods.list_objects(pods.get_object(pod.get("spec")).get("containers"))
+    return find_driver_container(pod, main) or next((pods.get_text(each.get("name")) for each in declared), None)
 
 
 def has_started(pod: Mapping[str, object], main: str | None) -> bool:

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     with_driver_deleted,
     with_driver_status,
 )
-from airflow_provider_spark_operator.core.driver_end import find_driver_container
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED, OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
@@ -71,7 +71,7 @@ def may_be_stopped(pod: Mapping[str, object] | None, seen: Progress | None) -> b
         seen: The progress of the application; None if it is unknown.
     """
     status = _select_status(pod, seen)
-    container = find_container(status, pod)
+    container = find_container(status, pod, seen)
     if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
         return False
     return not status.get("reason")  # otherwise, the node reports itself why it stopped the pod
@@ -87,7 +87,7 @@ def was_deleted(
         seen: The progress of the application; None if it is unknown.
         events: Events, among them those of the kubelet about the driver pod.
     """
-    container = find_container(_select_status(pod, seen), pod)
+    container = find_container(_select_status(pod, seen), pod, seen)
     if container is None or not may_be_stopped(pod, seen):
         return False
     if pod is not None and pods.find_deletion_start(pod) is not None:
@@ -103,19 +103,17 @@ def was_deleted(
 
 
 def find_container(
-    status: Mapping[str, object], pod: Mapping[str, object] | None = None
+    status: Mapping[str, object], pod: Mapping[str, object] | None, seen: Progress | None
 ) -> pods.ContainerStatus | None:
     """Return the driver's container in the status of its pod. If its name is unknown, return one that failed.
 
     Args:
         status: The status.
         pod: The pod; None if only its status is known.
+        seen: The progress of the application; None if it is unknown.
     """
     present = pods.list_containers(status)
-    declared = pods.list_objects(pods.get_object((pod or {}).get("spec")).get("containers"))
-    name = find_driver_container({**(pod or {}), "status": status}) or next(
-        (entry.get("name") for entry in declared), None
-    )
+    name = get_driver_container({**(pod or {}), "status": status}, seen.main_container if seen else None)
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]
     return next(iter(named or failed or present), None)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.driver_end import DriverEnd, find_driver_end, get_main_container
+from airflow_provider_spark_operator.core.driver_end import DriverEnd, find_driver_end
 from airflow_provider_spark_operator.core.driver_facts import read_creation, read_name
 from airflow_provider_spark_operator.core.states import ApplicationState
 
@@ -31,14 +31,11 @@ def confirm_end(
     """
     if not seen.has_unread_end:
         return seen
-    dialect = dialect_of(resource.get("apiVersion"))
-    properties = dialect.read_properties(resource)
-    main = get_main_container({key: value for key, value in properties.items() if isinstance(value, str)})
     # A pod that is older than the application belongs to an earlier application with this name.
     own = [pod for pod in drivers if read_creation(pod) >= read_creation(resource)]
     ends: list[StateEntry] = []
     for pod in sorted(own, key=read_creation):
-        end = find_driver_end(pod, main)
+        end = find_driver_end(pod, seen.main_container)
         if end is None:
             return replace(seen, phase=Phase.RUNNING, driver_read=True)
         if seen.driver_name in (None, read_name(pod)):

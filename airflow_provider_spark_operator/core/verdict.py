@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     find_last_stop,
     is_spec_refused,
 )
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.driver_end import find_driver_container
 from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
 
 _State = ApplicationState
@@ -164,15 +164,15 @@ _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
 
 
 def _judge_failure(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> Verdict:
-    cause = _find_cause(stop, progress.settings, warnings)
+    cause = _find_cause(stop, progress, warnings)
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.description.rstrip('.')}{advice}."
     return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
 
 
-def _find_cause(stop: StateEntry, settings: SettingNames, warnings: Sequence[str]) -> _Cause:
-    status = stop.driver_status or {}
+def _find_cause(stop: StateEntry, progress: Progress, warnings: Sequence[str]) -> _Cause:
+    status, settings = stop.driver_status or {}, progress.settings
     if stop.meaning == _State.SCHEDULING_FAILURE:
         return _explain_refusal(stop, settings)
     if stop.meaning == _State.DRIVER_EVICTED:
@@ -192,7 +192,7 @@ def _find_cause(stop: StateEntry, settings: SettingNames, warnings: Sequence[str
             status, "the driver pod was disrupted" + (f" ({detail})" if detail else ""), settings
         )
     description = _lower_first_letter(stop.message or "the driver failed")
-    return _explain_rejection(status) or _explain_termination(status, settings) or _blame_application(description)
+    return _explain_rejection(status) or _explain_termination(status, progress) or _blame_application(description)
 
 
 def _blame_application(description: str) -> _Cause:
@@ -313,47 +313,46 @@ def _describe_pod(status: Mapping[str, object]) -> str:
     return ": ".join(word for word in words if word)
 
 
-def _explain_termination(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
-    containers = pods.list_all_containers(status)
+def _explain_termination(status: Mapping[str, object], progress: Progress) -> _Cause | None:
+    containers, main = (
+        pods.list_all_containers(status),
+        find_driver_container({"status": status}, progress.main_container),
+    )
     ended = [each for each in containers if each.exit_code]
     # A restarted container runs or waits again: the end of its previous run is the cause.
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
-    failed = min(ended, key=_rank_container, default=None)
+    # Running out of memory explains a failure best, then the end of Spark's container.
+    failed = min(ended, key=lambda each: (each.reason != reasons.OUT_OF_MEMORY, each.name != main), default=None)
     if failed is None:
         detail = _describe_pod(status)
         return _blame_application(f"the driver pod failed ({detail})") if detail else None
-    return _explain_container(failed, status, settings)
+    return _explain_container(failed, main, status, progress.settings)
 
 
-def _rank_container(container: pods.ContainerStatus) -> int:
-    """Rank failed containers by how well they explain the failure: out of memory first, then the container of Spark."""
-    if container.reason == reasons.OUT_OF_MEMORY:
-        return 0
-    return 1 if container.name == DRIVER_CONTAINER else 2
-
-
-def _explain_container(failed: pods.ContainerStatus, status: Mapping[str, object], settings: SettingNames) -> _Cause:
+def _explain_container(
+    failed: pods.ContainerStatus, main: str | None, status: Mapping[str, object], settings: SettingNames
+) -> _Cause:
     if failed.reason in _START_FAILURES:
         description = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
         advice = f"check its command and image ({settings.command})"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, description, advice)
     description = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
-        advice = _advise_on_memory(failed.name, status, settings)
+        advice = _advise_on_memory(failed.name, main, status, settings)
         return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, description, advice)
     init_names = {container.name for container in pods.list_containers(status, "initContainerStatuses")}
     reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
     return _Cause(FailureKind.APPLICATION, True, reason, description)
 
 
-def _advise_on_memory(name: str, status: Mapping[str, object], settings: SettingNames) -> str:
-    """Return the setting to raise: Spark's for the container of Spark, which has Spark's name or is the only one."""
+def _advise_on_memory(name: str, main: str | None, status: Mapping[str, object], settings: SettingNames) -> str:
+    """Return the setting to raise: Spark's for the container of Spark, or for the only one."""
     names = [container.name for container in pods.list_containers(status)]
     sparks = settings.memory
-    if name == DRIVER_CONTAINER or names == [name]:
+    if names == [name] or name == main:
         return f"raise {sparks}"
     template = f"the memory limit of {name} in {settings.template}"
-    if name in names and DRIVER_CONTAINER not in names:
+    if name in names and main is None:
         return f"if container {name} runs Spark, raise {sparks}; otherwise raise {template}"
     return f"raise {template}"
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.follow.logs import LogStart, follow_executor_log, follow_pod_log
 from airflow_provider_spark_operator.follow.pods import (
-    get_driver_container,
     get_executor_container,
     has_ended,
     list_executor_pods,

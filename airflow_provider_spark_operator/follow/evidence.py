@@ -9,6 +9,7 @@ from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
 from airflow_provider_spark_operator.core.dialects.progress import Progress, get_log_lines, had_driver
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.core.driver_facts import (
     find_container,
     may_be_stopped,
@@ -25,7 +26,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import Verdict
 from airflow_provider_spark_operator.follow.events import list_stops
-from airflow_provider_spark_operator.follow.pods import get_driver_container, read_driver_pod
+from airflow_provider_spark_operator.follow.pods import read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -91,7 +92,7 @@ async def gather_evidence(
     except KubeError as error:
         pod, problem = None, str(error)
     status = get_status(pod) if pod is not None else (progress.driver_status if progress else None)
-    container = find_container(status or {}, pod)
+    container = find_container(status or {}, pod, progress)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
     # Warnings from before the start of the container did not prevent it from starting.
     since, deleted_driver = (container.started if container else None), None

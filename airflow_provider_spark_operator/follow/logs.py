@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_spark_operator.core.arguments import LONGEST_LOG
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.follow.pods import (
-    get_driver_container,
     get_executor_container,
     has_ended,
     read_driver_pod,

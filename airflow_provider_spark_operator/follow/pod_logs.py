@@ -6,10 +6,10 @@ from contextlib import aclosing
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.follow.errors import PodMissing
 from airflow_provider_spark_operator.follow.logs import follow_pod_log, limit_log
 from airflow_provider_spark_operator.follow.pods import (
-    get_driver_container,
     get_executor_container,
     list_executor_pods,
     read_driver_pod,

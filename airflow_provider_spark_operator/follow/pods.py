@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.driver_end import find_driver_container
+from airflow_provider_spark_operator.core.driver_end import get_driver_container
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import (
     EXECUTOR_CONTAINER,
@@ -126,14 +126,10 @@ def describe_block(container: ContainerStatus) -> str:
     return description if container.image in description else f"{description} (image {container.image})"
 
 
-def get_driver_container(pod: Mapping[str, Any]) -> str | None:
-    """Return the name of the container that runs Spark, or the name of the first container if that is unknown."""
-    return find_driver_container(pod) or _find_container(pod)
-
-
 def get_executor_container(pod: Mapping[str, Any]) -> str | None:
     """Return the name of the executor container: the name that Spark uses, else the name of the first container."""
-    return _find_container(pod, EXECUTOR_CONTAINER)
+    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
+    return EXECUTOR_CONTAINER if EXECUTOR_CONTAINER in names else next(iter(names), None)
 
 
 def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
@@ -146,11 +142,6 @@ def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
     name = container or get_driver_container(pod)
     ended = {each.name: each.exit_code is not None for each in list_containers(get_status(pod))}
     return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
-
-
-def _find_container(pod: Mapping[str, Any], usual: str | None = None) -> str | None:
-    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
-    return usual if usual in names else next(iter(names), None)
 
 
 async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:

@@ -6,8 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.core.pods import list_containers
+from airflow_provider_spark_operator.core.driver_facts import find_container
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.exceptions import build_failure
@@ -105,7 +104,7 @@ def build_verdict(conclusion: Conclusion) -> ApplicationVerdict:
         seconds_per_state=compute_seconds_per_state(seen),
         out_of_memory=tuple(out_of_memory),
         log_lines=evidence.log_lines,
-        driver_message=_read_driver_message(evidence),
+        driver_message=_read_driver_message(evidence, seen),
         had_driver=had_driver(seen) or not failed,
         resource=conclusion.ending.resource,
     )
@@ -139,10 +138,9 @@ def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
     return seconds
 
 
-def _read_driver_message(evidence: Evidence) -> str | None:
-    present = list_containers(evidence.driver_status or {})
-    named = [container for container in present if container.name == DRIVER_CONTAINER] or present
-    return next((one.message for one in named if one.exit_code == 0 and one.message), None)
+def _read_driver_message(evidence: Evidence, seen: Progress) -> str | None:
+    container = find_container(evidence.driver_status or {}, None, seen)
+    return container.message or None if container and container.exit_code == 0 else None
 
 
 def _find_decisive_state(seen: Progress) -> str:

@@ -89,6 +89,7 @@ def test_driver_end_depends_on_pod_phase_and_containers(
 
 ENTRY = {"containers": [{"name": "side"}, {"name": "mine", "args": ["driver", "--class", "Main"]}]}
 TWICE = {"containers": [{"name": "side", "args": ["driver"]}, {"name": DRIVER, "args": ["driver"]}]}
+LAST = {"containers": [{"name": "side", "args": ["driver"]}, {"name": "mine", "args": ["driver"]}]}
 UNCONFIGURED = [
     pytest.param(
         build_pod("Running", build_container(exit_code=0), build_container("side")),
@@ -109,6 +110,11 @@ UNCONFIGURED = [
         build_pod("Running", build_container(exit_code=0), build_container("side"), spec=TWICE),
         S.SUCCEEDED,
         id="name decides between two arguments",
+    ),
+    pytest.param(
+        build_pod("Running", build_container("side", exit_code=1), build_container("mine"), spec=LAST),
+        None,
+        id="last of two arguments",
     ),
     pytest.param(
         build_pod("Running", build_container("side", exit_code=0), spec=ENTRY),

@@ -91,6 +91,18 @@ def test_unknown_driver_was_not_stopped() -> None:
     assert judge(resource, events=[build_stop()]) == judge_progress(read_progress(resource))
 
 
+def test_configured_container_decides_after_the_deletion_of_the_pod() -> None:
+    ends = {"istio-proxy": 143, "mine": 3}
+    states = [{"name": name, "state": {"terminated": {"exitCode": code}}} for name, code in ends.items()]
+    resource = build_failed({"phase": "Failed", "containerStatuses": states})
+    resource["spec"] = {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "mine"}}
+    name = read_progress(resource).driver_name
+    assert name is not None
+    verdict = judge(resource, events=[build_stop(pod=name)])
+    assert verdict.reason == "DriverFailed"
+    assert "container mine of the driver ended with exit code 3" in verdict.sentence
+
+
 def test_unknown_container_is_the_first_of_the_pod_or_one_that_failed() -> None:
     status = {
         "containerStatuses": [
@@ -99,16 +111,13 @@ def test_unknown_container_is_the_first_of_the_pod_or_one_that_failed() -> None:
         ]
     }
     pod = {"spec": {"containers": [{"name": "first"}, {"name": "second"}]}}
-    assert [one and one.name for one in (find_container(status, pod), find_container(status), find_container({}))] == [
-        "first",
-        "second",
-        None,
-    ]
+    found = [find_container(status, pod, None), find_container(status, None, None), find_container({}, None, None)]
+    assert [one and one.name for one in found] == ["first", "second", None]
 
 
 def test_driver_container_is_found_beside_a_stopped_sidecar_after_the_deletion_of_the_pod() -> None:
     ends = {"istio-proxy": 143, "spark-kubernetes-driver": 1}
     states = [{"name": name, "state": {"terminated": {"exitCode": code}}} for name, code in ends.items()]
-    found = find_container({"containerStatuses": states})
+    found = find_container({"containerStatuses": states}, None, None)
     assert found is not None
     assert found.name == "spark-kubernetes-driver"

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
+from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.resource_names import get_driver_pod_name
+from airflow_provider_spark_operator.core.driver_end import get_main_container
 from airflow_provider_spark_operator.core.driver_log import split_lines
 from airflow_provider_spark_operator.core.java_message import shorten_java_message
 from airflow_provider_spark_operator.core.names import build_application_id
@@ -59,6 +61,7 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
         restart_pending=_is_restart_pending(resource, current.state),
         driver_expected=current.state in _DRIVER_EXPECTED,
         reason=current.reason,
+        main_container=get_main_container(read_properties(resource)),
         driver_name=read_driver_pod_name(resource, identifier) if status else None,
         suspended_by=current.suspended_by,
     )

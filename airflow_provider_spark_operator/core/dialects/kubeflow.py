@@ -12,7 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
+from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
 from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY
+from airflow_provider_spark_operator.core.driver_end import get_main_container
 from airflow_provider_spark_operator.core.java_message import shorten_java_message
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, LABEL_QUEUE_NAME
 from airflow_provider_spark_operator.core.pods import get_object, get_text
@@ -110,6 +112,7 @@ def read_progress(resource: Mapping[str, object]) -> Progress:
             get_object(get_object(resource.get("spec")).get("restartPolicy")), status, state
         ),
         driver_kept=True,
+        main_container=get_main_container(read_properties(resource)),
         driver_name=get_text(get_object(status.get("driverInfo")).get("podName")) or None,
         driver_expected=state in _SUBMITTING,
         settings=_SETTINGS,

@@ -106,6 +106,7 @@ class Progress:
         driver_read: Whether the end comes from the driver pods, see `core.unread_end`.
         reason: Reason of the current state, a constant of `core.reasons`. None if the operator writes no reasons.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
+        main_container: Name of the container that runs Spark. None if the configuration does not set it.
         settings: Names of settings, for messages.
         suspended_by: Why the application is suspended. None if it is not: it has another state.
     """
@@ -124,6 +125,7 @@ class Progress:
     driver_read: bool = False
     reason: str | None = None
     driver_name: str | None = None
+    main_container: str | None = None
     settings: SettingNames = SettingNames()
     suspended_by: SuspendReason | None = None
 
