@@ -36,7 +36,9 @@ class Query:
         """
         pods = await census.read_drivers(applications) if self.criteria.needs_verdict else None
         now = datetime.now(UTC)
-        return [item for item in applications if self.criteria.accepts(summarize(item, now, pods, census.events or ()))]
+        return [
+            item for item in applications if self.criteria.accepts(summarize(item, now, pods, census.get_events(item)))
+        ]
 
     def describe_place(self) -> str:
         """Return the namespace for a message."""
@@ -59,8 +61,12 @@ class ApplicationTable:
     async def print(self, applications: Sequence[JsonObject]) -> None:
         """Print a row for each application. The pods are read once for all of them."""
         now, pods = datetime.now(UTC), await self._census.read(applications)
+        lost = [await self._census.has_lost_controller(application) for application in applications]
         self._table.print(
-            [summarize(application, now, pods, self._census.events or ()) for application in applications]
+            [
+                summarize(application, now, pods, self._census.get_events(application), controller_lost=is_lost)
+                for application, is_lost in zip(applications, lost, strict=True)
+            ]
         )
 
     def print_deleted(self, application: JsonObject) -> None:

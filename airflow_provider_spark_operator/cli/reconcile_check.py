@@ -4,13 +4,13 @@ from collections import Counter
 
 from airflow_provider_spark_operator.cli.errors import print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.ownership import LeaseReference, find_owner
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.reconcile.cache import key_of
-from airflow_provider_spark_operator.reconcile.claims import find_owner, is_settled, read_state
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
+from airflow_provider_spark_operator.reconcile.claims import is_settled, read_state
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope, SelectedNamespaces
 
 _NONE = "not claimed"

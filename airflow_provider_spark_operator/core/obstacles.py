@@ -9,7 +9,9 @@ from typing import Final
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.driver_facts import read_event_time, read_name
 from airflow_provider_spark_operator.core.holds import format_wait
+from airflow_provider_spark_operator.core.ownership import LeaseReference, Tenure, find_owner
 from airflow_provider_spark_operator.core.reasons import SUSPENDED, UNSCHEDULABLE
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import advise_on_missing_object, describe_driver_obstacle
@@ -63,10 +65,59 @@ def describe_missing_status(resource: Mapping[str, object], now: datetime) -> st
 
 def is_status_missing(resource: Mapping[str, object], now: datetime) -> bool:
     """Return whether an application that is not being deleted has had no status for a minute."""
-    metadata = pods.get_object(resource.get("metadata"))
-    created = read_time(metadata.get("creationTimestamp"))
-    is_old = created is not None and now - created >= UNRECONCILED
-    return is_old and not resource.get("status") and not metadata.get("deletionTimestamp")
+    is_deleting = pods.get_object(resource.get("metadata")).get("deletionTimestamp")
+    return _is_old(resource, now) and not resource.get("status") and not is_deleting
+
+
+def _is_old(resource: Mapping[str, object], now: datetime) -> bool:
+    created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
+    return created is not None and now - created >= UNRECONCILED
+
+
+@dataclass(frozen=True)
+class LostController:
+    """A controller that manages an application, but does not run.
+
+    Attributes:
+        lease: The Lease that shows whether it runs.
+        renewed: When it renewed the Lease last. None if unknown.
+    """
+
+    lease: LeaseReference
+    renewed: datetime | None
+
+    def describe(self, now: datetime) -> str:
+        """Return a clause about the application, and what to do."""
+        age = f", last renewed {format_wait(now - self.renewed)} ago" if self.renewed else ""
+        return (
+            f"the controller that manages it does not run: no process holds its Lease {self.lease}{age}. Start this "
+            "controller again, or another one for the namespace of the application"
+        )
+
+
+def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference | None:
+    """Return the Lease of the controller that claimed an application and still has to manage it; None if there is none.
+
+    Args:
+        resource: The application as the API returns it.
+        now: The current time, with an offset.
+    """
+    is_deleting = pods.get_object(resource.get("metadata")).get("deletionTimestamp")
+    ended = dialect_of(resource.get("apiVersion")).read_progress(resource).phase is Phase.ENDED
+    if (ended and not is_deleting) or not _is_old(resource, now):
+        return None
+    return LeaseReference.parse(find_owner(resource) or "")
+
+
+def judge_controller(lease: LeaseReference, tenure: Tenure, now: datetime) -> LostController | None:
+    """Return the controller of a Lease as lost if no process holds the Lease.
+
+    Args:
+        lease: The Lease.
+        tenure: Its content; empty if the Lease does not exist.
+        now: The current time, with an offset.
+    """
+    return None if tenure.is_held(now) else LostController(lease, tenure.renewed)
 
 
 def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: Sequence[str]) -> str | None:
@@ -78,7 +129,7 @@ def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: 
         events: The latest warnings about the pod, oldest first.
     """
     status = pods.get_status(pod)
-    if pods.read_phase(status) not in ("", "pending"):
+    if not pods.is_pending(status):
         return None
     if why := describe_driver_obstacle(status, progress.settings):
         return why
@@ -87,13 +138,30 @@ def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: 
     return f"{wait}; {advice}" if advice else wait
 
 
-def name_driver_obstacle(pod: Mapping[str, object]) -> str:
-    """Return the reason why a driver pod does not start, in one word; empty if its status shows none."""
+def name_driver_obstacle(pod: Mapping[str, object], events: Iterable[Mapping[str, object]] = ()) -> str:
+    """Return the reason why a driver pod does not start, in one word; empty if none is known.
+
+    Args:
+        pod: The driver pod.
+        events: Events of its namespace, among them the warnings about it.
+    """
     status = pods.get_status(pod)
     scheduled = pods.find_condition(status, "PodScheduled")
     if pods.get_text(scheduled.get("status")).lower() == "false":
         return pods.get_text(scheduled.get("reason")) or UNSCHEDULABLE
-    return next((container.reason for container in pods.list_all_containers(status) if container.is_blocked), "")
+    for container in pods.list_all_containers(status):
+        if container.is_blocked:
+            return container.reason
+    if not pods.is_pending(status):
+        return ""
+    warnings = [each for each in events if each.get("type") == "Warning" and is_event_about(each, pod)]
+    return pods.get_text(max(warnings, key=read_event_time).get("reason")) if warnings else ""
+
+
+def is_event_about(event: Mapping[str, object], pod: Mapping[str, object]) -> bool:
+    """Return whether an Event of the same namespace is about a pod."""
+    subject = pods.get_object(event.get("involvedObject"))
+    return subject.get("kind") == "Pod" and subject.get("name") == read_name(pod)
 
 
 def describe_pod_wait(name: str, pod: Mapping[str, object], events: Sequence[str]) -> str | None:
@@ -153,10 +221,12 @@ class BlockedExecutor:
 
     Attributes:
         created: The creation time of its pod. None if unknown.
+        reason: The cause in one word, for example `ImagePullBackOff`.
         sentence: A clause that names the pod, its image and the cause.
     """
 
     created: datetime | None
+    reason: str
     sentence: str
 
 
@@ -172,6 +242,14 @@ def describe_executor_obstacle(executors: Sequence[Mapping[str, object]]) -> str
     if stuck:
         return stuck[0].sentence
     return next(filter(None, map(_describe_unscheduled, executors)), None)
+
+
+def name_executor_obstacle(executors: Sequence[Mapping[str, object]]) -> str:
+    """Return the reason why an executor does not start, in one word; empty if its status shows none."""
+    stuck = find_blocked_executors(executors)
+    if stuck:
+        return stuck[0].reason
+    return UNSCHEDULABLE if any(map(_describe_unscheduled, executors)) else ""
 
 
 def _describe_unscheduled(executor: Mapping[str, object]) -> str | None:
@@ -192,7 +270,7 @@ def _find_block(executor: Mapping[str, object]) -> BlockedExecutor | None:
             sentence = (
                 f"executor pod {pods.get_text(metadata.get('name'))} cannot start: {container.reason}{image}{detail}"
             )
-            return BlockedExecutor(read_time(metadata.get("creationTimestamp")), sentence)
+            return BlockedExecutor(read_time(metadata.get("creationTimestamp")), container.reason, sentence)
     return None
 
 

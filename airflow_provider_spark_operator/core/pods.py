@@ -107,6 +107,11 @@ def read_phase(status: Mapping[str, object]) -> str:
     return get_text(status.get("phase")).lower()
 
 
+def is_pending(status: Mapping[str, object]) -> bool:
+    """Return whether a pod with this status has not started yet."""
+    return read_phase(status) in ("", "pending")
+
+
 def list_containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[ContainerStatus]:
     """Return the containers in `status[field]`, for example `initContainerStatuses`."""
     return [_read_container(entry) for entry in list_objects(status.get(field))]

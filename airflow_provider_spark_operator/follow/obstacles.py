@@ -29,6 +29,8 @@ from airflow_provider_spark_operator.core.obstacles import (
     ignores_suspension,
     wants_suspension,
 )
+from airflow_provider_spark_operator.core.ownership import find_owner
+from airflow_provider_spark_operator.follow.controllers import find_lost_controller
 from airflow_provider_spark_operator.follow.evidence import read_warnings
 from airflow_provider_spark_operator.follow.holds import list_own_events, read_hold
 from airflow_provider_spark_operator.follow.pods import find_blocked_container, list_executors_of, read_driver_pod
@@ -82,14 +84,16 @@ class WaitSituation:
     Attributes:
         state: The state. Empty until it is known.
         obstacle: What the application waits for. None if it is not known.
+        lost_controller: That the controller of the application does not run. None if this is not known.
     """
 
     state: str = ""
     obstacle: str | None = None
+    lost_controller: str | None = None
 
     def __str__(self) -> str:
         """Return state and obstacle in parentheses after a space, or an empty string if nothing is known."""
-        known = ": ".join(part for part in (self.state, self.obstacle) if part)
+        known = ": ".join(part for part in (self.state, self.lost_controller or self.obstacle) if part)
         return f" ({known})" if known else ""
 
 
@@ -108,6 +112,8 @@ async def describe_wait(
         KubeError: The API could not be reached.
     """
     now, seen = datetime.now(UTC), read_progress(resource)
+    if lost := await find_lost_controller(client, resource):
+        return lost.describe(now)
     if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
         return hold.describe(now)
     if seen.phase not in (Phase.WAITING, Phase.RUNNING):
@@ -179,7 +185,12 @@ class ObstacleWatch:
                 self._situation.state, self._situation.obstacle = seen.state, None
             self._seen, self._resource = seen, resource
             await self.close()
-            if seen.phase is Phase.WAITING or (seen.phase is Phase.RUNNING and wants_suspension(resource)):
+            is_claimed = find_owner(resource) is not None and seen.phase is not Phase.ENDED
+            if (
+                is_claimed
+                or seen.phase is Phase.WAITING
+                or (seen.phase is Phase.RUNNING and wants_suspension(resource))
+            ):
                 self._task = asyncio.create_task(self._run())
         self._seen, self._resource = seen, resource
         self._check_suspension(settled=False)
@@ -194,7 +205,7 @@ class ObstacleWatch:
     async def check(self) -> None:
         """Read what the application or its driver waits for, and show it if it is new."""
         seen = self._seen
-        if seen is None:
+        if seen is None or await self._check_controller():
             return
         if not seen.driver_expected:
             await self._check_hold(seen)
@@ -218,12 +229,28 @@ class ObstacleWatch:
             remaining = overdue - loop.time()
             pause = backoff.next()
             await asyncio.sleep(min(pause, remaining) if remaining > 0 else pause)
-            async with _pace.setdefault(self._client, asyncio.Lock()):
-                await asyncio.sleep(_PACE_SECONDS)
+            if self._seen is not None and self._seen.phase is Phase.WAITING:
+                async with _pace.setdefault(self._client, asyncio.Lock()):
+                    await asyncio.sleep(_PACE_SECONDS)
             await self.check()
             if loop.time() >= overdue:
                 await self._check_operator()
                 self._check_suspension(settled=True)
+
+    async def _check_controller(self) -> bool:
+        """Show, once, that the controller that claimed the application does not run. Return whether it does not."""
+        try:
+            lost = await find_lost_controller(self._client, self._resource)
+        except KubeError as error:
+            logger.debug("could not find out whether the controller of %s runs: %s", self._reference, error)
+            return False
+        was_lost, self._situation.lost_controller = self._situation.lost_controller, None
+        if lost is None:
+            return False
+        self._situation.lost_controller = sentence = lost.describe(datetime.now(UTC))
+        if was_lost is None:
+            self._sink.show_obstacle(f"{self._reference}: {sentence}")
+        return True
 
     async def _check_hold(self, seen: Progress) -> None:
         """Read what holds the application, and show it once per cause and as a reminder."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -15,7 +16,6 @@ from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.runtime import build_spark_images
 from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError

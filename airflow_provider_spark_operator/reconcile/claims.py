@@ -1,8 +1,6 @@
 """Ownership among controllers: a controller manages only resources that it has claimed.
 
-A claim is an annotation with the Lease of the controller and the uid of the resource. It counts while a process holds
-the Lease. A copy of the resource has another uid. The Apache operator writes no claim: its field manager on the status
-or on the finalizer shows that it manages the resource.
+`core.ownership` reads the claims. This module decides whether this controller may claim a resource.
 """
 
 import asyncio
@@ -11,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
+from airflow_provider_spark_operator.core.ownership import APACHE, LeaseReference, Tenure, find_owner, read_tenure
 from airflow_provider_spark_operator.core.pods import get_object, get_text
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -23,13 +22,10 @@ from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, ResourceEvent
 from airflow_provider_spark_operator.reconcile.kinds import Kind
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, read_tenure
 from airflow_provider_spark_operator.reconcile.settings import TakeoverSettings
 
 logger = logging.getLogger(__name__)
 
-APACHE: Final = "fabric8-kubernetes-client"
-"""The field manager of the Apache operator."""
 RECHECK_INTERVAL = timedelta(seconds=30)
 """The time after which a resource of another controller is checked again."""
 # A Lease is read once for all resources that are checked within this time.
@@ -39,33 +35,10 @@ _REPORT = (
     "%s: %d managed by this controller; %d managed by other controllers and not yet checked; "
     "%d managed by other controllers that may be running, so this controller leaves them alone"
 )
-_CLAIM_FIELD = f"f:{ANNOTATION_CLAIM}"
-_FINALIZER_FIELDS = {f'v:"{APPLICATION_FINALIZER}"', f'v:"{CLUSTER_FINALIZER}"'}
 
 
 class ManagedElsewhere(Exception):
     """Another controller manages the resource; str() is a sentence that names the controller."""
-
-
-def find_owner(resource: Mapping[str, Any]) -> str | None:
-    """Return the Lease of the controller that claimed a resource, or APACHE; None if no controller manages it."""
-    metadata, entries = resource["metadata"], _list_entries(resource)
-    lease, _, rest = get_text(get_object(metadata.get("annotations")).get(ANNOTATION_CLAIM)).partition(" ")
-    is_claimed = rest.partition(" ")[0] == metadata.get("uid") and LeaseReference.parse(lease) is not None
-    claims = [each["time"] for each in entries if _CLAIM_FIELD in _get_fields(each, "f:annotations")]
-    # Both times are those of the API server, in whole seconds and in the same format.
-    if max(_list_apache_times(entries), default="") > max(claims if is_claimed else (), default=""):
-        return APACHE
-    return lease if is_claimed else None
-
-
-def trim_managed_fields(resource: JsonObject) -> None:
-    """Remove the managed fields, the largest part of many resources, except those that `find_owner` needs."""
-    times = _list_apache_times(_list_entries(resource)) if find_owner(resource) == APACHE else ()
-    resource["metadata"].pop("managedFields", None)
-    if times:
-        last = {"manager": APACHE, "subresource": "status", "time": max(times)}
-        resource["metadata"]["managedFields"] = [last]
 
 
 def read_state(resource: Mapping[str, Any]) -> str | None:
@@ -274,26 +247,6 @@ async def report_claims(counts: Mapping[str, Callable[[], ClaimCounts]]) -> None
 
 def _name(owner: str | None) -> str:
     return "the Apache operator" if owner == APACHE else f"the controller with the Lease {owner}"
-
-
-def _list_entries(resource: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the managed fields that were written to this resource; a restored one has older ones, too."""
-    metadata = resource["metadata"]
-    created = str(metadata.get("creationTimestamp") or "")
-    return [each for each in metadata.get("managedFields") or () if (each.get("time") or "") >= created]
-
-
-def _list_apache_times(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [
-        str(each.get("time") or "")
-        for each in entries
-        if each.get("manager") == APACHE
-        and (each.get("subresource") == "status" or not _FINALIZER_FIELDS.isdisjoint(_get_fields(each, "f:finalizers")))
-    ]
-
-
-def _get_fields(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return get_object(get_object(get_object(entry.get("fieldsV1")).get("f:metadata")).get(name))
 
 
 def _get_finalizers(metadata: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
 from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
@@ -29,7 +30,6 @@ from airflow_provider_spark_operator.reconcile.election import Leadership, NotLe
 from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_ignored_edit
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue

@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.ownership import LeaseReference, read_tenure
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.clock import utc_now
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, build_lease, read_tenure
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms, build_lease
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
+from airflow_provider_spark_operator.core.ownership import trim_managed_fields
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
@@ -25,7 +26,6 @@ from airflow_provider_spark_operator.reconcile.cache import (
     trim_pod,
 )
 from airflow_provider_spark_operator.reconcile.change_stream import stream_changes
-from airflow_provider_spark_operator.reconcile.claims import trim_managed_fields
 from airflow_provider_spark_operator.reconcile.pod_selectors import (
     LastDrivers,
     build_pod_selector,

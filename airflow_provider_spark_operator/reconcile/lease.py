@@ -5,41 +5,15 @@ The holder renews the Lease. Any other controller can take a Lease that was not 
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
 
-from airflow_provider_spark_operator.core.kubernetes_names import is_namespace, is_object_name
-from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.core.ownership import read_tenure
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
 DEFAULT_LEASE = "spark-operator-lease"
 """The name that the Apache operator uses: two controllers in one namespace share it and exclude each other."""
-_LONGEST_MANAGER = 128
-
-
-@dataclass(frozen=True)
-class LeaseReference:
-    """The namespace and name of a Lease. They are the identity of the controllers that share the Lease."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-    @classmethod
-    def parse(cls, text: str) -> "LeaseReference | None":
-        """Parse `NAMESPACE/NAME`; return None if it is not valid."""
-        namespace, _, name = text.partition("/")
-        return cls(namespace, name) if is_namespace(namespace) and is_object_name(name) else None
-
-    @property
-    def field_manager(self) -> str:
-        """The field manager of the writes of the controller. It informs users; nothing depends on it."""
-        return f"spark-operator:{self}"[:_LONGEST_MANAGER]
 
 
 @dataclass(frozen=True)
@@ -65,36 +39,6 @@ class LeaseTerms:
                 f"the retry period of the lease ({self.retry:g} s) must be shorter than its renew deadline "
                 f"({self.renew_deadline:g} s), which must be shorter than its duration ({self.duration:g} s)"
             )
-
-
-@dataclass(frozen=True)
-class Tenure:
-    """The content of a Lease; `holder` is empty if no controller holds it."""
-
-    holder: str = ""
-    duration: timedelta = timedelta(0)
-    acquired: datetime | None = None
-    renewed: datetime | None = None
-    transitions: int = 0
-
-    def is_held(self, now: datetime) -> bool:
-        """Whether the Lease, which was read once, is probably held.
-
-        It counts as held for twice its duration, since the clock of its holder may differ.
-        """
-        return bool(self.holder) and self.renewed is not None and now < self.renewed + 2 * self.duration
-
-
-def read_tenure(lease: Mapping[str, Any]) -> Tenure:
-    """Read the content of a Lease; what is missing is not set."""
-    spec = lease.get("spec") or {}
-    return Tenure(
-        spec.get("holderIdentity") or "",
-        timedelta(seconds=spec.get("leaseDurationSeconds") or 0),
-        read_time(spec.get("acquireTime")),
-        read_time(spec.get("renewTime")),
-        spec.get("leaseTransitions") or 0,
-    )
 
 
 def build_lease(lease: JsonObject | None, holder: str, terms: LeaseTerms, now: datetime) -> JsonObject:

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
 
 SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference | tuple[str, ...]

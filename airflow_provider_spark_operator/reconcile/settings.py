@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.properties import parse_properties
 from airflow_provider_spark_operator.kube.yaml_text import YamlError, load
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.setting_values import (

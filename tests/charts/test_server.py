@@ -13,6 +13,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.call import Call
@@ -28,7 +29,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind

@@ -9,10 +9,10 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.ownership import read_tenure
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
-from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.definitions import build_definitions
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, serve_api

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.ownership import APACHE, LeaseReference
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.reconcile.claims import APACHE
-from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import NAMESPACE, Stage, build_application, install_definitions, play_drivers, serve_api
 from tests.reconcile.test_claims import TAKE_OVER, run_rival

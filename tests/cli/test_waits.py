@@ -1,6 +1,6 @@
 """The output of the commands for an application that does not start."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,9 +8,12 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import obstacles
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.follow import obstacles as follow_obstacles
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms, build_lease
 from airflow_provider_spark_operator.testing.applications import Application
-from tests.cluster import Cluster, stay_submitted
+from local_kubernetes.api.kinds import LEASES
+from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted
 from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
 
 NO_LABEL = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
@@ -56,6 +59,66 @@ def test_status_names_a_volume_that_only_an_event_shows(
     sentence = f"Waiting: the driver pod is pending: FailedMount: {MOUNT}; {ADVICE}"
     assert sentence in read(capsys, "status", "pi")
     assert sentence in read(capsys, "describe", "pi")
+    assert "DriverRequested (FailedMount)" in read(capsys, "list")
+
+
+def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    executor = f"pi-{scripted_cluster.create('pi')['metadata']['uid'][:8]}-exec-1"
+    scripted_cluster.play(run_on)
+    status = build_pending_status("ImagePullBackOff", 'Back-off pulling image "spark:9"')
+    scripted_cluster.do(lambda: scripted_cluster.resources.set_pod_status(NAMESPACE, executor, status))
+    assert f"Waiting: executor pod {executor} cannot start: ImagePullBackOff" in read(capsys, "status", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "describe", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "list")
+
+
+def claim(cluster: Cluster, renewed: datetime | None) -> None:
+    """Claim the running application for a controller whose Lease was renewed at a time; None for no Lease."""
+    cluster.script = stay_submitted
+    uid = cluster.create("pi")["metadata"]["uid"]
+    cluster.play(run_on)
+    claims = {"annotations": {ANNOTATION_CLAIM: f"{NAMESPACE}/controller {uid}"}}
+
+    def change(old: dict[str, Any]) -> dict[str, Any]:
+        return {**old, "metadata": {**old["metadata"], **claims}}
+
+    cluster.do(lambda: cluster.store.update(cluster.kind, NAMESPACE, "pi", change))
+    if renewed is not None:
+        lease = build_lease(None, "replica-1", LeaseTerms(), renewed)
+        cluster.do(lambda: cluster.store.create(LEASES, NAMESPACE, {**lease, "metadata": {"name": "controller"}}))
+
+
+@pytest.mark.parametrize(
+    ("age", "detail"), [(None, ""), (3000, ", last renewed 50 min ago")], ids=["deleted", "expired"]
+)
+def test_verbs_name_a_controller_that_died(
+    scripted_cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    age: int | None,
+    detail: str,
+) -> None:
+    claim(scripted_cluster, None if age is None else datetime.now(UTC) - timedelta(seconds=age))
+    assert "controller" not in read(capsys, "status", "pi")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    sentence = f"the controller that manages it does not run: no process holds its Lease jobs/controller{detail}. Start"
+    assert f"Waiting: {sentence}" in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+    assert "RunningHealthy (no controller)" in read(capsys, "list")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"SparkApplication jobs/pi: {sentence}" in shown
+    assert f"(RunningHealthy: {sentence}" in shown
+
+
+def test_verbs_name_no_controller_that_runs(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    claim(scripted_cluster, datetime.now(UTC))
+    assert "controller" not in read(capsys, "status", "pi")
+    assert "controller" not in read(capsys, "list")
 
 
 async def time_out(application: Application) -> None:

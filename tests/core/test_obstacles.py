@@ -6,18 +6,27 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.obstacles import (
+    LostController,
     describe_driver_wait,
     describe_executor_wait,
     describe_missing_status,
     describe_pod_wait,
+    find_claim,
     ignores_suspension,
+    judge_controller,
     name_driver_obstacle,
+    name_executor_obstacle,
     wants_suspension,
 )
+from airflow_provider_spark_operator.core.ownership import LeaseReference, Tenure
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
+from tests.core.report import documents
 
 REQUESTED = Progress("DriverRequested", Phase.WAITING, driver_expected=True)
+RELEASED = ("Submitted", "Succeeded", "ResourceReleased")
+LEASE = LeaseReference("jobs", "ours")
 RUNNING = Progress("RunningHealthy", Phase.RUNNING)
 MOUNT = 'FailedMount: MountVolume.SetUp failed for volume "data": configmap "data" not found'
 FULL = "0/3 nodes are available: 3 Insufficient memory."
@@ -171,3 +180,87 @@ def test_spark_submit_of_kubeflow_is_a_possible_cause_of_a_missing_status() -> N
 )
 def test_status_is_not_missing(resource: dict[str, Any], age: int) -> None:
     assert describe_missing_status(resource, CREATED + timedelta(seconds=age)) is None
+
+
+def build_claimed(*states: str, **metadata: str) -> Any:
+    """Build an application that the controller with the Lease jobs/ours claimed."""
+    document = documents.build_application(*((state, number) for number, state in enumerate(states)))
+    claims = {ANNOTATION_CLAIM: f"jobs/ours {document['metadata'].get('uid')}"}
+    created = {"creationTimestamp": CREATED.isoformat(), **metadata}
+    return {**document, "metadata": {**document["metadata"], "annotations": claims, **created}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "age", "is_found"),
+    [
+        (build_claimed("Submitted", "RunningHealthy"), 60, True),
+        (build_claimed("Submitted", "RunningHealthy"), 59, False),
+        (build_claimed("Submitted", "Succeeded", "ResourceReleased"), 60, False),
+        (
+            build_claimed("Submitted", "Succeeded", "ResourceReleased", deletionTimestamp="2026-01-01T00:00:09Z"),
+            60,
+            True,
+        ),
+        (documents.build_application(("Submitted", 0)), 60, False),
+    ],
+    ids=["running", "new", "ended", "ended and being deleted", "not claimed"],
+)
+def test_claim_counts_while_the_controller_has_to_manage_the_application(
+    resource: Any, age: int, is_found: bool
+) -> None:
+    assert find_claim(resource, CREATED + timedelta(seconds=age)) == (LEASE if is_found else None)
+
+
+def test_controller_is_lost_if_no_process_holds_its_lease() -> None:
+    held = Tenure("one", timedelta(seconds=15), CREATED, CREATED)
+    assert judge_controller(LEASE, held, CREATED) is None
+    assert judge_controller(LEASE, Tenure(), CREATED) == LostController(LEASE, None)
+    lost = judge_controller(LEASE, held, CREATED + timedelta(minutes=5))
+    assert lost is not None
+    assert "no process holds its Lease jobs/ours, last renewed 5 min ago. Start" in lost.describe(
+        CREATED + timedelta(minutes=5)
+    )
+
+
+def build_event(reason: str, time: int, **fields: str) -> Any:
+    subject = {"kind": "Pod", "name": "pi-0-driver", **fields}
+    return {
+        "type": "Warning",
+        "reason": reason,
+        "involvedObject": subject,
+        "lastTimestamp": f"2026-01-01T00:00:0{time}Z",
+    }
+
+
+EVENTS = [
+    build_event("FailedMount", 2),
+    build_event("FailedScheduling", 1),
+    build_event("BackOff", 3, name="pi-1-driver"),
+]
+
+
+@pytest.mark.parametrize(
+    ("pod", "name"),
+    [
+        (build_pod(waiting="ContainerCreating"), "FailedMount"),
+        (build_pod(waiting="ImagePullBackOff"), "ImagePullBackOff"),
+        (build_pod(unscheduled=FULL), "Unschedulable"),
+        (build_pod(phase="Running"), ""),
+    ],
+    ids=["volume", "image", "node", "running"],
+)
+def test_obstacle_of_a_driver_is_named_by_its_status_or_the_latest_warning(pod: Any, name: str) -> None:
+    assert name_driver_obstacle({**pod, "metadata": {"name": "pi-0-driver"}}, EVENTS) == name
+
+
+@pytest.mark.parametrize(
+    ("executors", "name"),
+    [
+        ([build_pod(unscheduled=FULL), build_pod(waiting="ImagePullBackOff")], "ImagePullBackOff"),
+        ([build_pod(phase="Running"), build_pod(unscheduled=FULL)], "Unschedulable"),
+        ([build_pod(waiting="ContainerCreating")], ""),
+    ],
+    ids=["image", "node", "none"],
+)
+def test_obstacle_of_an_executor_is_named(executors: Any, name: str) -> None:
+    assert name_executor_obstacle(executors) == name

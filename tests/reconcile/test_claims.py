@@ -9,30 +9,25 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
+from airflow_provider_spark_operator.core.ownership import APACHE, LeaseReference, find_owner
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import (
-    APACHE,
-    Claims,
-    ManagedElsewhere,
-    find_owner,
-    is_settled,
-    trim_managed_fields,
-)
+from airflow_provider_spark_operator.reconcile.claims import Claims, ManagedElsewhere, is_settled
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, TakeoverSettings
+from tests.core.test_ownership import build_entry, build_resource
 from tests.reconcile.stage import (
     NAMESPACE,
     QUICK,
@@ -385,56 +380,6 @@ async def test_controllers_that_both_take_over_pause(stage: Stage) -> None:
     claims.confirm(resource)
     with pytest.raises(ManagedElsewhere, match="jobs/theirs still manages this resource after the takeover"):
         await claims.require_claimable(resource)
-
-
-def build_entry(manager: str, time: str = "12:00:05", subresource: str = "status", **fields: str) -> JsonObject:
-    """Build an entry of the managed fields; `fields` are names in the metadata, such as annotations."""
-    owned: JsonObject = {f"f:{key}": {value: {}} for key, value in fields.items()}
-    entry = {"manager": manager, "time": f"2026-03-01T{time}Z", "fieldsV1": {"f:metadata": owned}}
-    return {**entry, "subresource": subresource} if subresource else entry
-
-
-def build_resource(*entries: JsonObject, claim: str = "") -> JsonObject:
-    metadata = {"name": "pi", "namespace": "jobs", "uid": "u1", "creationTimestamp": "2026-03-01T12:00:00Z"}
-    annotations = {"annotations": {ANNOTATION_CLAIM: claim}} if claim else {}
-    return {"kind": KIND, "metadata": {**metadata, **annotations, "managedFields": list(entries)}}
-
-
-CLAIM, OWN = "jobs/ours u1 2026-03-01T12:00:03+00:00", str(OURS)
-FINALIZER = f'v:"{APPLICATION_FINALIZER}"'
-CLAIMED = build_entry("anyone", "12:00:03", "", annotations=f"f:{ANNOTATION_CLAIM}")
-
-
-@pytest.mark.parametrize(
-    ("resource", "owner"),
-    [
-        pytest.param(build_resource(), None, id="new"),
-        pytest.param(build_resource(claim=CLAIM), OWN, id="claimed"),
-        pytest.param(build_resource(claim="jobs/ours u2"), None, id="claim of the original of a copy"),
-        pytest.param(build_resource(claim="jobs/ours"), None, id="claim without a uid"),
-        pytest.param(build_resource(claim="jobs/../secrets u1"), None, id="claim without a Lease"),
-        pytest.param(build_resource(build_entry("velero-server")), None, id="status of a backup tool"),
-        pytest.param(build_resource(build_entry("HeadLamp", "12:00:09"), claim=CLAIM), OWN, id="status of a dashboard"),
-        pytest.param(build_resource(build_entry("spark-operator:team/b")), None, id="status of an earlier release"),
-        pytest.param(build_resource(build_entry("x", "12:00:05", "", finalizers=FINALIZER)), None, id="any finalizer"),
-        pytest.param(build_resource(build_entry(APACHE)), APACHE, id="status of the Apache operator"),
-        pytest.param(
-            build_resource(build_entry(APACHE, "12:00:05", "", finalizers=FINALIZER)), APACHE, id="its finalizer"
-        ),
-        pytest.param(
-            build_resource(build_entry(APACHE, "12:00:05", "", labels="f:team")), None, id="other Java client"
-        ),
-        pytest.param(build_resource(build_entry(APACHE, "11:59:59")), None, id="managed fields of the original"),
-        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:02"), claim=CLAIM), OWN, id="taken over"),
-        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:03"), claim=CLAIM), OWN, id="same second"),
-        pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:04"), claim=CLAIM), APACHE, id="gone back"),
-    ],
-)
-def test_owner_is_a_claim_or_the_apache_operator(resource: JsonObject, owner: str | None) -> None:
-    assert find_owner(resource) == owner
-    trim_managed_fields(resource)
-    assert find_owner(resource) == owner
-    assert ("managedFields" in resource["metadata"]) is (owner == APACHE)
 
 
 def build_released(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.ownership import LeaseReference, Tenure, read_tenure
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS
 from airflow_provider_spark_operator.reconcile.election import Elector, Leadership, NotLeading, create_identity, elect
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, read_tenure
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms
 from tests.reconcile.stage import DEADLINE, Stage, build_error
 
 HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)

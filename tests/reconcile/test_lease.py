@@ -2,14 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_provider_spark_operator.core.ownership import Tenure, read_tenure
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.lease import (
-    LeaseReference,
-    LeaseTerms,
-    Tenure,
-    build_lease,
-    read_tenure,
-)
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms, build_lease
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 TERMS = LeaseTerms(duration=15, renew_deadline=10, retry=2)
@@ -54,29 +49,8 @@ def test_lease_duration_is_rounded_up_to_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "held"), [(0, True), (-60, True), (29, True), (30, False)], ids=["now", "ahead", "slack", "over"]
-)
-def test_lease_counts_as_held_for_twice_its_duration(after: int, held: bool) -> None:
-    assert read_tenure(LEASE).is_held(NOW + timedelta(seconds=after)) is held
-
-
-@pytest.mark.parametrize("spec", [{}, {"holderIdentity": "one"}, {"holderIdentity": "", "renewTime": "2026-03-01"}])
-def test_incomplete_lease_is_not_held(spec: JsonObject) -> None:
-    assert not read_tenure({"spec": spec}).is_held(NOW)
-
-
-@pytest.mark.parametrize(
     "terms", [(15, 15, 2), (15, 10, 10), (15, 10, 0)], ids=["deadline too late", "retry too late", "no pause"]
 )
 def test_lease_terms_in_the_wrong_order_are_rejected(terms: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="must be shorter than"):
         LeaseTerms(*terms)
-
-
-@pytest.mark.parametrize("text", ["", "name", "/name", "team/", "team/x/y", "team/../secrets", "Team/x"])
-def test_reference_to_no_lease_is_not_parsed(text: str) -> None:
-    assert LeaseReference.parse(text) is None
-
-
-def test_long_field_manager_is_shortened() -> None:
-    assert len(LeaseReference("n" * 63, "l" * 253).field_manager) == 128

@@ -3,8 +3,9 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.lease import LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,

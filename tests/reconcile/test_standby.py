@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient, WatchEvent
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Leadership
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import (

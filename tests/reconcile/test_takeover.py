@@ -6,12 +6,13 @@ import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.ownership import APACHE, find_owner
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile import claims
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import APACHE, ClaimCounts, find_owner, report_claims
+from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, report_claims
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, Stage, build_application, get_value, history_of, play_drivers
 from tests.reconcile.test_claims import (

@@ -9,12 +9,12 @@ import pytest
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.ownership import APACHE, LeaseReference, find_owner
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import APACHE, find_owner
-from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE
 from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import Stage, build_application, history_of, play_drivers
 from tests.reconcile.test_claims import hold_lease, list_messages, run_rival

@@ -9,15 +9,14 @@ from airflow_provider_spark_operator.cli.ages import format_age
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, read_progress
 from airflow_provider_spark_operator.core.holds import find_held_application
+from airflow_provider_spark_operator.core.ownership import APACHE as APACHE_MANAGER
+from airflow_provider_spark_operator.core.ownership import LeaseReference, find_owner, read_tenure
 from airflow_provider_spark_operator.core.pods import is_ready
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
-from airflow_provider_spark_operator.reconcile.claims import APACHE as APACHE_MANAGER
-from airflow_provider_spark_operator.reconcile.claims import find_owner
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, read_tenure
 
 OWN_CONTROLLER = "spark-operator reconcile"
 # The labels that the charts of the Apache operator, of Kubeflow's and of this package set by default.

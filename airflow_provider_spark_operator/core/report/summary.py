@@ -1,6 +1,6 @@
 """The summary of an application: what a list shows in one row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,11 +14,13 @@ from airflow_provider_spark_operator.core.obstacles import (
     explain_missing_status,
     is_status_missing,
     name_driver_obstacle,
+    name_executor_obstacle,
 )
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
     KubernetesObject,
     count_executors,
+    select_executors,
     select_pods,
 )
 from airflow_provider_spark_operator.core.times import read_time
@@ -77,7 +79,7 @@ class ApplicationSummary:
         is_held: Whether `spec.suspend` or a queue of Kueue may hold it before its driver is requested.
         queue: The queue of Kueue in its labels. Empty if there is none.
         is_deleting: Whether its deletion has been requested.
-        obstacle: What keeps its driver from starting, in one or two words. Empty if nothing is known to.
+        obstacle: What keeps it from running, in one or two words. Empty if nothing is known to.
     """
 
     name: str
@@ -107,7 +109,9 @@ def summarize(
     resource: KubernetesObject,
     now: datetime,
     all_pods: Sequence[KubernetesObject] | None = None,
-    events: Iterable[KubernetesObject] = (),
+    events: Collection[KubernetesObject] = (),
+    *,
+    controller_lost: bool = False,
 ) -> ApplicationSummary:
     """Summarize an application of any dialect. Never raises on a malformed document.
 
@@ -116,7 +120,8 @@ def summarize(
         now: The current time, with an offset.
         all_pods: Pods, among them those of the application. None if they were not read. The end of an application is
             unknown then if its operator did not read it from a driver.
-        events: Events, among them those of kubelets about the driver pod.
+        events: Events of its namespace, among them those about the driver pod.
+        controller_lost: Whether the controller that manages the application does not run.
     """
     dialect = dialect_of(resource.get("apiVersion"))
     seen = dialect.read_progress(resource)
@@ -148,14 +153,26 @@ def summarize(
         is_held=is_held,
         queue=get_queue(resource),
         is_deleting=metadata.get("deletionTimestamp") is not None,
-        obstacle="" if is_held or seen.phase is not Phase.WAITING else _name_obstacle(resource, all_pods or (), now),
+        obstacle="no controller"
+        if controller_lost
+        else ("" if is_held else _name_obstacle(resource, seen, all_pods or (), events, now)),
     )
 
 
-def _name_obstacle(resource: KubernetesObject, all_pods: Sequence[KubernetesObject], now: datetime) -> str:
+def _name_obstacle(
+    resource: KubernetesObject,
+    seen: Progress,
+    all_pods: Sequence[KubernetesObject],
+    events: Collection[KubernetesObject],
+    now: datetime,
+) -> str:
+    if seen.phase is Phase.RUNNING:
+        return name_executor_obstacle(select_executors(resource, all_pods, seen.application_id))
+    if seen.phase is not Phase.WAITING:
+        return ""
     drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
     if drivers:
-        return name_driver_obstacle(max(drivers, key=_read_creation))
+        return name_driver_obstacle(max(drivers, key=_read_creation), events)
     return explain_missing_status(resource).name if is_status_missing(resource, now) else ""
 
 

@@ -1,6 +1,6 @@
 """The timeline of an application: its attempts and their states, its executors, and the events that stand out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -95,7 +95,7 @@ def build_timeline(
     now: datetime,
     *,
     all_pods: Sequence[KubernetesObject] | None = None,
-    events: Iterable[KubernetesObject] = (),
+    events: Collection[KubernetesObject] = (),
 ) -> Timeline:
     """Build the timeline of a live or finished application. Never raises on a malformed document.
 

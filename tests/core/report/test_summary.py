@@ -236,3 +236,7 @@ def test_obstacle_of_the_latest_driver_is_named(
             labels = {"spark.operator/spark-app-name": "pi", "spark-role": "driver"}
             pod["metadata"] |= {"labels": labels, "namespace": "jobs", "creationTimestamp": created}
     assert summarize(resource, at(age), drivers).obstacle == obstacle
+
+
+def test_lost_controller_is_the_obstacle_of_a_running_application() -> None:
+    assert summarize(build_application(*RUNNING), at(90), controller_lost=True).obstacle == "no controller"
