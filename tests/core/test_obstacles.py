@@ -26,7 +26,7 @@ from tests.core.report import documents
 
 REQUESTED = Progress("DriverRequested", Phase.WAITING, driver_expected=True)
 RELEASED = ("Submitted", "Succeeded", "ResourceReleased")
-LEASE = LeaseReference("jobs", "ours")
+LEASE = LeaseReference("jobs", "controller")
 RUNNING = Progress("RunningHealthy", Phase.RUNNING)
 MOUNT = 'FailedMount: MountVolume.SetUp failed for volume "data": configmap "data" not found'
 FULL = "0/3 nodes are available: 3 Insufficient memory."
@@ -183,9 +183,9 @@ def test_status_is_not_missing(resource: dict[str, Any], age: int) -> None:
 
 
 def build_claimed(*states: str, **metadata: str) -> Any:
-    """Build an application that the controller with the Lease jobs/ours claimed."""
+    """Build an application that the controller with the Lease jobs/controller claimed."""
     document = documents.build_application(*((state, number) for number, state in enumerate(states)))
-    claims = {ANNOTATION_CLAIM: f"jobs/ours {document['metadata'].get('uid')}"}
+    claims = {ANNOTATION_CLAIM: f"jobs/controller {document['metadata'].get('uid')}"}
     created = {"creationTimestamp": CREATED.isoformat(), **metadata}
     return {**document, "metadata": {**document["metadata"], "annotations": claims, **created}}
 
@@ -217,7 +217,7 @@ def test_controller_is_lost_if_no_process_holds_its_lease() -> None:
     assert judge_controller(LEASE, Tenure(), CREATED) == LostController(LEASE, None)
     lost = judge_controller(LEASE, held, CREATED + timedelta(minutes=5))
     assert lost is not None
-    assert "no process holds its Lease jobs/ours, last renewed 5 min ago. Start" in lost.describe(
+    assert "no process holds its Lease jobs/controller, last renewed 5 min ago. Start" in lost.describe(
         CREATED + timedelta(minutes=5)
     )
 
