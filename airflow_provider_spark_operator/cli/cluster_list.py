@@ -23,7 +23,8 @@ from airflow_provider_spark_operator.cli.resource_list import open_list
 from airflow_provider_spark_operator.cli.styles import style_state
 from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.follow.versions import choose_served_version
-from airflow_provider_spark_operator.kube.client import KubeClient, ObjectList
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.collection import ObjectList
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
 from airflow_provider_spark_operator.kube.transport import JsonObject

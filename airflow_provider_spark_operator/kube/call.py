@@ -65,6 +65,11 @@ class Call:
         return Unreachable(None, "Unreachable", message, self._action, self.rbac_resource, self.namespace, self.name)
 
     @property
+    def object_level(self) -> int | None:
+        """The number of JSON objects and lists around each Kubernetes object in the answer; None if it has no such."""
+        return {"list": 2, "watch": 1}.get(self.verb, 0) if self.address is None else None
+
+    @property
     def _action(self) -> str:
         return self.verb if self.address is None else DISCOVER
 

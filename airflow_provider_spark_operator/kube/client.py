@@ -3,7 +3,6 @@
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import TracebackType
@@ -11,23 +10,17 @@ from typing import Any, Self
 
 import aiohttp
 
-from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call
+from airflow_provider_spark_operator.kube.collection import ObjectList, Trim, WatchEvent, read_events, read_pages
 from airflow_provider_spark_operator.kube.errors import LogUnavailable, NotFound
-from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
+from airflow_provider_spark_operator.kube.lines import split_lines
 from airflow_provider_spark_operator.kube.link import Links
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject, Transport
 
-PAGE_SIZE = 500
-# The size of the first page determines the number of objects of the next pages. An object can have over a megabyte.
-_PAGE_BYTES = 8 << 20
-_FIRST_PAGE_SIZE = 50
 WATCH_SECONDS = 290
 # The server ends a watch after `timeoutSeconds`. A watch that is later by this time has lost its connection.
 WATCH_SLACK_SECONDS = 30
-# etcd stores objects of up to 1.5 MiB; an event contains one object as JSON.
-LONGEST_EVENT = 16 * 1024 * 1024
 LONGEST_LOG_LINE = 64 * 1024
 _LOG_SECONDS = 60.0
 _PORT_PROTOCOL = "v4.channel.k8s.io"
@@ -45,23 +38,6 @@ class PatchType(StrEnum):
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
     APPLY = "application/apply-patch+yaml"
-
-
-@dataclass(frozen=True)
-class ObjectList:
-    """A collection as it was at `resource_version`. It is not complete if it has more objects than were requested."""
-
-    items: list[JsonObject]
-    resource_version: str
-    is_complete: bool = True
-
-
-@dataclass(frozen=True)
-class WatchEvent:
-    """One event of a watch. `type` is ADDED, MODIFIED, DELETED or BOOKMARK."""
-
-    type: str
-    object: JsonObject
 
 
 class KubeClient:
@@ -119,7 +95,7 @@ class KubeClient:
         *,
         label_selector: str | None = None,
         field_selector: str | None = None,
-        trim: Callable[[JsonObject], object] | None = None,
+        trim: Trim | None = None,
         most: int | None = None,
     ) -> ObjectList:
         """Read a whole collection live, in pages that all have the same resource version.
@@ -144,14 +120,14 @@ class KubeClient:
                 items += page.items
         return ObjectList(items, page.resource_version, page.is_complete)
 
-    async def list_pages(
+    def list_pages(
         self,
         resource: ResourceType,
         namespace: str | None = None,
         *,
         label_selector: str | None = None,
         field_selector: str | None = None,
-        trim: Callable[[JsonObject], object] | None = None,
+        trim: Trim | None = None,
         most: int | None = None,
     ) -> AsyncGenerator[ObjectList, None]:
         """Yield the pages of a collection, at least one, as soon as each is received. See `list` for the arguments.
@@ -159,26 +135,9 @@ class KubeClient:
         Raises:
             Gone: The collection changed so much between two pages that the API can no longer continue.
         """
-        selectors = _build_selectors(label_selector, field_selector)
-        received, continuation, size = 0, "", min(PAGE_SIZE, _FIRST_PAGE_SIZE)
-        while True:
-            size = size if most is None else min(size, most - received)
-            parameters = {"limit": str(size), **selectors}
-            if continuation:
-                parameters["continue"] = continuation
-            call = Call("list", "GET", resource, namespace, parameters=parameters)
-            page, page_bytes = await self._transport.request_sized(call)
-            try:
-                items = [_complete_item(item, resource, trim) for item in page.get("items") or ()]
-            except (KeyError, TypeError) as error:
-                raise call.build_unreachable("the list contains an invalid object") from error
-            metadata = page.get("metadata") or {}
-            continuation = metadata.get("continue") or ""
-            received += len(items)
-            size = max(1, min(PAGE_SIZE, len(items) * _PAGE_BYTES // page_bytes)) if items else size
-            yield ObjectList(items, str(metadata.get("resourceVersion", "")), is_complete=not continuation)
-            if not continuation or received == most:
-                return
+        parameters = _build_selectors(label_selector, field_selector)
+        call = Call("list", "GET", resource, namespace, parameters=parameters)
+        return read_pages(self._transport, call, trim, most)
 
     async def create(
         self, resource: ResourceType, body: Mapping[str, Any], namespace: str | None, *, dry_run: bool = False
@@ -322,7 +281,7 @@ class KubeClient:
         call = Call("get", "GET", PODS, namespace, pod, "portforward", {"ports": str(port)})
         return self._transport.open_websocket(call, _PORT_PROTOCOL)
 
-    async def watch(
+    def watch(
         self,
         resource: ResourceType,
         namespace: str | None = None,
@@ -331,7 +290,7 @@ class KubeClient:
         label_selector: str | None = None,
         field_selector: str | None = None,
         timeout_seconds: int = WATCH_SECONDS,
-        trim: Callable[[JsonObject], object] | None = None,
+        trim: Trim | None = None,
         on_open: Callable[[], None] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Yield the changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
@@ -361,19 +320,7 @@ class KubeClient:
             **_build_selectors(label_selector, field_selector),
         }
         call = Call("watch", "GET", resource, namespace, parameters=parameters)
-        limit = float(timeout_seconds + WATCH_SLACK_SECONDS)
-        async with (
-            self._transport.stream(call, total_seconds=limit) as response,
-            aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines,
-        ):
-            if on_open is not None:
-                on_open()
-            try:
-                async for line in lines:
-                    if line.strip() and (event := _parse_event(call, line, trim)) is not None:
-                        yield event
-            except LineTooLong as error:
-                raise call.build_error(502, {"reason": "EventTooLarge", "message": str(error)}) from error
+        return read_events(self._transport, call, timeout_seconds + WATCH_SLACK_SECONDS, trim, on_open)
 
     async def logs(
         self,
@@ -427,34 +374,6 @@ class KubeClient:
                     text = line.decode("utf-8", "replace")
                     raise LogUnavailable(200, "LogUnavailable", text, call.verb, call.rbac_resource, namespace, pod)
                 yield line.decode("utf-8", "replace").rstrip("\r")
-
-
-def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent | None:
-    """Return the event of a line; None if its type is unknown, as in a later version of the API."""
-    try:
-        event = read_json(line)
-        kind, item = event["type"], event["object"]
-        if kind == "ERROR":
-            failure = call.build_error(int(dict(item).get("code") or 500), item)
-        elif kind == "BOOKMARK":
-            return WatchEvent(kind, dict(item))
-        else:
-            known = kind in ("ADDED", "MODIFIED", "DELETED")
-            return WatchEvent(kind, _complete_item(item, call.resource, trim)) if known else None
-    except (ValueError, KeyError, TypeError) as error:
-        # If a proxy ends the stream in the middle of a line, the line is incomplete.
-        raise call.build_unreachable("the watch returned an incomplete event") from error
-    raise failure
-
-
-def _complete_item(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
-    """Add what the items of a list of built-in kinds lack. Raise KeyError or TypeError if the item is no object."""
-    str.encode(item["metadata"]["name"])
-    item.setdefault("apiVersion", resource.api_version)
-    item.setdefault("kind", resource.kind)
-    if trim is not None:
-        trim(item)
-    return item
 
 
 def _build_selectors(label_selector: str | None, field_selector: str | None) -> dict[str, str]:

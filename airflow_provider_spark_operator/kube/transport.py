@@ -2,14 +2,10 @@
 
 import asyncio
 import json
-import os
 import random
-import re
-import socket
-import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -32,6 +28,7 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
     is_refusal,
 )
+from airflow_provider_spark_operator.kube.failed_requests import parse_status, read_retry_after, translate_errors
 from airflow_provider_spark_operator.kube.link import Link, Links
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -54,9 +51,6 @@ _FORBIDDEN = 403
 # How long to wait until the server confirms that a WebSocket is closed.
 _CLOSE_SECONDS = 1.0
 _ERROR_BODY_LIMIT = 64 * 1024
-_ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
-# The names of the error for an answer without TLS in different OpenSSL versions.
-_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True)
@@ -93,6 +87,10 @@ class RequestRetryPolicy:
             return False
         is_temporary = isinstance(error, ServerError) and not is_refusal(error)
         return is_temporary or (isinstance(error.__cause__, _LOST_ANSWER) and not _had_no_effect(error))
+
+
+class AnswerTooLarge(Exception):
+    """An answer is larger than the caller permits."""
 
 
 class Transport:
@@ -135,16 +133,21 @@ class Transport:
         """Send a call and return the JSON object of the answer. See `request_sized` for the errors."""
         return (await self.request_sized(call))[0]
 
-    async def request_sized(self, call: Call) -> tuple[JsonObject, int]:
+    async def request_sized(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
         """Send a call and return the JSON object of the answer, and its size in bytes.
 
+        Args:
+            call: The request.
+            largest: The maximum size of the answer, in bytes. If None, there is no maximum.
+
         Raises:
+            AnswerTooLarge: The answer is larger than `largest`.
             KubeError: The API rejected the request, did not return a JSON object, or could not be reached.
         """
         retry = 0
         while True:
             try:
-                return await self._request_once(call)
+                return await self._request_once(call, largest)
             except KubeError as error:
                 pause = self._retry.compute_pause(retry, error)
                 if pause is None:
@@ -152,11 +155,11 @@ class Transport:
             retry += 1
             await asyncio.sleep(pause)
 
-    async def _request_once(self, call: Call) -> tuple[JsonObject, int]:
+    async def _request_once(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
-            content = await response.read()
+            content = await response.read() if largest is None else await _read_up_to(response, largest)
         try:
-            document = read_json(content)
+            document = await read_json(content, call.object_level)
         except ValueError:
             document = None
         if not isinstance(document, dict):
@@ -185,7 +188,7 @@ class Transport:
         """
         async with AsyncExitStack() as links:
             link, response = await self._send_on_working_link(call, total_seconds, links)
-            with _translate_errors(call, link, total_seconds):
+            with translate_errors(call, link, total_seconds):
                 try:
                     yield response
                 finally:
@@ -214,7 +217,7 @@ class Transport:
         if self._gate is not None:
             await self._gate(call)
         began = time.monotonic()
-        with _translate_errors(call, link, REQUEST_SECONDS):
+        with translate_errors(call, link, REQUEST_SECONDS):
             try:
                 async with asyncio.timeout(REQUEST_SECONDS):
                     headers = {**_HEADERS, **await link.credentials.get_headers()}
@@ -258,7 +261,7 @@ class Transport:
         link = self.links.current
         await links.enter_async_context(link.hold())
         try:
-            with _translate_errors(call, link, total_seconds):
+            with translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
         except KubeError as error:
             if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
@@ -267,7 +270,7 @@ class Transport:
             if _is_continuation(call) and renewed.fingerprint.place != link.fingerprint.place:
                 raise
         await links.enter_async_context(renewed.hold())
-        with _translate_errors(call, renewed, total_seconds):
+        with translate_errors(call, renewed, total_seconds):
             return renewed, await self._send(renewed, call, total_seconds)
 
     async def _renew(self, link: Link, error: KubeError) -> bool:
@@ -337,7 +340,7 @@ class Transport:
         if 300 <= response.status < 400:
             message = f"{link.server} redirects to another address: it is not a Kubernetes API server"
             return call.build_error(502, {"reason": "NoKubernetesAnswer", "message": message})
-        error = call.build_error(response.status, _parse_status(content), _read_retry_after(response))
+        error = call.build_error(response.status, parse_status(content), read_retry_after(response))
         if isinstance(error, Unauthorized):
             error.renewal = link.renewal
         return error
@@ -348,6 +351,15 @@ def _build_timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS)
 
 
+async def _read_up_to(response: aiohttp.ClientResponse, largest: int) -> bytes:
+    content = bytearray()
+    async for chunk in response.content.iter_any():
+        content += chunk
+        if len(content) > largest:
+            raise AnswerTooLarge
+    return bytes(content)
+
+
 def _drop(response: aiohttp.ClientResponse) -> None:
     """Close an answer. An answer that was read to its end has already released its connection."""
     connection = response.connection
@@ -356,18 +368,6 @@ def _drop(response: aiohttp.ClientResponse) -> None:
         # event loop.
         connection.transport.abort()
     response.close()
-
-
-@contextmanager
-def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> Iterator[None]:
-    """Translate the exceptions of aiohttp into `Unreachable`."""
-    try:
-        yield
-    except TimeoutError as error:
-        limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
-        raise call.build_unreachable(f"{link.server} did not answer{limit}") from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise call.build_unreachable(f"could not reach {link.server}: {_describe_cause(error)}") from error
 
 
 def _may_be_outdated(error: KubeError) -> bool:
@@ -385,42 +385,3 @@ def _had_no_effect(error: KubeError) -> bool:
 def _is_continuation(call: Call) -> bool:
     """Return whether the call refers to state of one server: a resource version or a page."""
     return call.verb == "watch" or "continue" in call.parameters
-
-
-def _parse_status(content: bytes) -> JsonObject:
-    try:
-        document = json.loads(content)
-    except ValueError:
-        document = None
-    if isinstance(document, dict):
-        return document
-    # A proxy in front of the API server may send any bytes.
-    words = content.decode("utf-8", "replace").split()
-    text = "".join(character for character in " ".join(words) if character.isprintable())
-    return {"message": text[:200]} if text else {}
-
-
-def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
-    try:
-        return max(0.0, float(response.headers["Retry-After"]))
-    except (KeyError, ValueError):  # missing, or a date, which the API never sends
-        return None
-
-
-def _describe_cause(error: BaseException) -> str:
-    """Return the innermost cause of a failed connection, such as `Connection refused`."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its TLS certificate is not trusted: {error.certificate_error}"
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
-        return "the connection was lost before the answer was complete"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
-    if isinstance(error, ssl.SSLError) and error.reason in _NOT_TLS:
-        return "the server does not use TLS on this port"
-    # asyncio replaces the system's message by addresses and error numbers; some errors have no number.
-    number = _ERROR_NUMBER.search(str(error)) if isinstance(error, OSError) else None
-    if number is not None and not isinstance(error, ssl.SSLError | socket.gaierror):
-        return os.strerror(int(number[1]))
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__

@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.kube import client as client_module
+from airflow_provider_spark_operator.kube import collection
 from airflow_provider_spark_operator.testing.applications import Application, run_out_of_memory
 from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, read_line, start_command
@@ -120,7 +120,7 @@ def test_list_has_rows_of_both_api_groups(kubeflow_cluster: Cluster, capsys: pyt
 def test_list_prints_resources_of_each_page(
     scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(client_module, "PAGE_SIZE", 2)
+    monkeypatch.setattr(collection, "PAGE_SIZE", 2)
     scripted_cluster.script = stay_submitted
     names = [f"pi-{number}" for number in range(5)]
     for name in names:

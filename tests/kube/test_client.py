@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_spark_operator.kube import transport
-from airflow_provider_spark_operator.kube.client import KubeClient, PatchType, WatchEvent
+from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
+from airflow_provider_spark_operator.kube.collection import WatchEvent
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import (
     BadRequest,
@@ -83,15 +84,25 @@ async def test_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -
     assert [item["kind"] for item in found.items] == ["Pod", "Pod"]
     assert [seen.query for seen in api.requests] == [
         {"limit": "50", "labelSelector": "x=y"},
-        {"limit": "500", "labelSelector": "x=y", "continue": "more"},
+        {"limit": "400", "labelSelector": "x=y", "continue": "more"},
     ]
 
 
 async def test_pages_of_large_objects_hold_few_of_them(api: ScriptedApi, client: KubeClient) -> None:
-    large = {"metadata": {"name": "a", "annotations": {"x": "x" * (4 << 20)}}}
+    large = {"metadata": {"name": "a", "annotations": {"x": "x" * (1 << 20)}}}
     api.script(answer_page(large, large, token="more"), answer_page(token="more"), answer_page(large))
     await client.list(PODS, "jobs")
     assert [seen.query["limit"] for seen in api.requests] == ["50", "1", "1"]
+
+
+async def test_page_that_is_too_large_is_requested_with_fewer_objects(api: ScriptedApi, client: KubeClient) -> None:
+    large = {"metadata": {"name": "a", "annotations": {"x": "x" * (5 << 20)}}}
+    first, last = answer_page({"metadata": {"name": "b"}}, token="more"), answer_page(large)
+    api.script(first, answer_page(large, token="more"), answer_page(large), last)
+    api.script(last, last)
+    assert len((await client.list(PODS, "jobs")).items) == 2
+    assert [seen.query["limit"] for seen in api.requests] == ["50", "400", "50", "6", "1"]
+    assert [seen.query.get("continue") for seen in api.requests] == [None, *["more"] * 4]
 
 
 async def test_bounded_list_requests_no_more_than_its_limit(api: ScriptedApi, client: KubeClient) -> None:

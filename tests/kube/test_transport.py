@@ -3,11 +3,11 @@ from contextlib import aclosing
 
 import pytest
 
-from airflow_provider_spark_operator.kube import transport
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
+from airflow_provider_spark_operator.kube.failed_requests import parse_status
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.kube.scripted_api import (
     SHORT_PAUSES,
@@ -143,4 +143,4 @@ async def test_writes_have_the_field_manager_of_the_client(api: ScriptedApi) -> 
 
 
 def test_text_of_a_proxy_is_shown_without_control_characters() -> None:
-    assert transport._parse_status(b"\x1b[31mbad\r\n gateway\x07") == {"message": "[31mbad gateway"}
+    assert parse_status(b"\x1b[31mbad\r\n gateway\x07") == {"message": "[31mbad gateway"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.kube.client import ObjectList, WatchEvent
+from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEvent
 from airflow_provider_spark_operator.kube.errors import (
     Forbidden,
     Gone,

@@ -12,7 +12,8 @@ import pytest
 from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.client import KubeClient, WatchEvent
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.collection import WatchEvent
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject

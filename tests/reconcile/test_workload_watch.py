@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.kube.client import ObjectList, WatchEvent
+from airflow_provider_spark_operator.kube.collection import ObjectList, WatchEvent
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.workload_watch import WorkloadWatch
 from tests.core.kueue.workloads import build_condition

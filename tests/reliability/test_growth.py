@@ -1,5 +1,6 @@
 """The CPU time of each computation on external input grows linearly, also for the worst input of its kind."""
 
+import asyncio
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -180,7 +181,7 @@ def prepare_application(build: Callable[[int], dict[str, Any]]) -> Prepare:
 
 
 def read_bytes(text: str) -> object:
-    return read_json(text.encode())
+    return asyncio.run(read_json(text.encode(), 0))
 
 
 JSON: Final = (("[", "[],", "1]"), ("[", "1,", "1]"), ('"', "\\u1234", '"'), ("", "[", "]"))
