@@ -62,6 +62,7 @@ class ControllerOptions:
     check: bool
     webhook: str | None
     webhook_port: int | None
+    webhook_address: str | None
     log_format: str
 
 
@@ -73,8 +74,9 @@ def run_controller(options: ControllerOptions) -> ExitCode:
         ConfigurationError: The configuration of the client is missing or invalid.
         KubeError: The resources could not be listed.
     """
-    if options.webhook_port is not None and options.webhook is None:
-        raise CommandError("--webhook-port: requires --webhook NAME", ExitCode.INVALID)
+    for flag, value in (("--webhook-port", options.webhook_port), ("--webhook-address", options.webhook_address)):
+        if value is not None and options.webhook is None:
+            raise CommandError(f"{flag}: requires --webhook NAME", ExitCode.INVALID)
     mark = read_mark(options.config) if options.config else None
     settings = _read_settings(options)
     configure_logs(options.log_format)
@@ -162,7 +164,7 @@ async def _serve(
         words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
     if options.webhook is not None:
         port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
-        server = open_webhook(port, client, options.webhook)
+        server = open_webhook(port, options.webhook_address or choose_address(), client, options.webhook)
         words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
     return words
 

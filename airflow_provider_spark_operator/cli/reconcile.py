@@ -194,6 +194,15 @@ def run(
             rich_help_panel=_SERVERS,
         ),
     ] = None,
+    webhook_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IP",
+            callback=_require_address,
+            help="serve the webhooks on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
+            rich_help_panel=_SERVERS,
+        ),
+    ] = None,
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> ExitCode:
     """Run the controller for SparkApplications and SparkClusters on a cluster without an operator.
@@ -227,6 +236,7 @@ def run(
             check=check,
             webhook=webhook,
             webhook_port=webhook_port,
+            webhook_address=webhook_address,
             log_format=log_format,
         )
     )

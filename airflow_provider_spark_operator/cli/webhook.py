@@ -7,11 +7,12 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 
 
-def open_webhook(port: int, client: KubeClient, configuration: str) -> AbstractAsyncContextManager[int]:
+def open_webhook(port: int, address: str, client: KubeClient, configuration: str) -> AbstractAsyncContextManager[int]:
     """Return a context that serves the webhooks of a ValidatingWebhookConfiguration; it yields the port.
 
     Args:
         port: The port to listen on; 0 for a free one.
+        address: The IP address to listen on, or `*` for all interfaces.
         client: The client for the cluster, which writes the certificate into the configuration.
         configuration: The name of the ValidatingWebhookConfiguration.
 
@@ -27,4 +28,4 @@ def open_webhook(port: int, client: KubeClient, configuration: str) -> AbstractA
             "Install it with pip install 'airflow-provider-spark-operator[webhook]'",
             ExitCode.INVALID,
         ) from None
-    return serve_webhook(port, client, configuration)
+    return serve_webhook(port, client, configuration, address=address)

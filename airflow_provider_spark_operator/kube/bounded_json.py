@@ -25,7 +25,7 @@ async def read_json(content: bytes, level: int | None = None) -> Any:
 
     One resource must make neither a list unreadable nor the process unresponsive. Objects and lists below `DEEPEST`
     levels are read as null. If a text with Kubernetes objects has too many entries, the fields of each object are
-    shortened: two levels below the object, objects and lists end after `LONGEST` entries, including nested ones.
+    shortened. Two levels below the object, objects and lists then end after `LONGEST` entries, including nested ones.
 
     Args:
         content: The text.

@@ -41,25 +41,26 @@ async def serve_pages(
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
-        await web.SockSite(runner, _listen(address, port)).start()
+        await web.SockSite(runner, listen(address, port)).start()
         yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def listen(address: str, port: int) -> socket.socket:
+    """Listen on the IP address of an interface, or on all interfaces if the address is `EVERYWHERE`.
+
+    Raises:
+        OSError: The port is in use or not permitted, or the address belongs to no interface.
+    """
     if address == EVERYWHERE:
-        return listen_everywhere(port)
+        return _listen_everywhere(port)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     return socket.create_server((address, port), family=family)
 
 
-def listen_everywhere(port: int) -> socket.socket:
-    """Listen on all interfaces, including IPv6 if it is available: a pod may have no other address.
-
-    Raises:
-        OSError: The port is in use or not permitted.
-    """
+def _listen_everywhere(port: int) -> socket.socket:
+    # A pod may have no IPv4 address.
     if socket.has_dualstack_ipv6():
         try:
             return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)

@@ -5,7 +5,6 @@ A failure never stops the controller, which does not need the webhook.
 """
 
 import asyncio
-import json
 import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,20 +16,23 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
 from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.clock import utc_now
-from airflow_provider_spark_operator.reconcile.http_server import listen_everywhere
+from airflow_provider_spark_operator.reconcile.http_server import EVERYWHERE, listen
 from airflow_provider_spark_operator.reconcile.webhook_certificate import Certificate, extend_bundle, issue
 from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview, review
 
 logger = logging.getLogger(__name__)
 
 PATH = "/validate"
-# An object has at most 1.5 MiB, and a review contains two objects.
-_LARGEST_REVIEW = 8 * 1024 * 1024
+# The API server stores objects of up to 1.5 MiB. A review contains the new and the old object, and the user.
+_LARGEST_REVIEW = (3 << 20) + (1 << 18)
+# The objects of a review are in its request.
+_LEVEL = 2
 _PAUSE = 60.0
 _PAUSE_AFTER_CONFLICT = 1.0
 
@@ -41,20 +43,22 @@ async def serve_webhook(
     client: KubeClient,
     configuration: str,
     *,
+    address: str = EVERYWHERE,
     pause: float = _PAUSE,
     now: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[int]:
-    """Serve admission reviews on all interfaces while the body runs, and update `caBundle`; yield the port.
+    """Serve admission reviews while the body runs, and update `caBundle`; yield the port.
 
     Args:
         port: The port; 0 for a free port.
         client: The client of the API, with permission to get and patch the configuration.
         configuration: The name of the ValidatingWebhookConfiguration.
+        address: The IP address of an interface, or `EVERYWHERE`.
         pause: The seconds between two checks of the configuration.
         now: The clock, in UTC.
 
     Raises:
-        OSError: The port is in use or not permitted.
+        OSError: The port is in use or not permitted, or the address belongs to no interface.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -63,7 +67,7 @@ async def serve_webhook(
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
-        await web.SockSite(runner, listen_everywhere(port), ssl_context=context).start()
+        await web.SockSite(runner, listen(address, port), ssl_context=context).start()
         rotation = asyncio.create_task(_CertificateRotation(client, configuration, context, now).run(pause))
         try:
             yield int(runner.addresses[0][1])
@@ -77,8 +81,8 @@ async def serve_webhook(
 
 async def _answer(request: web.Request) -> web.Response:
     try:
-        return web.json_response(review(await request.json()))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+        return web.json_response(review(await read_json(await request.read(), _LEVEL)))
+    except ValueError:
         return web.Response(status=400, text="the request body must be JSON\n")
     except NotAReview as error:
         return web.Response(status=400, text=f"{error}\n")

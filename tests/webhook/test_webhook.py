@@ -1,5 +1,6 @@
 import asyncio
 import base64
+import io
 import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -103,7 +104,8 @@ async def send_review(port: int, bundle: str, body: str) -> tuple[int, str]:
     """Send a review as the API server does, which trusts only the certificates of the bundle."""
     tls = ssl.create_default_context(cadata=bundle)
     url = f"https://127.0.0.1:{port}/validate"
-    async with aiohttp.ClientSession() as session, session.post(url, data=body, ssl=tls) as response:
+    data = io.BytesIO(body.encode())
+    async with aiohttp.ClientSession() as session, session.post(url, data=data, ssl=tls) as response:
         return response.status, await response.text()
 
 
@@ -132,6 +134,21 @@ async def test_certificate_is_published_and_reviews_are_answered(client: KubeCli
         )
         assert json.loads(text)["response"]["allowed"]
         assert await send_review(port, await read_bundle(client), "no json") == (400, "the request body must be JSON\n")
+
+
+async def test_object_of_any_content_is_rejected(client: KubeClient) -> None:
+    await create_configuration(client, url="https://127.0.0.1:1/validate")
+    document = builders.build_application_document()
+    document["spec"]["driverArgs"] = "ARGUMENTS"
+    body = json.dumps(build_review("UPDATE", document, builders.build_application_document()))
+    nested = body.replace('"ARGUMENTS"', "[" * 5000 + "]" * 5000)
+    async with serve_webhook(0, client, NAME, address="127.0.0.1", pause=0.05) as port:
+        await wait_until(is_trusted(client, port))
+        bundle = await read_bundle(client)
+        status, text = await send_review(port, bundle, nested)
+        assert status == 200
+        assert "is nested more than 100 levels deep" in json.loads(text)["response"]["status"]["message"]
+        assert (await send_review(port, bundle, " " * (4 << 20)))[0] == 413
 
 
 async def test_certificate_is_renewed_without_an_interruption(client: KubeClient) -> None:
@@ -216,8 +233,9 @@ async def test_controller_with_a_webhook_answers_reviews(client: KubeClient, kub
         assert (await wait_for_exit(process))[0] == ExitCode.SUCCESS
 
 
-async def test_webhook_port_without_a_configuration_is_rejected(tmp_path: Path) -> None:
-    async with start_command("reconcile", "--webhook-port", "0", home=tmp_path) as process:
+@pytest.mark.parametrize(("flag", "value"), [("--webhook-port", "0"), ("--webhook-address", "::1")])
+async def test_webhook_server_without_a_configuration_is_rejected(tmp_path: Path, flag: str, value: str) -> None:
+    async with start_command("reconcile", flag, value, home=tmp_path) as process:
         exit_code, _, log = await wait_for_exit(process)
     assert exit_code == ExitCode.INVALID
-    assert "--webhook-port: requires --webhook" in log
+    assert f"{flag}: requires --webhook" in log
