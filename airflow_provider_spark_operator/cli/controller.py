@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
+from airflow_provider_spark_operator.cli.controller_options import ControllerOptions
 from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -39,31 +40,6 @@ from airflow_provider_spark_operator.reconcile.settings import (
 )
 
 _WEBHOOK_PORT = 9443
-
-
-@dataclass(frozen=True)
-class ControllerOptions:
-    """The options of `reconcile`, named as on the command line. None stands for an option that is not given."""
-
-    kubeconfig: str | None
-    context: str | None
-    namespaces: str | None
-    namespace_selector: str | None
-    all_namespaces: bool
-    config: str | None
-    health_port: int | None
-    health_address: str | None
-    metrics_port: int | None
-    metrics_address: str | None
-    workers: int | None
-    lease: str | None
-    take_over: bool
-    kueue: bool
-    check: bool
-    webhook: str | None
-    webhook_port: int | None
-    webhook_address: str | None
-    log_format: str
 
 
 def run_controller(options: ControllerOptions) -> ExitCode:
@@ -216,6 +192,14 @@ def _reread_settings(options: ControllerOptions) -> ControllerSettings:
 
 def _find_scope(options: ControllerOptions) -> Scope | None:
     """Return the scope that the flags set; None if no flag sets one."""
+    given = {
+        "--namespaces": options.namespaces is not None,
+        "--namespace-selector": options.namespace_selector is not None,
+        "--all-namespaces": options.all_namespaces,
+    }
+    first, *others = [option for option, is_given in given.items() if is_given] or [""]
+    if others:
+        raise CommandError(f"{others[0]}: not allowed with {first}", ExitCode.INVALID)
     if options.all_namespaces:
         return EveryNamespace()
     if options.namespace_selector:
