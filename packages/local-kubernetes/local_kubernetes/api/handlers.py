@@ -13,7 +13,7 @@ from local_kubernetes.api.presentation import (
     Presentation,
     Presenter,
     build_encoded_response,
-    build_response,
+    build_json_response,
     negotiate,
 )
 from local_kubernetes.api.registry import ServedKind
@@ -82,7 +82,7 @@ class ResourceRequest:
 
     def build_answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
         """Return an answer with an object of the kind, and warnings for the client."""
-        answer = build_response(self.presenter.present_one(document), self.presentation, status)
+        answer = build_json_response(self.presenter.present_one(document), status)
         for warning in warnings:
             quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
             answer.headers.add("Warning", f'299 - "{quoted}"')
@@ -152,7 +152,7 @@ class ResourceHandlers:
 
     async def _get(self, request: ResourceRequest) -> web.StreamResponse:
         event = self._store.objects.get_event(request.served.kind, *request.place)
-        if request.presenter.plain_json:
+        if request.presenter.plain:
             return build_encoded_response(event.encode(request.served.api_version))
         return request.build_answer(event.current)
 
@@ -186,7 +186,7 @@ class ResourceHandlers:
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
         if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
             return request.build_answer(deleted)
-        return build_response(build_success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
+        return build_json_response(build_success(kind, request.name, deleted["metadata"]["uid"]))
 
     async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
         kind = request.served.kind
@@ -203,7 +203,7 @@ class ResourceHandlers:
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
         body = request.presenter.present_list(items, metadata)
-        return build_response(body, request.presentation)
+        return build_json_response(body)
 
     def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
         return self._store.delete(
@@ -222,10 +222,10 @@ class ResourceHandlers:
         if options.watch:
             return await self._watch(request, options)
         events, metadata = self._list_page(request.served, request.path.namespace, options)
-        if request.presenter.plain_json:
+        if request.presenter.plain:
             return build_encoded_response(request.presenter.encode_list(events, metadata))
         items = [event.current for event in events]
-        return build_response(request.presenter.present_list(items, metadata), request.presentation)
+        return build_json_response(request.presenter.present_list(items, metadata))
 
     def _list_page(
         self, served: ServedKind, namespace: str | None, options: ListOptions

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import yaml
 from aiohttp import web
 
 from local_kubernetes.api.columns import list_columns
@@ -16,7 +15,6 @@ from local_kubernetes.api.watch import Event
 
 META_VERSION = "meta.k8s.io/v1"
 _JSON_TYPES = frozenset({"application/json", "*/*"})
-_YAML = "application/yaml"
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,10 @@ class Presentation:
 
     Args:
         form: `object`, `metadata` or `table`.
-        yaml: Whether to send YAML instead of JSON.
         include: The content of a table's rows in addition to cells: `Object`, `Metadata` or `None`.
     """
 
     form: str = "object"
-    yaml: bool = False
     include: str = "Metadata"
 
 
@@ -44,8 +40,6 @@ def negotiate(accept: str, include: str | None) -> Presentation:
         media_type, *parameters = (part.strip() for part in entry.split(";"))
         given = dict(part.partition("=")[::2] for part in parameters)
         wanted = given.get("as", "")
-        if media_type == _YAML and not wanted:
-            return Presentation(yaml=True)
         if media_type not in _JSON_TYPES:
             continue
         if not wanted:
@@ -56,7 +50,7 @@ def negotiate(accept: str, include: str | None) -> Presentation:
                 return Presentation("table", include=include or "Metadata")
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return Presentation("metadata")
-    message = "only the following media types are accepted: application/json, application/yaml"
+    message = "only the following media types are accepted: application/json"
     raise ApiStatusError(406, "NotAcceptable", message, None if "as=" in accept else {})
 
 
@@ -82,11 +76,6 @@ class Presenter:
     def plain(self) -> bool:
         """Whether objects are shown unchanged, except for their version."""
         return self.presentation.form == "object" and self.served.group == self.served.kind.group
-
-    @property
-    def plain_json(self) -> bool:
-        """Whether objects are shown unchanged, as JSON."""
-        return self.plain and not self.presentation.yaml
 
     def present_one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
         """Return the answer with one object; `header` is whether a table names its columns."""
@@ -121,7 +110,7 @@ class Presenter:
         }
 
     def encode_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
-        """Return a list of objects as JSON, for a format that is `plain_json`; the objects are already encoded."""
+        """Return a list of objects as JSON, for a format that is `plain`; the objects are already encoded."""
         api_version = self.served.api_version
         head = {"kind": self.served.kind.collection_kind, "apiVersion": api_version, "metadata": metadata}
         # Items of a typed list do not repeat their type.
@@ -158,14 +147,6 @@ class Presenter:
             "columnDefinitions": [column.build_definition() for column in columns] if header else None,
             "rows": rows,
         }
-
-
-def build_response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
-    """Return an answer with a document."""
-    if presentation.yaml:
-        text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
-        return web.Response(status=status, body=text.encode(), content_type=_YAML)
-    return build_json_response(document, status)
 
 
 def build_json_response(document: JsonObject, status: int = 200) -> web.Response:

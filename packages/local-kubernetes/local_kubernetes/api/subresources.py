@@ -16,7 +16,7 @@ from local_kubernetes.api.missing_features import find_missing_subresource
 from local_kubernetes.api.patch import apply_json_patch, apply_merge_patch
 from local_kubernetes.api.podlogs import PodLogs, find_container, parse_log_options, require_started
 from local_kubernetes.api.pods import build_scheduled_condition
-from local_kubernetes.api.presentation import build_response
+from local_kubernetes.api.presentation import build_json_response
 from local_kubernetes.api.requests import parse_delete_options
 from local_kubernetes.api.scale import build_scale, with_scale
 from local_kubernetes.api.status import (
@@ -127,7 +127,7 @@ class SubresourceHandlers:
             return pod
 
         self._store.update(PODS, *request.place, bind, subresource="binding")
-        return build_response(_SUCCESS, request.presentation, 201)
+        return build_json_response(_SUCCESS, 201)
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
         eviction = await read_object(request.http)
@@ -141,7 +141,7 @@ class SubresourceHandlers:
             resource_version=options.resource_version,
             dry_run=options.dry_run,
         )
-        return build_response(_SUCCESS, request.presentation, 201)
+        return build_json_response(_SUCCESS, 201)
 
     async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
         served, options = request.served, request.parse_write_options()
@@ -159,7 +159,7 @@ class SubresourceHandlers:
                 options,
                 "scale",
             )
-        return build_response(build_scale(served, current), request.presentation)
+        return build_json_response(build_scale(served, current))
 
 
 def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:

@@ -99,12 +99,6 @@ async def test_status_subresource_applies_the_status(things: Api) -> None:
     assert missing.refusal == (404, "NotFound")
 
 
-async def test_apply_accepts_yaml(api: Api) -> None:
-    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: '1'\n"
-    reply = await api.send("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY_PATCH)
-    assert (reply.status, reply.body["data"]) == (201, {"x": "1"})
-
-
 @pytest.mark.parametrize(
     ("query", "body", "expected"),
     [

@@ -90,12 +90,6 @@ async def malformed_configuration_is_rejected(api: Conversation, body: str) -> N
 
 
 @behaviour
-async def yaml_configuration_is_applied(api: Conversation) -> None:
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  date: 2001-01-01\n  number: '1'\n"
-    await api.patch(api.path(f"configmaps/a{ME}"), text, APPLY_PATCH)
-
-
-@behaviour
 async def apply_creates_and_updates_pod(api: Conversation) -> None:
     spec = {"containers": [{"name": "main", "image": "i:1", "ports": [{"containerPort": 80}]}]}
     await api.patch(api.path(f"pods/a{ME}"), build_pod("a", spec), APPLY_PATCH)

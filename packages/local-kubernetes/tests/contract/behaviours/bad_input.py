@@ -60,26 +60,6 @@ async def content_type_is_validated(api: Conversation, content_type: str | None)
 
 
 @behaviour
-async def yaml_body_is_accepted(api: Conversation) -> None:
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: 'yes'\n"
-    await api.post(api.path("configmaps"), text, content_type="application/yaml")
-
-
-@behaviours_of(
-    [
-        ("tabs", "a:\n\t- b"),
-        ("unclosed", "a: [1"),
-        ("text", "x"),
-        ("tag", "!!python/object/apply:os.system ['x']"),
-        ("boolean for string", "metadata:\n  name: a\ndata:\n  k: yes\n"),
-    ]
-)
-@ignore_error_messages
-async def malformed_yaml_body_is_rejected(api: Conversation, text: str) -> None:
-    await api.post(api.path("configmaps"), text, content_type="application/yaml")
-
-
-@behaviour
 async def body_over_3_megabytes_is_rejected(api: Conversation) -> None:
     body = build_config_map("a", {"k": "x" * (3 * 1024 * 1024)})
     await api.post(api.path("configmaps"), body)
@@ -163,19 +143,6 @@ async def path_of_wrong_scope_is_not_found(api: Conversation) -> None:
     await api.get(api.path("nodes"))
     await api.get(api.path("namespaces"))
     await api.get("/api/v1/configmaps/a")
-
-
-@behaviours_of(
-    [
-        ("a second document", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\n"),
-        ("a leading marker", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
-        ("only a marker", "---\n"),
-        ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
-    ]
-)
-@ignore_error_messages
-async def first_document_of_yaml_body_is_read(api: Conversation, text: str) -> None:
-    await api.post(api.path("configmaps"), text, content_type="application/yaml")
 
 
 @behaviours_of(

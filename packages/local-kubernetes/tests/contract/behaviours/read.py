@@ -1,7 +1,5 @@
 """Get and list: objects, selectors, pages, versions, formats."""
 
-import yaml
-
 from contract.behaviour import behaviour, behaviours_of, ignore_error_messages
 from contract.conversation import METADATA, METADATA_LIST, TABLE, Conversation
 from contract.documents import (
@@ -220,14 +218,6 @@ async def partial_metadata_is_returned_on_request(api: Conversation) -> None:
 async def accept_header_is_negotiated(api: Conversation, accept: str) -> None:
     await api.create(api.path("configmaps"), build_config_map("a"))
     await api.get(api.path("configmaps/a"), accept=accept)
-
-
-@behaviour
-async def yaml_is_returned_on_request(api: Conversation) -> None:
-    await api.create(api.path("configmaps"), build_config_map("a", {"k": "true"}))
-    reply = await api.ask("GET", api.path("configmaps/a"), accept="application/yaml")
-    document = yaml.safe_load(reply.body)
-    api.note("kind and data", [document["kind"], document["data"]])
 
 
 @behaviour
