@@ -171,7 +171,8 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
 
 async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
     """Answer by WebSocket with one message for each event, until one side closes."""
-    socket = web.WebSocketResponse(heartbeat=_BOOKMARK_SECONDS)
+    # Clients are on this machine. A heartbeat is not needed, and aiohttp starts its timer again after the end.
+    socket = web.WebSocketResponse()
     await socket.prepare(request)
     batches = watch.read_batches()
 

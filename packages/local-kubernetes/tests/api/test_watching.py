@@ -174,6 +174,16 @@ async def test_websocket_watch_ends_at_its_timeout(api: Api) -> None:
     assert message.type is aiohttp.WSMsgType.CLOSE
 
 
+async def test_closed_websocket_watch_leaves_no_timer(api: Api) -> None:
+    """A timer that fires while the event loop ends creates a task that never runs."""
+    url = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
+    async with asyncio.timeout(DEADLINE), api.session.ws_connect(url) as socket:
+        await socket.receive()
+    await api.get(CONFIG_MAPS)  # the server has read the answer to its end of the watch
+    timers = getattr(asyncio.get_running_loop(), "_scheduled")  # noqa: B009 - private
+    assert [str(each) for each in timers if "WebSocketResponse" in str(each) and not each.cancelled()] == []
+
+
 async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
     subscription = store.changes.subscribe(CONFIG_MAP_KIND, None, None)
     await api.create(CONFIG_MAPS, build_config_map("a"))
