@@ -9,6 +9,7 @@ bytes beyond any memory, and deep nesting raises a RecursionError. This module r
 """
 
 import base64
+import ctypes
 import json
 import math
 import re
@@ -45,6 +46,7 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z")
 _SEPARATOR: Final = re.compile("(?<=[0-9])_(?=[0-9])")
 _LARGEST_INTEGER: Final = 1 << 63
+_LINE_BREAKS: Final = tuple("\r\n\x85\u2028\u2029")
 
 # A parser can read words, numbers, times and special keys of YAML 1.1 as another value. The numbers here include more
 # than any parser reads, except texts with two dots, which are versions.
@@ -173,6 +175,54 @@ class BoundedLoader(yaml.SafeLoader):
             raise yaml.scanner.ScannerError(problem=problem, problem_mark=token.start_mark)
         return token
 
+    def scan_to_next_token(self) -> None:
+        """Skip spaces, comments and, where they are no indentation, tabs."""
+        super().scan_to_next_token()  # type: ignore[no-untyped-call]
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self.forward()
+            super().scan_to_next_token()  # type: ignore[no-untyped-call]
+
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str] | None:
+        """Return the spaces, tabs and folded line breaks within a scalar without quotes.
+
+        Raises:
+            yaml.scanner.ScannerError: A tab is in the indentation.
+        """
+        blanks = self._skip_blanks()
+        if self.peek() not in _LINE_BREAKS:
+            return [blanks] if blanks else []
+        spaces: list[str] | None = super().scan_plain_spaces(indent, start_mark)  # type: ignore[no-untyped-call]
+        while spaces and self.peek() == "\t":
+            if self.column < indent:
+                problem = "found a tab character that violates indentation"
+                raise yaml.scanner.ScannerError(problem=problem, problem_mark=self.get_mark())
+            self._skip_blanks()
+            if self.peek() in _LINE_BREAKS:
+                more = super().scan_plain_spaces(indent, start_mark)  # type: ignore[no-untyped-call]
+                spaces = None if more is None else [*spaces, *more, "\n"]
+                spaces = spaces and [each for each in spaces if each != " "]
+        return spaces
+
+    def _skip_blanks(self) -> str:
+        length = 0
+        while self.peek(length) in tuple(" \t"):
+            length += 1
+        blanks = str(self.prefix(length))
+        self.forward(length)
+        return blanks
+
+    def scan_block_scalar_indentation(self) -> tuple[list[str], int, yaml.Mark]:
+        """Return the empty lines at the beginning of a block, the indentation and the position after the lines.
+
+        Raises:
+            yaml.scanner.ScannerError: The first line begins with a tab.
+        """
+        found: tuple[list[str], int, yaml.Mark] = super().scan_block_scalar_indentation()  # type: ignore[no-untyped-call]
+        if self.peek() == "\t":
+            problem = "found a tab character where an indentation space is expected"
+            raise yaml.scanner.ScannerError(problem=problem, problem_mark=self.get_mark())
+        return found
+
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         """Return the tag of a node without an explicit tag."""
         if kind is not yaml.ScalarNode or not implicit[0]:
@@ -226,15 +276,19 @@ class BoundedLoader(yaml.SafeLoader):
         return self._construct_object(node)
 
     def _read_key(self, node: yaml.Node) -> str:
-        """Return a key as text. Like kubectl, accept integers, `true` and `false`.
+        """Return a key as text. Like kubectl, accept numbers, `true` and `false`.
 
         Raises:
             yaml.constructor.ConstructorError: The key is of another type.
         """
+        if isinstance(node, yaml.ScalarNode) and node.tag == f"{_TAG}float":
+            number = self._read(node.value)
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                return _format_key(number)
         value = self.construct_object(node) if isinstance(node, yaml.ScalarNode) else None
         if isinstance(value, str):
             return value
-        if isinstance(value, int) and node.tag != f"{_TAG}float":
+        if isinstance(value, int):
             return str(value).lower()
         shown = f"the key {node.value!r}" if isinstance(node, yaml.ScalarNode) else "a key"
         raise yaml.constructor.ConstructorError(
@@ -277,6 +331,18 @@ def _limit_number(value: Plain) -> Plain:
     number = Decimal(repr(value))  # the digits that JSON shows
     is_integer = number == number.to_integral_value() and -_LARGEST_INTEGER <= number < _LARGEST_INTEGER
     return int(number) if is_integer else float(value)
+
+
+def _format_key(number: float) -> str:
+    """Return a number as the library of kubectl writes it into a key: with the digits of 32 bits."""
+    single = ctypes.c_float(number).value
+    if not math.isfinite(single):
+        return ".nan" if math.isnan(single) else f"{'-' if single < 0 else ''}.inf"
+    texts = (f"{single:.{digits}e}" for digits in range(9))
+    text = next(text for text in texts if ctypes.c_float(float(text)).value == single)
+    mantissa, exponent = text.split("e")
+    is_short = -5 < int(exponent) < 6
+    return f"{Decimal(text):f}" if is_short else f"{mantissa}e{int(exponent):+03d}"
 
 
 def describe_position(error: Exception) -> str | None:
