@@ -177,10 +177,10 @@ class BoundedLoader(yaml.SafeLoader):
 
     def scan_to_next_token(self) -> None:
         """Skip spaces, comments and, where they are no indentation, tabs."""
-        super().scan_to_next_token()  # type: ignore[no-untyped-call]
+        super().scan_to_next_token()
         while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
             self.forward()
-            super().scan_to_next_token()  # type: ignore[no-untyped-call]
+            super().scan_to_next_token()
 
     def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str] | None:
         """Return the spaces, tabs and folded line breaks within a scalar without quotes.
@@ -191,14 +191,14 @@ class BoundedLoader(yaml.SafeLoader):
         blanks = self._skip_blanks()
         if self.peek() not in _LINE_BREAKS:
             return [blanks] if blanks else []
-        spaces: list[str] | None = super().scan_plain_spaces(indent, start_mark)  # type: ignore[no-untyped-call]
+        spaces: list[str] | None = super().scan_plain_spaces(indent, start_mark)
         while spaces and self.peek() == "\t":
             if self.column < indent:
                 problem = "found a tab character that violates indentation"
                 raise yaml.scanner.ScannerError(problem=problem, problem_mark=self.get_mark())
             self._skip_blanks()
             if self.peek() in _LINE_BREAKS:
-                more = super().scan_plain_spaces(indent, start_mark)  # type: ignore[no-untyped-call]
+                more = super().scan_plain_spaces(indent, start_mark)
                 spaces = None if more is None else [*spaces, *more, "\n"]
                 spaces = spaces and [each for each in spaces if each != " "]
         return spaces
@@ -217,7 +217,7 @@ class BoundedLoader(yaml.SafeLoader):
         Raises:
             yaml.scanner.ScannerError: The first line begins with a tab.
         """
-        found: tuple[list[str], int, yaml.Mark] = super().scan_block_scalar_indentation()  # type: ignore[no-untyped-call]
+        found: tuple[list[str], int, yaml.Mark] = super().scan_block_scalar_indentation()
         if self.peek() == "\t":
             problem = "found a tab character where an indentation space is expected"
             raise yaml.scanner.ScannerError(problem=problem, problem_mark=self.get_mark())
