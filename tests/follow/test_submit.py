@@ -404,7 +404,7 @@ async def test_concurrent_replacement_creates_one_application(client: KubeClient
             build_stamp_of_earlier_run(),
             RUNNING,
             IfExists.REPLACE_ENDED,
-            "run manual__0; it is in state RunningHealthy. Wait until it ends",
+            "run manual__0; it is in state RunningHealthy. Wait until it ends .* if the task of that run has failed",
         ),
         (
             build_stamp_of_earlier_run(),

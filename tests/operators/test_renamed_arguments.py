@@ -60,6 +60,10 @@ def test_argument_without_equivalent_is_rejected_with_advice(name: str) -> None:
         ("volume_mounts", r"use volumes: volumes=\[Volume\("),
         ("retain", "use keep_driver, or keep_failed_driver"),
         ("history_server", "use event_log_dir"),
+        # Arguments of KubernetesPodOperator.
+        ("cmds", "use py_file, or main_class with jars"),
+        ("pod_template_file", "use driver_template and executor_template"),
+        ("on_finish_action", "use keep_driver, keep_failed_driver and ttl"),
     ],
 )
 def test_advice_names_the_parameter(name: str, advice: str) -> None:
