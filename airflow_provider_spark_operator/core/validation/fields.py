@@ -62,6 +62,8 @@ def _check_annotation(
         yield from _check_annotation(annotation.__origin__, annotation.__metadata__, value, path)
     else:
         for inner in get_args(annotation):
+            if isinstance(inner, type) and not issubclass(inner, Model):
+                continue  # a scalar has no fields
             for place, item in _list_items(annotation, value):
                 yield from _check_annotation(inner, (), item, (*path, *place))
 

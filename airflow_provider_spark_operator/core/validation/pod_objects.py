@@ -114,17 +114,19 @@ def _find_name_problems(
     entries: Iterable[tuple[_Location, Mapping[str, object]]], field: str, is_valid: Callable[[str], bool], rule: str
 ) -> Iterator[Problem]:
     """Find invalid and repeated names. Missing names are left out, because Spark names its container."""
-    known: dict[str, str] = {}
+    known: dict[str, _Location] = {}
     for location, entry in entries:
         name = entry.get(field)
         if not isinstance(name, str):
             continue
-        path = format_path((*location, field))
+        problem = None
         if not is_valid(name):
-            yield Problem(path, f"{name!r} is not valid: {rule}", admissible=True)
+            problem = f"{name!r} is not valid: {rule}"
         elif name in known:
-            yield Problem(path, f"repeats {known[name]}, {name!r}: remove or change one of them", admissible=True)
-        known.setdefault(name, path)
+            problem = f"repeats {format_path((*known[name], field))}, {name!r}: remove or change one of them"
+        if problem:
+            yield Problem(format_path((*location, field)), problem, admissible=True)
+        known.setdefault(name, location)
 
 
 def _list_entries(
