@@ -6,6 +6,9 @@ import pytest
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.decisive_fields import select_decisive_fields
 from airflow_provider_spark_operator.core.driver_end import find_driver_end
+from airflow_provider_spark_operator.core.drivers import get_label
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle
 from tests.builders import build_container, build_pod
 from tests.core.test_driver_end import DRIVER_ENDS, UNCONFIGURED
 
@@ -34,6 +37,32 @@ def test_decisive_fields_of_the_largest_pod_are_small() -> None:
     assert pods.get_uid(reduced) == document["metadata"]["uid"]
     assert pods.read_phase(pods.get_status(reduced)) == "running"
     assert pods.list_containers(pods.get_status(reduced))[0].reason == "CrashLoopBackOff"
+
+
+def test_decisive_fields_of_the_largest_executor_are_a_quarter_of_that() -> None:
+    document = build_large_pod()
+    document["metadata"]["labels"] |= {LABEL_ROLE: ROLE_EXECUTOR, LABEL_APPLICATION_SELECTOR: "app"}
+    reduced = select_decisive_fields(document)
+    assert len(json.dumps(reduced)) < 12_000
+    assert pods.get_uid(reduced) == document["metadata"]["uid"]
+    assert (get_label(reduced, LABEL_ROLE), get_label(reduced, LABEL_APPLICATION_SELECTOR)) == (ROLE_EXECUTOR, "app")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        build_pod("Running", build_container("a"), conditions=[{"type": "Ready", "status": "True"}]),
+        build_pod("Pending", build_container("a", waiting="ErrImagePull", message="no such image")),
+        build_pod("Pending", conditions=[{"type": "PodScheduled", "status": "False", "message": "no nodes"}]),
+        build_pod("Failed", build_container("a", exit_code=1)),
+    ],
+)
+def test_readiness_and_obstacle_of_an_executor_follow_from_its_decisive_fields(seen: dict[str, Any]) -> None:
+    seen["metadata"]["labels"] = {LABEL_ROLE: ROLE_EXECUTOR}
+    reduced = select_decisive_fields(seen)
+    assert "spec" not in reduced
+    assert describe_executor_obstacle([reduced]) == describe_executor_obstacle([seen])
+    assert (pods.is_ready(reduced), pods.has_ended(reduced)) == (pods.is_ready(seen), pods.has_ended(seen))
 
 
 @pytest.mark.parametrize("seen", [each.values[0] for each in (*DRIVER_ENDS, *UNCONFIGURED)])
