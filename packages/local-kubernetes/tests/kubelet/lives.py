@@ -43,6 +43,7 @@ async def _follow(client: Client, namespace: str, scenario: Scenario, pod: Json)
             return pod
         if scenario.delete_when is not None and not deleted and scenario.delete_when(pod):
             deleted = True
+            await client.logs(namespace, scenario.name, follow="true", limitBytes="1")  # waits until its trap is set
             await client.delete(PODS, scenario.name, namespace)
         event = await _read_next_change(client, namespace, pod)
         if event.type == "DELETED":

@@ -22,7 +22,7 @@ class Scenario:
         name: Name of the scenario and of the pod.
         spec: The pod's specification.
         until: Condition at which the pod is compared; None for its last version before its deletion.
-        delete_when: Condition at which the pod is deleted; None if it is not deleted.
+        delete_when: Condition at which the pod is deleted, after the first line of its log; None if it is not deleted.
         needs: Config maps and secrets to create before.
     """
 
@@ -335,7 +335,7 @@ SCENARIOS = [
     Scenario(
         "deleted-in-time",
         build_spec(
-            build_container("trap 'exit 5' TERM; while :; do sleep 0.05; done"),
+            build_container("trap 'exit 5' TERM; echo set; while :; do sleep 0.05; done"),
             terminationGracePeriodSeconds=20,
         ),
         None,
@@ -343,7 +343,7 @@ SCENARIOS = [
     ),
     Scenario(
         "deleted-and-killed",
-        build_spec(build_container("trap '' TERM; while :; do sleep 0.05; done")),
+        build_spec(build_container("trap '' TERM; echo set; while :; do sleep 0.05; done")),
         None,
         delete_when=is_ready,
     ),
