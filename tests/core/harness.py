@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     Action,
@@ -119,7 +120,7 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
     )
     decisions: list[Decision] = []
     for _ in range(_MAX_DECISIONS):
-        decision = decide(application, observed, settings, now)
+        decision = _decide(application, observed, settings, now)
         decisions.append(decision)
         if ConfirmAbsence() in decision.actions:
             live = world.find_driver(application, live=True)
@@ -143,6 +144,14 @@ def reconcile(world: World, application: SparkApplication, settings: Settings, n
                 world.write_status(application, decision.status)
             return decisions
     raise TooManyPasses([decision.reason for decision in decisions])
+
+
+def _decide(application: SparkApplication, observed: Observed, settings: Settings, now: datetime) -> Decision:
+    """Decide, and fail if the decision has no words for the user."""
+    decision = decide(application, observed, settings, now)
+    assert decision.reason, "the decision has no reason"
+    assert decision.message or decision.reason == reasons.NOTHING_DUE, f"{decision.reason} has no message"
+    return decision
 
 
 def _ask_queue(world: World, application: SparkApplication, decision: Decision) -> QueueObservation | None:
@@ -195,7 +204,7 @@ def decide_once(
     resource: SparkApplication, driver: DriverObservation | None = None, *, after: float = 0, **observed: Any
 ) -> Decision:
     """Return the decision about `resource` after `after` seconds; by default the cache holds no driver."""
-    return decide(resource, Observed(driver=driver or Unconfirmed(), **observed), Settings(), NOW + seconds(after))
+    return _decide(resource, Observed(driver=driver or Unconfirmed(), **observed), Settings(), NOW + seconds(after))
 
 
 def build_application_in_state(state: ApplicationState, **modifiers: Any) -> SparkApplication:
