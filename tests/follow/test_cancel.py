@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from tests.follow.applications import FAILED, RUNNING, build_document, build_stamp, set_states
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ async def test_earlier_try_does_not_delete_after_adoption(client: KubeClient, na
     assert await is_stored(client, namespace)
 
 
+@pytest.mark.parametrize("by_try", [False, True], ids=["one application", "all of the try"])
 async def test_adoption_during_cancel_prevents_deletion(
-    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, *, by_try: bool
 ) -> None:
     made = await submit(client, build_document("pi"), namespace, build_stamp(1))
     delete = client.delete
@@ -77,7 +78,10 @@ async def test_adoption_during_cancel_prevents_deletion(
         return await delete(*arguments, **options)
 
     monkeypatch.setattr(client, "delete", adopt_before)
-    assert await cancel(client, made.reference, build_stamp(1)) is CancelOutcome.NOT_OURS
+    if by_try:
+        assert await cancel_try(client, build_stamp(1), namespace) == {made.reference: CancelOutcome.NOT_OURS}
+    else:
+        assert await cancel(client, made.reference, build_stamp(1)) is CancelOutcome.NOT_OURS
     assert await is_stored(client, namespace)
 
 
@@ -146,10 +150,16 @@ async def test_try_cancels_its_own_applications_only(client: KubeClient, namespa
         document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
         return document
 
+    await client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
     client.default_namespace, stored = namespace, {}
-    for name, number in (("own", 1), ("later", 2), ("ended", 2)):
-        document = mark(build_document(name), build_stamp(number))
-        made = await client.create(SPARK_APPLICATIONS, document, namespace)
+    for name, stamp, place in (
+        ("own", build_stamp(1), namespace),
+        ("later", build_stamp(2), namespace),
+        ("ended", build_stamp(2), namespace),
+        ("foreign", build_stamp(1, task="other"), namespace),
+        ("distant", build_stamp(1), "elsewhere"),
+    ):
+        made = await client.create(SPARK_APPLICATIONS, mark(build_document(name), stamp), place)
         stored[name] = ApplicationReference.of(made, SPARK_APPLICATIONS)
     await set_states(client, stored["ended"], *FAILED)
     outcomes = await cancel_try(client, build_stamp(1))
@@ -157,6 +167,7 @@ async def test_try_cancels_its_own_applications_only(client: KubeClient, namespa
     cluster = await client.create(SPARK_CLUSTERS, mark(build_cluster("failed"), build_stamp(1)), namespace)
     reference = ApplicationReference.of(cluster, SPARK_CLUSTERS)
     await set_states(client, reference, "Submitted", "Failed")
+    client.default_namespace = "elsewhere"
     assert await cancel_try(client, build_stamp(1), namespace, SPARK_CLUSTERS) == {reference: CancelOutcome.DELETED}
 
 
@@ -165,11 +176,12 @@ async def test_run_cancels_its_applications_only(client: KubeClient, namespace: 
         made = await submit(client, build_document(name), namespace, build_stamp(run=run, task=name))
     await set_states(client, made.reference, *FAILED)
     stamp = build_stamp(5, task="cleanup")
+    assert await cancel_run(client, SPARK_APPLICATIONS, "own", namespace, stamp) is CancelOutcome.DELETED
+    client.default_namespace = namespace
     outcomes = [
-        await cancel_run(client, SPARK_APPLICATIONS, name, namespace, stamp)
-        for name in ("own", "theirs", "ended", "missing")
+        await cancel_run(client, SPARK_APPLICATIONS, name, None, stamp) for name in ("theirs", "ended", "missing")
     ]
-    assert outcomes == [CancelOutcome.DELETED, CancelOutcome.NOT_OURS, CancelOutcome.ENDED, CancelOutcome.GONE]
+    assert outcomes == [CancelOutcome.NOT_OURS, CancelOutcome.ENDED, CancelOutcome.GONE]
     left = await client.list(SPARK_APPLICATIONS, namespace)
     assert sorted(item["metadata"]["name"] for item in left.items) == ["ended", "theirs"]
 
@@ -181,9 +193,28 @@ async def test_cluster_of_another_run_is_not_deleted(client: KubeClient, namespa
     with pytest.raises(NameTaken, match="belongs to"):
         await delete_cluster(client, "shared", namespace, build_stamp(run="manual__2"))
     assert await delete_cluster(client, "missing", namespace, None) is None
-    reference = await delete_cluster(client, "shared", namespace, build_stamp(2, task="cleanup"))
-    assert reference == ApplicationReference.of(made, SPARK_CLUSTERS)
+    client.default_namespace, stamp = namespace, build_stamp(2, task="cleanup")
+    assert await delete_cluster(client, "shared", None, stamp) == ApplicationReference.of(made, SPARK_CLUSTERS)
     assert await delete_cluster(client, "shared", namespace, None) is None
+
+
+async def test_cluster_that_another_run_adopts_before_its_deletion_is_kept(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = build_cluster("shared")
+    document["metadata"] |= {"annotations": build_stamp().build_annotations()}
+    made = await client.create(SPARK_CLUSTERS, document, namespace)
+    delete = client.delete
+
+    async def adopt_before(*arguments: Any, **options: Any) -> Any:
+        owner = {"metadata": {"annotations": build_stamp(run="manual__2").build_annotations()}}
+        await client.patch(SPARK_CLUSTERS, "shared", namespace, owner)
+        return await delete(*arguments, **options)
+
+    monkeypatch.setattr(client, "delete", adopt_before)
+    with pytest.raises(NameTaken, match="belongs to"):
+        await delete_cluster(client, "shared", namespace, build_stamp())
+    assert (await client.get(SPARK_CLUSTERS, "shared", namespace))["metadata"]["uid"] == made["metadata"]["uid"]
 
 
 async def test_finished_application_is_not_deleted(client: KubeClient, namespace: str) -> None:
