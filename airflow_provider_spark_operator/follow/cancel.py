@@ -80,7 +80,7 @@ async def cancel(client: KubeClient, reference: ApplicationReference, stamp: Tas
                 return CancelOutcome.GONE
             if stamp is not None and not stamp.is_try_of(present):
                 return CancelOutcome.NOT_OURS
-            if _has_ended(present, reference.resource):
+            if _has_ended(present):
                 return CancelOutcome.ENDED
             await client.delete(
                 reference.resource,
@@ -126,7 +126,7 @@ async def cancel_try(
         reference = ApplicationReference.of(item, resource)
         if stamp.is_try_of(item):
             outcomes[reference] = await cancel(client, reference, stamp)
-        elif not _has_ended(item, resource):
+        elif not _has_ended(item):
             outcomes[reference] = CancelOutcome.NOT_OURS
     return outcomes
 
@@ -156,11 +156,10 @@ async def cancel_run(
     return await cancel(client, ApplicationReference.of(present, resource), None)
 
 
-def _has_ended(document: Mapping[str, Any], resource: ResourceType) -> bool:
-    # The end of an application is its result. A SparkCluster ends only if it could not be created.
-    # An end that was not read from a driver does not count: a driver may run.
+def _has_ended(document: Mapping[str, Any]) -> bool:
+    # The end of an application is its result. An end that was not read from a driver does not count: a driver may run.
     seen = read_progress(document)
-    return resource.kind != SPARK_CLUSTERS.kind and seen.phase is Phase.ENDED and not seen.has_unread_end
+    return seen.phase is Phase.ENDED and not seen.has_unread_end
 
 
 async def delete_cluster(

@@ -190,12 +190,14 @@ async def test_cluster_of_another_run_is_not_deleted(client: KubeClient, namespa
     document = build_cluster("shared")
     document["metadata"] |= {"annotations": build_stamp().build_annotations()}
     made = await client.create(SPARK_CLUSTERS, document, namespace)
+    await client.create(SPARK_CLUSTERS, build_cluster("other"), namespace)
     with pytest.raises(NameTaken, match="belongs to"):
         await delete_cluster(client, "shared", namespace, build_stamp(run="manual__2"))
     assert await delete_cluster(client, "missing", namespace, None) is None
     client.default_namespace, stamp = namespace, build_stamp(2, task="cleanup")
     assert await delete_cluster(client, "shared", None, stamp) == ApplicationReference.of(made, SPARK_CLUSTERS)
     assert await delete_cluster(client, "shared", namespace, None) is None
+    assert await delete_cluster(client, "other", namespace, None) is not None
 
 
 async def test_cluster_that_another_run_adopts_before_its_deletion_is_kept(
