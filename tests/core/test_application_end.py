@@ -163,11 +163,13 @@ def test_limit_of_the_state_prevents_the_restart(state: ApplicationState, limit:
     assert decision.message == f"The maximum number of {message} has been exceeded. All resources are released."
 
 
-def test_scheduling_failure_deletes_attempt_resources() -> None:
-    scene = Scene(build_application_document())
+@pytest.mark.parametrize(("retain", "states"), [("Never", []), ("Always", ["TerminatedWithoutReleaseResources"])])
+def test_scheduling_failure_deletes_attempt_resources(retain: str, states: list[str]) -> None:
+    tolerations = {"resourceRetainPolicy": retain, "resourceRetainDurationMillis": 1}
+    scene = Scene(build_application_document(tolerations=tolerations))
     scene.refusal = "no such image"
-    scene.run()
-    assert scene.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    scene.run().advance(1)
+    assert scene.states == ["Submitted", "SchedulingFailure", *states, "ResourceReleased"]
     assert scene.cleaned == [0]
 
 
