@@ -202,4 +202,4 @@ def _sort(history: Mapping[str, PastRecord]) -> list[PastRecord]:
 
 
 def _read_position(key: str) -> int:
-    return int(key) if key.isascii() and key.isdecimal() and len(key) <= 18 else -1
+    return int(key) if key.isdecimal() and len(key) <= 18 else -1

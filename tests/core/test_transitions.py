@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.transitions import (
     get_next_key,
     move,
     move_to_next_attempt,
+    replace_message,
     sort_records,
 )
 from tests.builders import NOW, build_status, build_status_at, seconds
@@ -120,6 +121,13 @@ def test_new_status_is_submitted_with_one_history_entry() -> None:
     status = create_status(NOW)
     assert status.current_state.message == "The application was submitted."
     assert status.state_transition_history == {"0": status.current_state}
+
+
+def test_replaced_message_changes_only_the_latest_record() -> None:
+    before = build_status(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
+    status = replace_message(before, "Later.")
+    assert status.current_state == before.current_state.model_copy(update={"message": "Later."})
+    assert status.state_transition_history == {**before.state_transition_history, "2": status.current_state}
 
 
 def test_invalid_history_keys_are_sorted_first_and_not_counted() -> None:

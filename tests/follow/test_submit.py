@@ -2,6 +2,8 @@ import asyncio
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTak
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import NotFound, ServerError, Unreachable
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError, NotFound, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_stamp, set_states
 
@@ -533,16 +535,28 @@ async def test_submit_retries_after_temporary_failure(
     assert await list_names(client, namespace) == [made.reference.name]
 
 
-async def test_submit_raises_if_every_answer_is_lost(
-    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ServerError(500, "InternalError", "webhook is down", "create", "sparkapplications"), 2),
+        (AlreadyExists(409, "AlreadyExists", "pi exists", "create", "sparkapplications"), 0),
+    ],
+    ids=["the answer is lost", "the name is taken and free again"],
+)
+async def test_submit_raises_if_every_round_fails(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, error: KubeError, expected: int
 ) -> None:
     async def fail(*_: Any) -> Any:
-        raise ServerError(500, "InternalError", "webhook is down", "create", "sparkapplications")
+        raise error
 
+    waits = count()
     monkeypatch.setattr(client, "create", fail)
     monkeypatch.setattr("airflow_provider_spark_operator.follow.submit._ROUNDS", 2)
-    with pytest.raises(ServerError, match="webhook is down"):
+    backoff = SimpleNamespace(next=lambda: 0 * next(waits))
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.submit.Backoff", lambda: backoff)
+    with pytest.raises(type(error)):
         await submit(client, build_document(), namespace, build_stamp())
+    assert next(waits) == expected
 
 
 async def test_invalid_application_is_not_sent(client: KubeClient, namespace: str) -> None:

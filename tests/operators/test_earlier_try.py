@@ -67,6 +67,16 @@ def test_retry_with_failed_deferral_of_earlier_try_starts_anew(
         create_task().resume_execution("__fail__", {"error": error}, build_context(second))
 
 
+@pytest.mark.parametrize(("keeps", "try_number"), [(True, 1), (False, 2)], ids=["first try", "a newer Airflow"])
+def test_failed_deferral_of_this_try_is_reported_without_an_application(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, keeps: bool, try_number: int
+) -> None:
+    monkeypatch.setattr(kill, "KEEPS_DEFERRALS", keeps)
+    context = build_context(TaskInstance(try_number=try_number))
+    with pytest.raises(SparkApplicationTimedOut, match="there was nothing to delete"):
+        operator().resume_execution("__fail__", {"error": "Trigger timeout"}, context)
+
+
 def test_failed_deferral_is_reported_if_applications_cannot_be_listed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

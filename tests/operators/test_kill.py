@@ -107,12 +107,19 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def hang(stamp: TaskStamp) -> None:
+        threads.append(threading.current_thread())
+        release.wait(60)
+
     monkeypatch.setattr(kill, "_FATE_SECONDS", 0.01)
-    set_fate(monkeypatch, lambda stamp: release.wait(60))
+    set_fate(monkeypatch, hang)
     engagement.stop()
     release.set()
     assert cancelled == []
-    assert "may still be running" in caplog.text
+    assert "may still be running: Airflow did not report the state of the task within" in caplog.text
+    assert all(thread.daemon for thread in threads)
 
 
 def test_unresponsive_cluster_is_logged(
@@ -213,9 +220,10 @@ def test_timeout_names_ended_applications_of_this_try_only(
     found = [
         build_stored("ended", "u1", "1", *FAILED),
         build_stored("running", "u2", "2", *RUNNING),
+        build_stored("unread", "u4", "4", "Submitted", "SchedulingFailure", "ResourceReleased"),
         build_stored("own", "u3", "3", *FAILED),
     ]
-    for document, stamp in zip(found, (earlier, earlier, STAMP), strict=True):
+    for document, stamp in zip(found, (earlier, earlier, earlier, STAMP), strict=True):
         document["metadata"] |= {"labels": stamp.build_labels(), "annotations": stamp.build_annotations()}
 
     async def list_own(self: Engagement) -> tuple[ResourceType, list[dict[str, Any]]]:
@@ -224,7 +232,8 @@ def test_timeout_names_ended_applications_of_this_try_only(
     monkeypatch.setattr(Engagement, "_list_own", list_own)
     assert engagement.describe_timeout() == (
         "no triggerer reported the end of "
-        "SparkApplication jobs/running (RunningHealthy), SparkApplication jobs/own (ResourceReleased)"
+        "SparkApplication jobs/running (RunningHealthy), SparkApplication jobs/unread (ResourceReleased), "
+        "SparkApplication jobs/own (ResourceReleased)"
     )
 
 
@@ -267,7 +276,13 @@ def test_killed_task_cancels_its_application_after_outage(
     cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump(cluster.kubeconfig))
-    engagement.access = ClusterAccess(kubeconfig=file)
+    rereads: list[str] = []
+
+    async def reread() -> ClusterAccess:
+        rereads.append("the connection")
+        return engagement.access
+
+    engagement.access = ClusterAccess(kubeconfig=file, reread=reread)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     shut_down(cluster)
     with (
@@ -276,4 +291,6 @@ def test_killed_task_cancels_its_application_after_outage(
     ):
         engagement.stop()
     assert "deletion of the resources of this task: the Kubernetes API is not available" in caplog.text
+    assert "SparkApplication jobs/pi is being deleted" in caplog.text
+    assert rereads == [], "Airflow may not answer in a signal handler"
     assert cluster.applications() == []
