@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError, NotFound, ServerError, Unreachable
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_stamp, set_states
 
 
@@ -80,6 +80,14 @@ async def test_live_application_is_adopted(client: KubeClient, namespace: str, s
         "2",
         build_stamp(2).task_instance_id,
     )
+
+
+async def test_application_in_another_namespace_is_not_adopted(client: KubeClient, namespace: str) -> None:
+    await client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
+    first = await submit(client, build_document("pi"), "elsewhere", build_stamp(1))
+    second = await submit(client, build_document("pi"), namespace, build_stamp(2))
+    assert (first.adopted, second.adopted) == (False, False)
+    assert await list_names(client, "elsewhere") == ["pi"]
 
 
 @pytest.mark.parametrize(("slow", "other"), [(1, 2), (2, 1)], ids=["the earlier try is slow", "the later try is slow"])
