@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.core.models.status import AttemptInfo, ForeignRecord
+from airflow_provider_spark_operator.core.models.status import AttemptInfo, ForeignRecord, PastRecord
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
     RUNNING,
@@ -89,7 +89,7 @@ def test_first_key_of_empty_history_is_zero() -> None:
 def test_history_is_sorted_by_numeric_key() -> None:
     status = build_status(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
     first, second, third = sort_records(status.state_transition_history)
-    shuffled = {"10": third, "9": second, "junk": first, "11": ForeignRecord()}
+    shuffled: dict[str, PastRecord] = {"10": third, "9": second, "junk": first, "11": ForeignRecord()}
     assert sort_records(shuffled) == [first, second, third]
     assert sort_records(None) == []
 
