@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.decision import ConfirmAbsence, Create
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
 from airflow_provider_spark_operator.core.observation import Absent, Created, Present, Refused, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
+    INITIALIZING,
     RUNNING,
     STARTING,
     STOPPING,
@@ -110,8 +111,11 @@ def test_client_mode_fails_without_restart() -> None:
     ],
     ids=["no service", "no service name", "no route name", "no parent", "empty route"],
 )
-def test_incomplete_route_fails_with_field_in_message(route: dict[str, Any], field: str) -> None:
-    decision = decide_once(build_application_model(driverHttpRouteList=[ROUTE, route]))
+@pytest.mark.parametrize("state", sorted(INITIALIZING))
+def test_incomplete_route_fails_with_field_in_message(
+    state: ApplicationState, route: dict[str, Any], field: str
+) -> None:
+    decision = decide_once(build_application_in_state(state, driverHttpRouteList=[ROUTE, route]))
     assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.SPEC_UNSUPPORTED
     assert decision.message.startswith(f"spec.driverHttpRouteList[1].{field}: is required")
