@@ -20,6 +20,7 @@ _REQUIREMENT = rf"\s*+(?:!\s*+{_KEY}|{_KEY}(?:\s*+(?:==?|!=)\s*+{_VALUE}|\s++{_S
 _LABEL_KEY = rf"(?=(.{{1,253}}/)?[^/]{{1,63}}\Z){_KEY}"
 _SELECTOR = rf"{_REQUIREMENT}(?:,{_REQUIREMENT})*+"
 KEY_RULE = "use at most 63 letters, digits, '-', '_' and '.'; a domain and '/' can precede them"
+DATA_KEY_RULE = "use at most 253 letters, digits, '-', '_' and '.'"
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 

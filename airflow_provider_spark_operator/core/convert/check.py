@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from airflow_provider_spark_operator.core.convert.application import build_application
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field, Shape
+from airflow_provider_spark_operator.core.convert.normalize import normalize
 from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, find_schedule_problems, move_problem
 from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
 from airflow_provider_spark_operator.core.json_object import is_integer
@@ -13,7 +15,7 @@ from airflow_provider_spark_operator.core.models.parse import format_path, name_
 from airflow_provider_spark_operator.core.problems import Problem, Severity, filter_errors
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_kubernetes_fields, suggest_field
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.pod_objects import find_kubeflow_problems
+from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
 RELEASE: Final = "2.5"
@@ -67,7 +69,8 @@ def check_manifest(document: Mapping[str, Any], is_time_zone: IsTimeZone | None 
         problems = validate_without_status(document)
         if any(problem.path in ("apiVersion", "kind") for problem in problems) or find_json_problems(document):
             return problems
-        return _without_repetition([*_check_fields(document, APPLICATION_FIELDS, "spec"), *problems])
+        problems = [*_check_fields(document, APPLICATION_FIELDS, "spec"), *problems]
+        return _without_repetition([*problems, *_check_conversion(document, problems)])
     if problems := find_json_problems(document):
         return problems
     problems = list(_check_fields(document, SCHEDULE_FIELDS, "spec.template"))
@@ -83,12 +86,27 @@ def _check_schedule(document: Mapping[str, Any], is_time_zone: IsTimeZone | None
     if isinstance(spec.get("template"), Mapping):
         metadata = {key: value for key, value in (document.get("metadata") or {}).items() if key != "generateName"}
         application = {**document, "kind": "SparkApplication", "metadata": metadata, "spec": spec["template"]}
-        yield from map(move_problem, validate_without_status(application))
+        problems = validate_without_status(application)
+        yield from map(move_problem, [*problems, *_check_conversion(application, problems)])
+
+
+def _check_conversion(document: Mapping[str, Any], known: list[Problem]) -> list[Problem]:
+    """Return the problems of the pods of an application without known errors, which only its conversion shows."""
+    normalized = normalize(document, APPLICATION_FIELDS)
+    if filter_errors(known) or normalized.problems:
+        return []
+    draft, converted = build_application(normalized.document)
+    return [
+        Problem("", f"is not valid after its conversion to spark.apache.org: {problem}")
+        for problem in ([] if draft.problems else filter_errors(validate_without_status(converted)))
+        # Other admissible errors concern only submissions without spark-submit, which Kubeflow's operator uses.
+        if problem.is_refused or not problem.path or "podTemplateSpec" in problem.path
+    ]
 
 
 def _without_repetition(problems: list[Problem]) -> list[Problem]:
-    """Return the first problem of each field."""
-    return list({problem.path: problem for problem in reversed(problems)}.values())[::-1]
+    """Return the first problem of each field, and all problems without a field."""
+    return list({problem.path or problem.message: problem for problem in reversed(problems)}.values())[::-1]
 
 
 def _check_fields(document: Mapping[str, Any], fields: Mapping[str, Field], spec_path: str) -> Iterator[Problem]:
@@ -108,7 +126,6 @@ def _check_fields(document: Mapping[str, Any], fields: Mapping[str, Field], spec
         spec = spec.get(part) if isinstance(spec, Mapping) else None
     if isinstance(spec, Mapping) and not filter_errors(problems):
         yield from find_shape_problems({key: value for key, value in spec.items() if value is not None}, spec_path)
-        yield from find_kubeflow_problems(spec, tuple(spec_path.split(".")))
 
 
 @dataclass(frozen=True)
@@ -176,6 +193,7 @@ class _Checker:
         type_name = _TYPES.get(str(location[-1])) if field.shape in (Shape.OBJECT, Shape.OBJECTS) else None
         if type_name:
             yield from find_unknown_kubernetes_fields(value, type_name, location)
+            yield from find_value_problems(value, f"[{type_name}]" if isinstance(value, list) else type_name, location)
 
 
 def _index_names(fields: Mapping[str, Field]) -> Mapping[str, set[str]]:

@@ -12,6 +12,11 @@ _BINARY: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP: Final = 1024
 
 
+def is_quantity(value: object) -> bool:
+    """Return whether the API server accepts `value` as a quantity."""
+    return _QUANTITY.fullmatch(str(value).strip(" ")) is not None
+
+
 def parse_quantity(value: object) -> Decimal:
     """Return the number of a quantity; 0 if `value` is not a quantity."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):

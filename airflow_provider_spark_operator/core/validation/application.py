@@ -42,7 +42,11 @@ from airflow_provider_spark_operator.core.validation.numbers import (
     find_toleration_problems,
     find_version_problems,
 )
-from airflow_provider_spark_operator.core.validation.pod_objects import find_object_problems, find_template_problems
+from airflow_provider_spark_operator.core.validation.pod_objects import (
+    build_executor_pod,
+    find_object_problems,
+    find_template_problems,
+)
 
 MISSING_IMAGE: Final = "image-is-missing"
 """The placeholder for the image of an application that sets none."""
@@ -149,7 +153,9 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         return
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
     problems = list(find_template_problems(application.to_document()["spec"]))
-    yield from problems or find_object_problems((*attempt.pre_resources, attempt.pod, *attempt.post_resources))
+    executor = build_executor_pod(spec.spark_conf, attempt.application_id)
+    objects = (*attempt.pre_resources, attempt.pod, executor, *attempt.post_resources)
+    yield from problems or find_object_problems(objects)
     yield from _find_replaced_dependencies(spec)
 
 

@@ -22,23 +22,24 @@ def find_metadata_problems(
         admissible: Whether operators can run a resource despite these problems.
     """
     for field in ("labels", "annotations"):
-        for problem in _find_map_problems(field, metadata.get(field), location):
+        for problem in find_map_problems(field, metadata.get(field), location):
             yield replace(problem, admissible=admissible)
     yield from _find_finalizer_problems(metadata.get("finalizers"))
 
 
-def _find_map_problems(field: str, given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
+def find_map_problems(field: str, given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
+    """Find the problems of `given`, the labels or annotations in the field of the object at `location`."""
     if given is None:
         return
     if not isinstance(given, Mapping):
         yield Problem(format_path((*location, field)), f"must be an object (key: value pairs), not {name_type(given)}")
         return
-    is_label = field == "labels"
+    is_label = field != "annotations"
     for key, value in given.items():
         path = format_path((*location, field, str(key)))
         # Kubernetes accepts capital letters only in the domain of an annotation.
         if not _is_qualified(str(key) if is_label else str(key).lower()):
-            yield Problem(path, f"is not a valid {field[:-1]} key: {_KEY_RULE}")
+            yield Problem(path, f"is not a valid {'label' if is_label else 'annotation'} key: {_KEY_RULE}")
         elif value is not None and not isinstance(value, str):
             yield Problem(path, f"must be a string, not {name_type(value)}: put it in quotes")
         elif is_label and value and not is_label_value(value):

@@ -104,7 +104,7 @@ def test_unknown_field_of_the_resource_is_found() -> None:
         ({"driverIngressOptions": [1]}, "spec.driverIngressOptions[0]", "must be an object, not a number"),
         ({"mode": "clustr"}, "spec.mode", "must be one of cluster, client, not 'clustr'"),
         ({"executor": {"instances": 0}}, "spec.executor.instances", "must be at least 1, not 0"),
-        ({"driver": {"env": [{"value": "a"}]}}, "spec.driver.env[0].name", "is required, and must be a string"),
+        ({"driver": {"env": [{"value": "a"}]}}, "spec.driver.env[0].name", "is required"),
     ],
 )
 def test_value_that_the_definition_rejects_is_an_error(changes: dict[str, Any], path: str, message: str) -> None:

@@ -95,7 +95,7 @@ TEMPLATE = "spec.driverSpec.podTemplateSpec"
     [
         pytest.param({"spec": {"nodeSelectr": {}}}, f"{TEMPLATE}.spec.nodeSelectr", "nodeSelector", id="pod"),
         pytest.param(
-            {"spec": {"containers": [{"name": "a", "env": [{"nam": "A"}]}]}},
+            {"spec": {"containers": [{"name": "a", "env": [{"name": "A", "nam": "A"}]}]}},
             f"{TEMPLATE}.spec.containers[0].env[0].nam",
             "name",
             id="list",

@@ -1,0 +1,142 @@
+"""Values in pods that the API server rejects."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
+
+from contract import behaviours
+from contract.behaviour import list_behaviours
+from contract.documents import build_pod
+
+POD = "core.v1.PodTemplateSpec"
+RECORDED = Path(behaviours.__file__).parents[1] / "recorded" / "pod_rules.json"
+# Rules about several fields, about objects of the cluster, or about rare fields.
+UNCHECKED = {
+    "scheduling": "readinessGates slash, schedulingGates slash, readinessGates, readinessGates none, schedulingGates "
+    "bad, schedulingGates and node",
+    "names": "none, host users",
+    "tolerations": "value with exists, no key equal, empty, value bad, seconds without noexecute",
+    "resources": "unknown name, bad name, extended fraction, hugepages, storage, pods, claims",
+    "ports": "hostPort twice, hostNetwork hostport differ",
+    "variables": "field version, field labels, field label bad, resource bad, divisor bad, divisor mem",
+    "volumes": "hostPath dots, hostPath type, config map item dotdot start, emptyDir negative, projected same path, "
+    "projected token short, downward bad field, downward no container",
+    "mounts": "propagation bidir",
+    "containers": "image empty, resizePolicy, volumeDevices, container name none init",
+    "restart rules": "no policy, no action, unknown action, no codes, unknown operator, no operator, many values, many "
+    "rules",
+    "variables from files": "no volume, bad volume, unknown volume, no path, path dots, no key, bad key, "
+    "another volume",
+    "init containers": "lifecycle, probe",
+    "pods": "deadline neg, deadline huge, priority, preemptionPolicy, runtimeClassName, runtimeClassName bad, "
+    "overhead, os, ephemeralContainers, shareProcessNamespace both",
+    "probes": "neg, success, hook sleep long",
+    "security": "procMount, seccomp local, sysctl",
+}
+
+
+def find_problems(spec: dict[str, Any]) -> list[Problem]:
+    return list(find_value_problems({"spec": spec}, POD, ()))
+
+
+def list_answers() -> Iterator[tuple[str, str, dict[str, Any], int]]:
+    """Return the group, the name, the spec and the status of the answer of a real API server for each pod."""
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    for behaviour in list_behaviours():
+        if behaviour.script.__name__ == "fields_of_pod_are_validated":
+            (specs,) = behaviour.arguments
+            answers = recorded[behaviour.id.removeprefix("pod_rules-")]
+            for (name, spec), answer in zip(specs.items(), answers, strict=True):
+                yield behaviour.id.partition("[")[2][:-1], name, build_pod("a", spec)["spec"], answer["status"]
+
+
+def test_rules_agree_with_the_recorded_answers_of_a_real_server() -> None:
+    wrong = [
+        (group, name)
+        for group, name, spec, status in list_answers()
+        if bool(find_problems(spec)) != (status == 422 and name not in UNCHECKED.get(group, "").split(", "))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [
+        (
+            {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1000m"}}},
+            "resources.requests.cpu: is 2, more than",
+        ),
+        (
+            {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "x"}}},
+            "resources.limits.cpu: 'x' is not a quantity",
+        ),
+        (
+            {"resources": {"requests": {"a.example/gpu": 1}}},
+            "resources.limits['a.example/gpu']: must be the request, 1",
+        ),
+        (
+            {"resources": {"limits": {"memory": "-1Gi"}}},
+            "resources.limits.memory: '-1Gi' is not valid: use a number that",
+        ),
+        (
+            {"ports": [{"containerPort": 65536}]},
+            "ports[0].containerPort: 65536 is not valid: use a number from 1 to 65535",
+        ),
+        ({"ports": [{"containerPort": "x"}]}, "ports[0].containerPort: must be an integer, not a string"),
+        ({"lifecycle": {"postStart": {"exec": {"command": []}}}}, "lifecycle.postStart.exec.command: is required"),
+        (
+            {"lifecycle": {"preStop": {}}},
+            "lifecycle.preStop: is incomplete: set one of the fields exec, httpGet, sleep",
+        ),
+        (
+            {"lifecycle": {"preStop": {"sleep": {"seconds": 1}, "tcpSocket": {"port": 1}}}},
+            "lifecycle.preStop.tcpSocket: cannot be set in addition to sleep: remove one of them",
+        ),
+        ({"env": [{"name": "A", "value": 1}]}, "env[0].value: must be a string, not a number: put it in quotes"),
+        ({"stdin": 1}, "stdin: must be true or false, not a number"),
+        ({"args": "--all"}, "args: must be a list, not a string"),
+        ({"resources": []}, "resources: must be an object, not a list"),
+    ],
+)
+def test_problem_of_a_container_has_its_path_and_advice(container: dict[str, Any], expected: str) -> None:
+    (problem,) = find_problems({"containers": [{"name": "main", **container}]})
+    assert str(problem).startswith(f"spec.containers[0].{expected}")
+    assert problem.admissible
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"hostAliases": [{"ip": "a.example"}]}, "spec.hostAliases[0].ip: 'a.example' is not valid: use an IP address"),
+        ({"dnsConfig": {"nameservers": ["1.1.1.1", "::1", "x"]}}, "spec.dnsConfig.nameservers[2]: 'x' is not valid"),
+        (
+            {"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}]},
+            "spec.topologySpreadConstraints[0].maxSkew: must not be 0",
+        ),
+        (
+            {
+                "affinity": {
+                    "podAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": {}}]
+                    }
+                }
+            },
+            "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: "
+            "is required",
+        ),
+        ({"tolerations": [{"effect": "NoRun"}]}, "spec.tolerations[0].effect: 'NoRun' is not valid: use NoSchedule, "),
+    ],
+)
+def test_problem_of_a_pod_has_its_path_and_advice(spec: dict[str, Any], expected: str) -> None:
+    (problem,) = find_problems(spec)
+    assert str(problem).startswith(expected)
+
+
+def test_unknown_fields_and_nulls_are_left_out() -> None:
+    assert find_problems({"containers": [{"name": "main", "ports": None, "isNew": 1}], "new": {"a": 1}}) == []
