@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.resource_names import POD_NAME_KEY, get_driver_pod_name
+from airflow_provider_spark_operator.core.driver.resource_names import get_driver_pod_name
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import (
     GROUP,
@@ -101,14 +101,12 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: M
 def has_id_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: Mapping[str, Any]) -> bool:
     """Whether the name or the selector label of a driver is that of an attempt before `attempt_id`.
 
-    A label that the user sets with `spark.app.id` does not count. The label does not count either if the name is that
-    of the attempt `attempt_id` alone.
+    A label that the user sets with `spark.app.id` does not count. The name of the attempt `attempt_id` does not count
+    either: the user can set it for all attempts, and a copy of an earlier driver can have it.
     """
     conf, name, label = application.spec.spark_conf, get_name(pod), get_label(pod, LABEL_APPLICATION_SELECTOR)
     if name == get_driver_name(application, attempt_id):
-        if POD_NAME_KEY not in conf:
-            return False
-        name = None  # all attempts can have the name that the user sets
+        name = None
     earlier = {
         build_application_id(application.namespace, application.name, each) for each in _list_lingering(attempt_id)
     }

@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.core.drivers import (
     find_owner_name,
     get_driver_name,
     guess_driver_name,
+    is_of_earlier_attempt,
     is_ours,
     list_driver_names,
 )
@@ -114,6 +115,16 @@ def test_driver_is_found_by_its_name_whatever_its_labels_are(labels: dict[str, s
 def test_copy_of_the_driver_does_not_replace_it(application: SparkApplication) -> None:
     copy = build_pod("debug", created="2026-01-01T13:00:00Z")
     assert find_name(application, 0, copy, build_pod(), copy) == "pi-0-driver"
+
+
+def test_copy_of_an_earlier_driver_with_the_name_of_the_current_one_is_not_the_driver() -> None:
+    failed = builders.build_status(ApplicationState.DRIVER_REQUESTED, ApplicationState.FAILED)
+    status = move_to_next_attempt(failed, AttemptInfo(id=1), BEGAN, "", trim=True)
+    application = builders.build_application_model(status=status)
+    copy = build_pod("pi-1-driver", selector="pi-0")
+    assert find_name(application, 1, copy) is None
+    assert is_of_earlier_attempt(application, 1, copy), "the copy is deleted before the driver is created"
+    assert find_name(application, 1, build_pod("pi-1-driver", selector="pi-0", created="2026-01-01T12:00:01Z"))
 
 
 def test_copy_is_not_ours_unless_an_edit_can_have_changed_the_name_of_the_driver() -> None:
