@@ -216,14 +216,15 @@ def build_stamp_after_clear() -> Any:
 
 @pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
 @pytest.mark.parametrize("states", [(), RUNNING], ids=["new", "running"])
+@pytest.mark.parametrize("retries", [0, 2], ids=["no retry", "retries left"])  # Airflow 3.0 fails tasks despite them
 async def test_cleared_task_replaces_its_live_application(
-    client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None
+    client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None, retries: int
 ) -> None:
-    first = await submit(client, build_document(name), namespace, build_stamp_before_clear())
+    first = await submit(client, build_document(name), namespace, build_stamp(1, max_tries=retries))
     if states:
         await set_states(client, first.reference, *states)
     second = await submit(
-        client, build_document(name, pyFiles="local:///fixed.py"), namespace, build_stamp_after_clear()
+        client, build_document(name, pyFiles="local:///fixed.py"), namespace, build_stamp(2, max_tries=retries + 1)
     )
     assert not second.adopted
     assert second.resource["spec"]["pyFiles"] == "local:///fixed.py"
