@@ -22,7 +22,7 @@ LOCAL_KUBERNETES = Path(local_kubernetes.__file__).parent
 # `datetime` only for given times: `find_impurities` finds the calls of the clock.
 PURE_MODULES = {
     *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "functools", "hashlib", "json"),
-    *("copy", "itertools", "logging", "math", "posixpath", "re", "string", "typing", "urllib.parse"),
+    *("copy", "ipaddress", "itertools", "logging", "math", "posixpath", "re", "string", "typing", "urllib.parse"),
 }
 MODELING_MODULES = {"pydantic", "pydantic_core"}
 # import-linter forbids the modules; classes and builtins that read the clock or a file need no forbidden import.
