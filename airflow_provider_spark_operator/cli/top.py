@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.cli.output import print_table
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.pods import get_status, get_text, read_phase
-from airflow_provider_spark_operator.core.report.quantities import format_bytes, format_cores
+from airflow_provider_spark_operator.core.quantities import format_bytes, format_cores
 from airflow_provider_spark_operator.core.report.resources import Resources, add_up, read_requests, read_usage
 from airflow_provider_spark_operator.follow.find import find_application
 from airflow_provider_spark_operator.kube.client import KubeClient

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status, report_error
 from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.report.quantities import parse_quantity
+from airflow_provider_spark_operator.core.quantities import parse_quantity
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import RESOURCE_QUOTAS

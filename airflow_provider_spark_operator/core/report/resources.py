@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Self
 
 from airflow_provider_spark_operator.core import pods
-from airflow_provider_spark_operator.core.report.quantities import parse_quantity
+from airflow_provider_spark_operator.core.quantities import parse_quantity
 
 
 @dataclass(frozen=True)

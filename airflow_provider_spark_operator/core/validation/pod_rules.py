@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.report.quantities import is_quantity, parse_quantity
+from airflow_provider_spark_operator.core.quantities import is_quantity, parse_quantity
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
 from airflow_provider_spark_operator.core.validation.metadata import find_map_problems, find_metadata_problems
 
