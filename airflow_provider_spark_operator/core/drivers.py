@@ -102,7 +102,7 @@ def has_id_of_earlier_attempt(application: SparkApplication, attempt_id: int, po
     """Whether the name or the selector label of a driver is that of an attempt before `attempt_id`.
 
     A label that the user sets with `spark.app.id` does not count. The name of the attempt `attempt_id` does not count
-    either: the user can set it for all attempts, and a copy of an earlier driver can have it.
+    either. The user can set it for all attempts, and a copy of an earlier driver can have it.
     """
     conf, name, label = application.spec.spark_conf, get_name(pod), get_label(pod, LABEL_APPLICATION_SELECTOR)
     if name == get_driver_name(application, attempt_id):
