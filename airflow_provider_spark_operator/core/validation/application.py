@@ -152,10 +152,10 @@ def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
         yield Problem(error.field if is_path else format_conf_path(error.field), error.sentence, admissible=True)
         return
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
-    problems = list(find_template_problems(application.to_document()["spec"]))
+    problems = list(islice(find_template_problems(application.to_document()["spec"]), MOST_PROBLEMS))
     executor = build_executor_pod(spec.spark_conf, attempt.application_id)
     objects = (*attempt.pre_resources, attempt.pod, executor, *attempt.post_resources)
-    yield from problems or find_object_problems(objects)
+    yield from problems or islice(find_object_problems(objects), MOST_PROBLEMS)
     yield from _find_replaced_dependencies(spec)
 
 
