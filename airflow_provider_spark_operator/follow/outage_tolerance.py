@@ -47,9 +47,9 @@ class OutageMemory:
         return 0.0 if self._since is None else time.time() - self._since
 
     def record_success(self) -> None:
-        """Remove the stored time after the end of an outage."""
-        self._continues_until = 0.0
-        if self._task is not None:
+        """Remove the stored time after the end of an outage, which the previous process may have stored."""
+        is_first, self._continues_until = self._continues_until > 0, 0.0
+        if is_first or self._task is not None:
             self._task, self._ending = None, asyncio.create_task(self._end())
 
     async def _begin(self, now: float) -> None:

@@ -118,6 +118,16 @@ async def test_end_of_an_outage_is_stored(clock: Clock) -> None:
     assert stored == [1000.0, None, 2000.0]
 
 
+async def test_outage_that_ended_between_two_processes_does_not_count(clock: Clock) -> None:
+    stored: list[float | None] = [clock.now - 1000]
+    Process(stored).tolerance.record_success()
+    await settle()
+    last = Process(stored)
+    assert not await last.fails()
+    clock.now += 1
+    assert not await last.fails()
+
+
 @pytest.mark.parametrize(("age", "pause"), [(1800, 0), (600, 121)], ids=["old", "long after the start"])
 async def test_time_of_an_earlier_outage_does_not_count(clock: Clock, age: float, pause: float) -> None:
     process = Process([clock.now - age])
