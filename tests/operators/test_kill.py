@@ -123,13 +123,21 @@ def test_stop_does_not_wait_for_unresponsive_airflow(
 
 
 def test_unresponsive_cluster_is_logged(
-    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    cluster: Cluster,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(kill, "CANCEL_SECONDS", kill._GRACE_SECONDS)
     set_fate(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
     engagement.stop()
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
+    shut_down(cluster)
+    engagement.access = ClusterAccess(kubeconfig_document=cluster.kubeconfig)
+    engagement.stop()
+    assert "its program may still be running: could not discover sparkapplications" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -259,10 +267,17 @@ def test_resources_are_searched_in_the_namespace_of_the_task(
 
     monkeypatch.setattr(Engagement, "open_client", open_client)
     monkeypatch.setattr(kill, "choose_served_version", choose_served_version)
+
+    async def cancel_try(client: object, stamp: object, namespace: str | None, resource: object) -> dict[str, Any]:
+        namespaces.append(namespace or "team")
+        return {}
+
     monkeypatch.setattr(kill, "list_applications", list_applications)
+    monkeypatch.setattr(kill, "cancel_try", cancel_try)
     engagement.namespace = own
     assert not engagement.has_resource()
-    assert namespaces == [searched]
+    engagement.cancel()
+    assert namespaces == [searched, searched]
 
 
 def test_killed_task_cancels_its_application_after_outage(
