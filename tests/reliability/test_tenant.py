@@ -97,9 +97,7 @@ async def test_hostile_tenant_delays_no_other_namespace(hostile_scene: Scene) ->
         # The API server itself needs seconds for some of them.
         for document in build_large_applications():
             await scene.client.create(SPARK_APPLICATIONS, document, tenant)
-        for number in range(SLOW):
-            conf = {**IMAGE, TEMPLATE_KEY: f"{url}?{number}"}
-            await scene.client.create(SPARK_APPLICATIONS, build_application(f"slow-{number}", conf=conf), tenant)
+        await create_slow_applications(scene, tenant, url, "slow")
         for number in range(5):
             await scene.client.create(PODS, build_large_pod(f"pod-{number}"), tenant)
         fields = await scene.controller.start()
@@ -111,7 +109,7 @@ async def test_hostile_tenant_delays_no_other_namespace(hostile_scene: Scene) ->
                 await scene.node.wait_until(ObjectKey(tenant, f"large-{number}"), has_ended)
         stalls = await count_stalls(fields["metrics-port"])
         assert "could not renew lease" not in scene.controller.log
-        starts = await measure_starts_beside(scene, tenant)
+        starts = await measure_starts_beside(scene, tenant, url)
         # Connections to the slow server are open, and do not delay the end of the process.
         await scene.controller.stop()
     limit = max(LONGEST_START, SLOWDOWN * alone)
@@ -133,13 +131,22 @@ async def measure_starts(scene: Scene, prefix: str) -> float:
     return longest
 
 
-async def measure_starts_beside(scene: Scene, tenant: str) -> float:
-    """Measure starts while the tenant changes its largest applications; return the result of the best round.
+async def create_slow_applications(scene: Scene, tenant: str, url: str, prefix: str) -> None:
+    for number in range(SLOW):
+        conf = {**IMAGE, TEMPLATE_KEY: f"{url}?{number}"}
+        await scene.client.create(SPARK_APPLICATIONS, build_application(f"{prefix}-{number}", conf=conf), tenant)
+
+
+async def measure_starts_beside(scene: Scene, tenant: str, url: str) -> float:
+    """Measure starts while the tenant submits and changes applications; return the result of the best round.
 
     The tenant disturbs every round, other programs on the machine only some of them.
     """
     disturbance = asyncio.create_task(change_repeatedly(scene, tenant))
-    rounds = [await measure_starts(scene, f"success-beside-{number}") for number in range(ROUNDS)]
+    rounds = []
+    for number in range(ROUNDS):
+        await create_slow_applications(scene, tenant, url, f"slow-{number}")
+        rounds.append(await measure_starts(scene, f"success-beside-{number}"))
     assert not disturbance.done(), disturbance
     disturbance.cancel()
     return min(rounds)
