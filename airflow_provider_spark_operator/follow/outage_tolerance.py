@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
@@ -15,8 +15,13 @@ OUTAGE_TOLERANCE_SECONDS = 900.0
 _LONGEST_PAUSE_SECONDS = 10.0
 # If two failures are further apart than a request and its longest pause, another request succeeded between them.
 _SAME_OUTAGE_SECONDS = 120.0
+# An outage is stored again after this time. Another process may take minutes to continue the wait.
+_STORE_SECONDS = 60.0
+_LONGEST_HANDOVER_SECONDS = 300.0
 
 Result = TypeVar("Result")
+OutageTimes: TypeAlias = tuple[float, float]
+"""The times of the first and of a recent failure of an outage, in seconds since the epoch."""
 Report: TypeAlias = Callable[[int, str], object]
 """A function that logs or shows a sentence, given a `logging` level: `Logger.log` or `Sink.show_remark`."""
 
@@ -24,48 +29,61 @@ Report: TypeAlias = Callable[[int, str], object]
 class OutageMemory:
     """Stores when an outage began, so that another process that continues the wait does not start from zero.
 
+    Nothing is stored or read while requests succeed.
+
     Args:
-        load: Returns the stored time, in seconds since the epoch; None if there is none. Must not raise.
-        save: Stores the time; None after the end of the outage. Must not raise.
+        load: Returns the stored times of the first and of a recent failure, in seconds since the epoch; None if there
+            are none. Must not raise.
+        save: Stores these times; None after the end of the outage. Must not raise.
     """
 
     def __init__(
-        self, load: Callable[[], Awaitable[float | None]], save: Callable[[float | None], Awaitable[None]]
+        self, load: Callable[[], Awaitable[OutageTimes | None]], save: Callable[[OutageTimes | None], Awaitable[None]]
     ) -> None:
         self._load = load
         self._save = save
         # A failure soon after the start belongs to the outage that the previous process has stored.
         self._continues_until = time.time() + _SAME_OUTAGE_SECONDS
         self._since: float | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._stored = 0.0
         self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def record_failure(self) -> float:
-        """Store the start of an outage; return for how many seconds the outage has lasted, as far as it is known."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._begin(time.time()))
-        return 0.0 if self._since is None else time.time() - self._since
+        """Store the times of an outage; return for how many seconds the outage has lasted, as far as it is known."""
+        now = time.time()
+        if now - self._stored >= _STORE_SECONDS:
+            self._stored = now
+            self._start(self._store(now))
+        return 0.0 if self._since is None else now - self._since
 
     def record_success(self) -> None:
-        """Remove the stored time after the end of an outage, which the previous process may have stored."""
-        is_first, self._continues_until = self._continues_until > 0, 0.0
-        if is_first or self._task is not None:
-            self._task, self._ending = None, asyncio.create_task(self._end())
+        """Remove the stored times after the end of an outage."""
+        self._continues_until = 0.0
+        if self._stored:
+            self._stored = 0.0
+            self._start(self._remove())
 
-    async def _begin(self, now: float) -> None:
+    def _start(self, action: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(action)
+        self._tasks.add(task)  # a task without a reference may be garbage-collected while it runs
+        task.add_done_callback(self._tasks.discard)
+
+    async def _store(self, now: float) -> None:
         async with self._lock:
-            known = await self._load() if now < self._continues_until else None
-            # A killed process leaves an old time. No wait outlasts an outage by much.
-            if known is not None and 0 <= now - known < 2 * OUTAGE_TOLERANCE_SECONDS:
-                self._since = known
-            else:
-                self._since = now
-                await self._save(now)
+            if self._since is None:
+                self._since = await self._find_start(now)
+            await self._save((self._since, now))
 
-    async def _end(self) -> None:
+    async def _remove(self) -> None:
         async with self._lock:
             self._since = None
             await self._save(None)
+
+    async def _find_start(self, now: float) -> float:
+        known = await self._load() if now < self._continues_until else None
+        # A process that was killed leaves its times. After a longer pause, that outage has ended.
+        return known[0] if known is not None and now - known[1] < _LONGEST_HANDOVER_SECONDS else now
 
 
 OUTAGE_MEMORY: ContextVar[OutageMemory | None] = ContextVar("OUTAGE_MEMORY", default=None)

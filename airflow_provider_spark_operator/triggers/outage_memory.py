@@ -6,7 +6,7 @@ from typing import Any
 from airflow.sdk.bases.xcom import BaseXCom
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_MEMORY, OutageMemory
+from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_MEMORY, OutageMemory, OutageTimes
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
 logger = logging.getLogger(__name__)
@@ -29,20 +29,20 @@ def remember_outages(stamp: TaskStamp | None) -> None:
         "map_index": stamp.map_index,
     }
 
-    def read() -> float | None:
+    def read() -> OutageTimes | None:
         try:
             found = BaseXCom.get_one(key=XCOM_KEY, **place)
-            return float(found) if isinstance(found, int | float) else None
+            return (float(found[0]), float(found[1])) if found else None
         except Exception as error:  # each triggerer then tolerates a whole outage
             logger.debug("could not read the XCom %s: %s", XCOM_KEY, error)
             return None
 
-    def write(since: float | None) -> None:
+    def write(times: OutageTimes | None) -> None:
         try:
-            if since is None:
+            if times is None:
                 BaseXCom.delete(key=XCOM_KEY, **place)
             else:
-                BaseXCom.set(key=XCOM_KEY, value=since, **place)
+                BaseXCom.set(key=XCOM_KEY, value=list(times), **place)
         except Exception as error:
             logger.debug("could not store the XCom %s: %s", XCOM_KEY, error)
 

@@ -3,7 +3,12 @@ import asyncio
 import pytest
 
 from airflow_provider_spark_operator.follow import outage_tolerance
-from airflow_provider_spark_operator.follow.outage_tolerance import OUTAGE_MEMORY, OutageMemory, OutageTolerance
+from airflow_provider_spark_operator.follow.outage_tolerance import (
+    OUTAGE_MEMORY,
+    OutageMemory,
+    OutageTimes,
+    OutageTolerance,
+)
 from airflow_provider_spark_operator.kube.errors import Unreachable
 
 OUTAGE = Unreachable(None, "Unreachable", "down")
@@ -63,17 +68,17 @@ def test_failure_is_raised_at_once_without_tolerance(clock: Clock) -> None:
 class Process:
     """A process that waits, and the store that it shares with the processes before and after it."""
 
-    def __init__(self, stored: list[float | None]) -> None:
+    def __init__(self, stored: list[OutageTimes | None]) -> None:
         self.stored = stored
         self.memory = OutageMemory(self._load, self._save)
         OUTAGE_MEMORY.set(self.memory)
         self.tolerance = OutageTolerance(900)
 
-    async def _load(self) -> float | None:
+    async def _load(self) -> OutageTimes | None:
         return self.stored[-1] if self.stored else None
 
-    async def _save(self, since: float | None) -> None:
-        self.stored.append(since)
+    async def _save(self, times: OutageTimes | None) -> None:
+        self.stored.append(times)
 
     async def fails(self) -> bool:
         """Record a failure, and let the store finish; return whether the tolerance is exhausted."""
@@ -93,7 +98,7 @@ async def settle() -> None:
 
 
 async def test_outage_continues_in_the_process_that_continues_the_wait(clock: Clock) -> None:
-    stored: list[float | None] = []
+    stored: list[OutageTimes | None] = []
     assert not await Process(stored).fails()
     for _ in range(8):  # each process is replaced after 100 seconds
         clock.now += 100
@@ -103,34 +108,41 @@ async def test_outage_continues_in_the_process_that_continues_the_wait(clock: Cl
     assert not await last.fails()
     clock.now += 1
     assert await last.fails()
-    assert stored == [1000.0]
+    assert stored[-1] == (1000.0, 1899.0)
+
+
+async def test_outage_is_stored_once_a_minute(clock: Clock) -> None:
+    stored: list[OutageTimes | None] = []
+    process = Process(stored)
+    for _ in range(13):
+        await process.fails()
+        clock.now += 10
+    assert stored == [(1000.0, 1000.0), (1000.0, 1060.0), (1000.0, 1120.0)]
 
 
 async def test_end_of_an_outage_is_stored(clock: Clock) -> None:
-    stored: list[float | None] = []
+    stored: list[OutageTimes | None] = []
     process = Process(stored)
     await process.fails()
+    process.tolerance.record_success()
     process.tolerance.record_success()
     await settle()
     clock.now += 1000
     assert not await process.fails()
     assert not await Process(stored).fails()
-    assert stored == [1000.0, None, 2000.0]
+    assert stored == [(1000.0, 1000.0), None, (2000.0, 2000.0), (2000.0, 2000.0)]
 
 
-async def test_outage_that_ended_between_two_processes_does_not_count(clock: Clock) -> None:
-    stored: list[float | None] = [clock.now - 1000]
+async def test_nothing_is_stored_without_a_failure() -> None:
+    stored: list[OutageTimes | None] = []
     Process(stored).tolerance.record_success()
     await settle()
-    last = Process(stored)
-    assert not await last.fails()
-    clock.now += 1
-    assert not await last.fails()
+    assert not stored
 
 
-@pytest.mark.parametrize(("age", "pause"), [(1800, 0), (600, 121)], ids=["old", "long after the start"])
-async def test_time_of_an_earlier_outage_does_not_count(clock: Clock, age: float, pause: float) -> None:
-    process = Process([clock.now - age])
+@pytest.mark.parametrize(("age", "pause"), [(300, 0), (60, 121)], ids=["old", "long after the start"])
+async def test_times_of_an_earlier_outage_do_not_count(clock: Clock, age: float, pause: float) -> None:
+    process = Process([(clock.now - age - 600, clock.now - age)])
     clock.now += pause
     assert not await process.fails()
     clock.now += 850

@@ -134,8 +134,9 @@ async def test_reassigned_trigger_continues_the_outage_of_the_previous_triggerer
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     # The outage began 15 minutes ago, in another triggerer.
-    since = time.time() - outage_tolerance.OUTAGE_TOLERANCE_SECONDS
-    monkeypatch.setattr(BaseXCom, "get_one", lambda key, **task: since)
+    latest = time.time()
+    since = latest - outage_tolerance.OUTAGE_TOLERANCE_SECONDS
+    monkeypatch.setattr(BaseXCom, "get_one", lambda key, **task: [since, latest])
     extra = {"kube_config": cluster.kubeconfig}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
     trigger = _build_trigger_of_kind(kind, cluster)
