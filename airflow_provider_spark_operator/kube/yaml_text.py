@@ -198,9 +198,12 @@ class BoundedLoader(yaml.SafeLoader):
                 raise yaml.scanner.ScannerError(problem=problem, problem_mark=self.get_mark())
             self._skip_blanks()
             if self.peek() in _LINE_BREAKS:
-                more = super().scan_plain_spaces(indent, start_mark)
-                spaces = None if more is None else [*spaces, *more, "\n"]
-                spaces = spaces and [each for each in spaces if each != " "]
+                more: list[str] | None = super().scan_plain_spaces(indent, start_mark)
+                if more is None:
+                    return None
+                if spaces == [" "]:  # a single line break, now followed by others
+                    spaces.clear()
+                spaces += ["\n"] if more == [" "] else [*more, "\n"]
         return spaces
 
     def _skip_blanks(self) -> str:

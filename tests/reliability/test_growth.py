@@ -185,7 +185,7 @@ def read_bytes(text: str) -> object:
 
 
 JSON: Final = (("[", "[],", "1]"), ("[", "1,", "1]"), ('"', "\\u1234", '"'), ("", "[", "]"))
-YAML: Final = (("", "- a\n", ""), ("'", "a ", "'"), ("", "#\n", ""), ("a: 0", "_", "x"))
+YAML: Final = (("", "- a\n", ""), ("'", "a ", "'"), ("", "#\n", ""), ("a: 0", "_", "x"), ("a: x", "\n \t", "\n y"))
 CASES: Final[dict[str, list[Prepare]]] = {
     **{name: [prepare_text(read, text) for text in LOG_TEXTS] for name, read in LOG_READERS.items()},
     **{name: [prepare_text(read, text) for text in OTHER_TEXTS] for name, read in OTHER_READERS.items()},
