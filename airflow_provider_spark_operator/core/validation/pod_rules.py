@@ -106,14 +106,17 @@ def _require(names: str) -> _Rule:
     return find
 
 
-def _check(name: str, is_valid: Callable[[Any], bool], rule: str) -> _Rule:
-    """Return the rule that a field, or each entry of a list or an object in it, is missing, empty, 0 or valid."""
+def _check(name: str, is_valid: Callable[[Any], bool], rule: str, kinds: type | tuple[type, ...] = str) -> _Rule:
+    """Return the rule that a field, or each entry of a list or an object in it, is missing, empty, 0 or valid.
+
+    Values of other classes than `kinds` are left out: `find_value_problems` reports them.
+    """
 
     def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
         given = value.get(name)
         entries = given if isinstance(given, Mapping) else dict(enumerate(given)) if isinstance(given, list) else None
         for place, each in [((), given)] if entries is None else [((key,), each) for key, each in entries.items()]:
-            if each and isinstance(each, str | int) and not is_valid(each):
+            if each and isinstance(each, kinds) and not isinstance(each, bool) and not is_valid(each):
                 yield _report((*location, name, *place), f"{each!r} is not valid: {rule}")
 
     return find
@@ -143,7 +146,8 @@ def _repeat_none(lists: str, name: str) -> _Rule:
     def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
         known: dict[str, Location] = {}
         for field in lists.split():
-            for index, entry in enumerate(value.get(field) or ()):
+            entries = value.get(field)
+            for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
                 text, place = get_object(entry).get(name), (*location, field, index, name)
                 if isinstance(text, str) and text in known:
                     yield _report(place, f"repeats {format_path(known[text])}, {text!r}: remove or change one of them")
@@ -208,17 +212,20 @@ def _is_variable_name(name: str) -> bool:
 
 _NAME: Final = _check("name", is_namespace, NAMESPACE_RULE)
 _OBJECT_NAME: Final = _check("name", is_object_name, OBJECT_RULE)
-_HANDLER_PORT: Final = (_require("port"), _check("port", _is_port, _PORT_NUMBER_RULE))
+_HANDLER_PORT: Final = (_require("port"), _check("port", _is_port, _PORT_NUMBER_RULE, (int, str)))
 _SELECTION: Final = (_require("key operator"), _find_missing_values)
 _TOPOLOGY: Final = (_require("topologyKey"), _check("topologyKey", is_label_key, KEY_RULE))
 _DATA_KEY: Final = (_require("name key"), _OBJECT_NAME, _check("key", is_data_key, DATA_KEY_RULE))
 _FILE: Final = (
     _require("path"),
     _check("path", _is_inner_path, _PATH_RULE),
-    _check("mode", _is_mode, _MODE_RULE),
+    _check("mode", _is_mode, _MODE_RULE, int),
 )
-_DEFAULT_MODE: Final = _check("defaultMode", _is_mode, _MODE_RULE)
-_WEIGHT: Final = (_require("weight"), _check("weight", lambda weight: 1 <= weight <= 100, "use a number from 1 to 100"))
+_DEFAULT_MODE: Final = _check("defaultMode", _is_mode, _MODE_RULE, int)
+_WEIGHT: Final = (
+    _require("weight"),
+    _check("weight", lambda weight: 1 <= weight <= 100, "use a number from 1 to 100", int),
+)
 _SECCOMP: Final = _choose("type", "Localhost RuntimeDefault Unconfined")
 
 
@@ -241,8 +248,8 @@ _RULES: Final[Mapping[str, tuple[_Rule, ...]]] = {
     ),
     "core.v1.ContainerPort": (
         _require("containerPort"),
-        _check("containerPort", _is_port, _PORT_NUMBER_RULE),
-        _check("hostPort", _is_port, _PORT_NUMBER_RULE),
+        _check("containerPort", _is_port, _PORT_NUMBER_RULE, int),
+        _check("hostPort", _is_port, _PORT_NUMBER_RULE, int),
         _check("name", _is_port, _PORT_RULE),
         _choose("protocol", "SCTP TCP UDP"),
     ),
@@ -275,9 +282,9 @@ _RULES: Final[Mapping[str, tuple[_Rule, ...]]] = {
     "core.v1.PodAffinityTerm": _TOPOLOGY,
     "core.v1.PodDNSConfig": (_check("nameservers", _is_address, "use an IP address"),),
     "core.v1.PodSecurityContext": (
-        _check("fsGroup", _is_not_negative, _NUMBER_RULE),
-        _check("runAsUser", _is_not_negative, _NUMBER_RULE),
-        _check("runAsGroup", _is_not_negative, _NUMBER_RULE),
+        _check("fsGroup", _is_not_negative, _NUMBER_RULE, int),
+        _check("runAsUser", _is_not_negative, _NUMBER_RULE, int),
+        _check("runAsGroup", _is_not_negative, _NUMBER_RULE, int),
         _choose("fsGroupChangePolicy", "Always OnRootMismatch"),
     ),
     "core.v1.PodSpec": (
@@ -295,16 +302,16 @@ _RULES: Final[Mapping[str, tuple[_Rule, ...]]] = {
     "core.v1.ResourceFieldSelector": (_require("resource"),),
     "core.v1.ResourceRequirements": (
         _find_small_limits,
-        _check("requests", _is_not_negative, _NUMBER_RULE),
-        _check("limits", _is_not_negative, _NUMBER_RULE),
+        _check("requests", _is_not_negative, _NUMBER_RULE, (int, float, str)),
+        _check("limits", _is_not_negative, _NUMBER_RULE, (int, float, str)),
     ),
     "core.v1.SeccompProfile": (_require("type"), _SECCOMP),
     "core.v1.SecretEnvSource": (_require("name"), _OBJECT_NAME),
     "core.v1.SecretKeySelector": _DATA_KEY,
     "core.v1.SecretVolumeSource": (_require("secretName"), _DEFAULT_MODE),
     "core.v1.SecurityContext": (
-        _check("runAsUser", _is_not_negative, _NUMBER_RULE),
-        _check("runAsGroup", _is_not_negative, _NUMBER_RULE),
+        _check("runAsUser", _is_not_negative, _NUMBER_RULE, int),
+        _check("runAsGroup", _is_not_negative, _NUMBER_RULE, int),
     ),
     "core.v1.ServiceAccountTokenProjection": _FILE,
     "core.v1.TCPSocketAction": _HANDLER_PORT,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
 from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
 
 from contract import behaviours
@@ -136,6 +137,25 @@ def test_problem_of_a_container_has_its_path_and_advice(container: dict[str, Any
 def test_problem_of_a_pod_has_its_path_and_advice(spec: dict[str, Any], expected: str) -> None:
     (problem,) = find_problems(spec)
     assert str(problem).startswith(expected)
+
+
+@pytest.mark.parametrize("wrong", [5, 1.5, True, "x", [5], {"a": 5}, [[5]], [{"a": 5}]])
+def test_value_of_any_type_is_reported_without_an_exception(wrong: object) -> None:
+    for type_name, fields in KUBERNETES_FIELDS.items():
+        for field in (name for name, kind in fields.items() if kind not in ("time", "any")):  # not in pods
+            list(find_value_problems({field: wrong}, type_name, ()))
+
+
+def test_value_of_a_wrong_type_is_reported_once() -> None:
+    for spec in (
+        {"volumes": [{"name": "a", "configMap": {"name": "a", "defaultMode": "0644"}}]},
+        {"containers": [{"name": "a", "image": 1}]},
+        {"containers": [{"name": "a", "ports": 1}]},
+        {"containers": [{"name": "a", "ports": [{"containerPort": "8080"}]}]},
+        {"tolerations": [{"key": 1}]},
+    ):
+        (problem,) = find_problems(spec)
+        assert " must be " in str(problem)
 
 
 def test_unknown_fields_and_nulls_are_left_out() -> None:
