@@ -179,8 +179,15 @@ class ObstacleWatch:
         self._task: asyncio.Task[None] | None = None
 
     async def update(self, seen: Progress, resource: Mapping[str, Any]) -> None:
-        """Update the content of the application. Start or stop reading the driver pod if the state changed."""
-        if self._seen is None or seen.state != self._seen.state or seen.attempt != self._seen.attempt:
+        """Update the content of the application. Start or stop reading the driver pod if the state changed.
+
+        A request to suspend the application, or to resume it, also starts the time that its operator has for this.
+        """
+        if (
+            self._seen is None
+            or (seen.state, seen.attempt) != (self._seen.state, self._seen.attempt)
+            or wants_suspension(resource) != wants_suspension(self._resource)
+        ):
             if seen.state != self._situation.state:
                 self._situation.state, self._situation.obstacle = seen.state, None
             self._seen, self._resource = seen, resource
@@ -233,7 +240,7 @@ class ObstacleWatch:
                 async with _pace.setdefault(self._client, asyncio.Lock()):
                     await asyncio.sleep(_PACE_SECONDS)
             await self.check()
-            if loop.time() >= overdue:
+            if loop.time() >= overdue and self._situation.lost_controller is None:
                 await self._check_operator()
                 self._check_suspension(settled=True)
 

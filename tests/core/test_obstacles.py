@@ -215,6 +215,10 @@ def test_controller_is_lost_if_no_process_holds_its_lease() -> None:
     held = Tenure("one", timedelta(seconds=15), CREATED, CREATED)
     assert judge_controller(LEASE, held, CREATED) is None
     assert judge_controller(LEASE, Tenure(), CREATED) == LostController(LEASE, None)
+    # A controller that ends releases its Lease, and its successor takes the Lease soon.
+    released = Tenure("", timedelta(seconds=1), CREATED, CREATED)
+    assert judge_controller(LEASE, released, CREATED + timedelta(seconds=59)) is None
+    assert judge_controller(LEASE, released, CREATED + timedelta(seconds=60)) == LostController(LEASE, CREATED)
     lost = judge_controller(LEASE, held, CREATED + timedelta(minutes=5))
     assert lost is not None
     assert "no process holds its Lease jobs/controller, last renewed 5 min ago. Start" in lost.describe(
