@@ -60,6 +60,7 @@ class OutageMemory:
     def record_success(self) -> None:
         """Remove the stored times after the end of an outage."""
         self._continues_until = 0.0
+        self._since = None
         if self._stored:
             self._stored = 0.0
             self._start(self._remove())

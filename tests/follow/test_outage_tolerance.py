@@ -133,6 +133,20 @@ async def test_end_of_an_outage_is_stored(clock: Clock) -> None:
     assert stored == [(1000.0, 1000.0), None, (2000.0, 2000.0), (2000.0, 2000.0)]
 
 
+async def test_outage_ends_even_while_the_store_is_slow(clock: Clock) -> None:
+    process, gate = Process([]), asyncio.Event()
+    assert not await process.fails()
+    process.memory._save = lambda _: gate.wait()  # type: ignore[assignment, return-value]
+    clock.now += 890
+    assert not await process.fails()
+    process.tolerance.record_success()
+    await settle()
+    clock.now += 20
+    assert not await process.fails()
+    gate.set()
+    await settle()
+
+
 async def test_nothing_is_stored_without_a_failure() -> None:
     stored: list[OutageTimes | None] = []
     Process(stored).tolerance.record_success()
