@@ -54,6 +54,7 @@ class Evidence:
         events: The latest warnings about the application and its driver, `<reason>: <message>`, oldest first.
         container_reason: Why the driver container ended or waits, for example `OOMKilled` or `ImagePullBackOff`.
         exit_code: The exit code of the driver container. None if it has not ended.
+        driver_message: Termination message of the driver container after a success. None if there is none.
         log_problem: Why the log is not available. None if it is available.
         driver_status: The status of the driver pod. None if the pod does not exist.
         driver_deleted: Whether the driver pod was deleted while the driver ran.
@@ -65,6 +66,7 @@ class Evidence:
     events: tuple[str, ...] = ()
     container_reason: str | None = None
     exit_code: int | None = None
+    driver_message: str | None = None
     log_problem: str | None = None
     driver_status: Mapping[str, object] | None = None
     driver_deleted: bool = False
@@ -116,6 +118,7 @@ async def gather_evidence(
         events=events,
         container_reason=(container.reason or None) if container else None,
         exit_code=container.exit_code if container else None,
+        driver_message=(container.message or None) if container and container.exit_code == 0 else None,
         log_problem=problem or unread,
         driver_status=get_status(pod) if pod is not None else None,
         driver_deleted=deleted,

@@ -6,11 +6,10 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
-from airflow_provider_spark_operator.core.driver_facts import find_container
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.exceptions import build_failure
-from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure
+from airflow_provider_spark_operator.follow.evidence import describe_failure
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.wait import Conclusion
 
@@ -104,7 +103,7 @@ def build_verdict(conclusion: Conclusion) -> ApplicationVerdict:
         seconds_per_state=compute_seconds_per_state(seen),
         out_of_memory=tuple(out_of_memory),
         log_lines=evidence.log_lines,
-        driver_message=_read_driver_message(evidence, seen),
+        driver_message=evidence.driver_message,
         had_driver=had_driver(seen) or not failed,
         resource=conclusion.ending.resource,
     )
@@ -136,11 +135,6 @@ def compute_seconds_per_state(seen: Progress) -> dict[str, float]:
             lasted = max(0.0, (following.time - entry.time).total_seconds())
             seconds[entry.state] = round(seconds.get(entry.state, 0.0) + lasted, 3)
     return seconds
-
-
-def _read_driver_message(evidence: Evidence, seen: Progress) -> str | None:
-    container = find_container(evidence.driver_status or {}, None, seen)
-    return container.message or None if container and container.exit_code == 0 else None
 
 
 def _find_decisive_state(seen: Progress) -> str:

@@ -264,3 +264,16 @@ async def test_lines_in_the_status_are_quoted_if_pod_does_not_exist(api: Scripte
 def test_cause_in_the_log_comes_first_unless_the_driver_was_killed(reason: str, sentence: str, expected: str) -> None:
     verdict = Verdict(Outcome.FAILED, FailureKind.APPLICATION, True, reason, sentence)
     assert describe_failure(verdict, Evidence(REFERENCE, cause="Thread blocked")) == expected
+
+
+async def test_message_is_that_of_the_driver_and_not_of_a_sidecar(api: ScriptedApi) -> None:
+    ended = [
+        {"name": name, "state": {"terminated": {"exitCode": code, "message": name}}}
+        for name, code in (("agent", 143), ("main", 0))
+    ]
+    driver = build_driver(status={"phase": "Failed", "containerStatuses": ended})
+    driver["spec"] = {"containers": [{"name": "agent"}, {"name": "main", "args": ["driver"]}]}
+    api.script(answer_page(driver), answer_page(), answer_page(), verb="list")
+    api.script(answer_text(""), verb="log")
+    _, evidence = await gather(api)
+    assert evidence.driver_message == "main"
