@@ -138,7 +138,8 @@ def _find_end(text: str, begin: int, masked: str, after: int, mask: Mask) -> int
     end = begin
     for _ in range(_MOST_GUESSES):
         end = text.find(masked[after:star], end + 1)
-        if end < 0 or mask(text[begin:end]) == MASK:
+        found = text[begin : max(begin, end)]
+        if end < 0 or (found != MASK and mask(found) == MASK):
             return end
     return -1
 

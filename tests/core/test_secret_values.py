@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.secret_values import Redaction, find_secret_places, read_secrets
 
-SECRETS = ("hunter2hunter2", "s3cr3t, with comma", "t0ken", "*st*rred")
+SECRETS = ("hunter2hunter2", "s3cr3t, with comma", "t0ken", "*st*rred", "***starred")
 
 
 def mask(text: str) -> str:
@@ -36,6 +36,7 @@ def test_places_lead_to_each_secret_once() -> None:
         ("*t0ken** s3cr3t, with comma***", ["t0ken", "s3cr3t, with comma"]),
         ("**bold** *st*rred *", ["*st*rred"]),
         ("x" * 2000 + "*t0ken*", ["t0ken"]),
+        ("***starredt0ken", ["***starred", "t0ken"]),
     ],
 )
 def test_secrets_of_one_text_are_told_apart(text: str, found: list[str]) -> None:
