@@ -47,7 +47,7 @@ async def read_pages(
     """Yield the pages of a list. See `KubeClient.list_pages`.
 
     Pages have about 1 MiB, because a larger page would block the event loop while it is parsed. A page that is much
-    larger is abandoned, and requested again with fewer objects.
+    larger, or has many more values, is abandoned, and requested again with fewer objects.
     """
     received, continuation, size = 0, "", min(PAGE_SIZE, _FIRST_PAGE_SIZE)
     while True:

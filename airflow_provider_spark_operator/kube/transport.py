@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.kube.bounded_json import read_json
+from airflow_provider_spark_operator.kube.bounded_json import read_json, weigh
 from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestCheck, RequestGate
 from airflow_provider_spark_operator.kube.checked_connector import check_before_sending
 from airflow_provider_spark_operator.kube.errors import (
@@ -134,11 +134,11 @@ class Transport:
         return (await self.request_sized(call))[0]
 
     async def request_sized(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
-        """Send a call and return the JSON object of the answer, and its size in bytes.
+        """Send a call and return the JSON object of the answer, and its size, see `bounded_json.weigh`.
 
         Args:
             call: The request.
-            largest: The maximum size of the answer, in bytes. If None, there is no maximum.
+            largest: The maximum size of the answer. If None, there is no maximum.
 
         Raises:
             AnswerTooLarge: The answer is larger than `largest`.
@@ -158,6 +158,9 @@ class Transport:
     async def _request_once(self, call: Call, largest: int | None = None) -> tuple[JsonObject, int]:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
             content = await response.read() if largest is None else await _read_up_to(response, largest)
+        size = weigh(content)
+        if largest is not None and size > largest:
+            raise AnswerTooLarge
         try:
             document = await read_json(content, call.object_level)
         except ValueError:
@@ -170,7 +173,7 @@ class Transport:
                     "message": f"{self.server} did not return a JSON object",
                 },
             )
-        return document, len(content)
+        return document, size
 
     @asynccontextmanager
     async def stream(self, call: Call, *, total_seconds: float | None) -> AsyncIterator[aiohttp.ClientResponse]:

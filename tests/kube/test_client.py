@@ -105,6 +105,13 @@ async def test_page_that_is_too_large_is_requested_with_fewer_objects(api: Scrip
     assert [seen.query.get("continue") for seen in api.requests] == [None, *["more"] * 4]
 
 
+async def test_page_with_too_many_values_is_requested_with_fewer_objects(api: ScriptedApi, client: KubeClient) -> None:
+    large = {"metadata": {"name": "a"}, "spec": {f"{field}": [[]] * 9_000 for field in range(12)}}
+    api.script(*[answer_page(large)] * 3)
+    assert len((await client.list(PODS, "jobs")).items) == 1
+    assert [seen.query["limit"] for seen in api.requests] == ["50", "6", "1"]
+
+
 async def test_bounded_list_requests_no_more_than_its_limit(api: ScriptedApi, client: KubeClient) -> None:
     page = answer_page({"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}, token="more")
     api.script(page, answer_page({"metadata": {"name": "c"}}, token="more"))
