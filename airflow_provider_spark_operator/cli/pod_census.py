@@ -78,11 +78,7 @@ class PodCensus:
         return [event for event in events if event["metadata"].get("namespace") == namespace]
 
     async def has_lost_controller(self, application: JsonObject) -> bool:
-        """Return whether the controller that manages an application is known not to run.
-
-        Raises:
-            KubeError: The API could not be reached.
-        """
+        """Return whether the controller that manages an application is known not to run."""
         return await find_lost_controller(self._client, application) is not None
 
     async def read_drivers(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:

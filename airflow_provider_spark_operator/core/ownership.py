@@ -59,7 +59,7 @@ class Tenure:
 
         It counts as held for twice its duration, since the clock of its holder may differ.
         """
-        return bool(self.holder) and self.renewed is not None and now < self.renewed + 2 * self.duration
+        return bool(self.holder) and self.renewed is not None and now - self.renewed < 2 * self.duration
 
 
 def read_tenure(lease: Mapping[str, Any]) -> Tenure:

@@ -246,11 +246,7 @@ class ObstacleWatch:
 
     async def _check_controller(self) -> bool:
         """Show, once, that the controller that claimed the application does not run. Return whether it does not."""
-        try:
-            lost = await find_lost_controller(self._client, self._resource)
-        except KubeError as error:
-            logger.debug("could not find out whether the controller of %s runs: %s", self._reference, error)
-            return False
+        lost = await find_lost_controller(self._client, self._resource)
         was_lost, self._situation.lost_controller = self._situation.lost_controller, None
         if lost is None:
             return False

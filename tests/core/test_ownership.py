@@ -79,6 +79,10 @@ def test_incomplete_lease_is_not_held(spec: dict[str, Any]) -> None:
     assert not read_tenure({"spec": spec}).is_held(NOW)
 
 
+def test_lease_that_was_renewed_at_the_end_of_time_is_held() -> None:
+    assert Tenure("one", timedelta(seconds=15), NOW, datetime.max.replace(tzinfo=UTC)).is_held(NOW)
+
+
 @pytest.mark.parametrize("text", ["", "name", "/name", "team/", "team/x/y", "team/../secrets", "Team/x"])
 def test_reference_to_no_lease_is_not_parsed(text: str) -> None:
     assert LeaseReference.parse(text) is None
