@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from airflow_provider_spark_operator.core.names import LABEL_ROLE, RESERVED_LABELS, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.names import LABEL_EXECUTOR_ID, LABEL_ROLE, RESERVED_LABELS, ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.pods import get_object, list_objects
 
 # What decisions read, in the order of its importance: if a part exceeds its limit, the rest is dropped.
@@ -38,7 +38,8 @@ def select_decisive_fields(pod: Mapping[str, object]) -> dict[str, object]:
     metadata, spec, status = (get_object(pod.get(part)) for part in ("metadata", "spec", "status"))
     labels = get_object(metadata.get("labels"))
     parts = {"metadata": {"labels": _select(labels, RESERVED_LABELS), **_select(metadata, _METADATA)}}
-    if labels.get(LABEL_ROLE) == ROLE_EXECUTOR:
+    # A driver whose role was changed by a user remains a driver. Only executors have an id.
+    if labels.get(LABEL_ROLE) == ROLE_EXECUTOR and LABEL_EXECUTOR_ID in labels:
         parts |= {"status": _select_executor_status(status)}
         sizes, longest = _MAX_EXECUTOR_SIZES, _MAX_EXECUTOR_TEXT
     else:

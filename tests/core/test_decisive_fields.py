@@ -7,10 +7,17 @@ from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.decisive_fields import select_decisive_fields
 from airflow_provider_spark_operator.core.driver_end import find_driver_end
 from airflow_provider_spark_operator.core.drivers import get_label
-from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_SELECTOR, LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_EXECUTOR_ID,
+    LABEL_ROLE,
+    ROLE_EXECUTOR,
+)
 from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle
 from tests.builders import build_container, build_pod
 from tests.core.test_driver_end import DRIVER_ENDS, UNCONFIGURED
+
+EXECUTOR = {LABEL_ROLE: ROLE_EXECUTOR, LABEL_EXECUTOR_ID: "1"}
 
 
 def build_large_pod() -> dict[str, Any]:
@@ -41,7 +48,7 @@ def test_decisive_fields_of_the_largest_pod_are_small() -> None:
 
 def test_decisive_fields_of_the_largest_executor_are_a_quarter_of_that() -> None:
     document = build_large_pod()
-    document["metadata"]["labels"] |= {LABEL_ROLE: ROLE_EXECUTOR, LABEL_APPLICATION_SELECTOR: "app"}
+    document["metadata"]["labels"] |= {**EXECUTOR, LABEL_APPLICATION_SELECTOR: "app"}
     reduced = select_decisive_fields(document)
     assert len(json.dumps(reduced)) < 12_000
     assert pods.get_uid(reduced) == document["metadata"]["uid"]
@@ -58,13 +65,15 @@ def test_decisive_fields_of_the_largest_executor_are_a_quarter_of_that() -> None
     ],
 )
 def test_readiness_and_obstacle_of_an_executor_follow_from_its_decisive_fields(seen: dict[str, Any]) -> None:
-    seen["metadata"]["labels"] = {LABEL_ROLE: ROLE_EXECUTOR}
+    seen["metadata"]["labels"] = EXECUTOR
     reduced = select_decisive_fields(seen)
     assert "spec" not in reduced
     assert describe_executor_obstacle([reduced]) == describe_executor_obstacle([seen])
     assert (pods.is_ready(reduced), pods.has_ended(reduced)) == (pods.is_ready(seen), pods.has_ended(seen))
 
 
+@pytest.mark.parametrize("labels", [{}, {LABEL_ROLE: ROLE_EXECUTOR}], ids=["driver", "relabelled"])
 @pytest.mark.parametrize("seen", [each.values[0] for each in (*DRIVER_ENDS, *UNCONFIGURED)])
-def test_end_of_a_driver_follows_from_its_decisive_fields(seen: dict[str, Any]) -> None:
+def test_end_of_a_driver_follows_from_its_decisive_fields(seen: dict[str, Any], labels: dict[str, str]) -> None:
+    seen = {**seen, "metadata": {"labels": labels}}
     assert find_driver_end(select_decisive_fields(seen), None) == find_driver_end(seen, None)
