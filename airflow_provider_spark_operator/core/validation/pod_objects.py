@@ -39,9 +39,12 @@ def build_executor_pod(conf: Mapping[str, str], application_id: str) -> dict[str
         for key, value in values.get_by_prefix(f"{_EXECUTOR}label.").items()
     }
     selectors = (f"spark.kubernetes.{kind}node.selector." for kind in ("", "executor."))
-    requests = values.get_text(f"{_EXECUTOR}request.cores", "spark.executor.cores") or "1"
-    limits = values.get_text(f"{_EXECUTOR}limit.cores")
-    resources = {"requests": {"cpu": requests}, "limits": {"cpu": limits} if limits else {}}
+    request = next((conf[key] for key in (f"{_EXECUTOR}request.cores", "spark.executor.cores") if conf.get(key)), "1")
+    limit = values.get_text(f"{_EXECUTOR}limit.cores")
+    resources = {
+        "requests": {} if "${" in request else {"cpu": request},
+        "limits": {"cpu": limit} if limit else {},
+    }
     secrets = values.get_by_prefix(f"{_EXECUTOR}secrets.")
     return {
         "kind": "Pod",

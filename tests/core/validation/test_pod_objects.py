@@ -128,6 +128,13 @@ def test_manifest_that_cannot_be_converted_is_valid_for_kubeflow() -> None:
     assert filter_errors(check_manifest(document)) == []
 
 
+@pytest.mark.parametrize("key", ["spark.executor.cores", "spark.kubernetes.executor.request.cores"])
+def test_request_that_refers_to_another_property_is_not_compared(key: str) -> None:
+    conf = {"spark.kubernetes.container.image": "i", "spark.kubernetes.executor.limit.cores": "500m"}
+    assert len(find_errors(sparkConf={**conf, key: "1"})) == 1
+    assert find_errors(sparkConf={**conf, key: "${team.cores}"}) == []
+
+
 def test_version_with_build_metadata_is_a_valid_label() -> None:
     document = build_application_document(runtimeVersions={"sparkVersion": "4.3.0+build.1"})
     assert filter_errors(validate(document)) == []
