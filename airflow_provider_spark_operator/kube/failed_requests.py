@@ -35,7 +35,7 @@ def parse_status(content: bytes) -> dict[str, Any]:
     """Return the Status in the body of an answer, or one with the text of another body."""
     try:
         document = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict):
         return document

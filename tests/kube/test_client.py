@@ -245,6 +245,12 @@ async def test_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) ->
     assert len(api.requests) == 1
 
 
+async def test_error_that_is_nested_too_deeply_is_shown_as_text(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer_text("[" * 5000, 403))
+    with pytest.raises(KubeError, match=r"\[\[\["):
+        await client.get(PODS, "a", "jobs")
+
+
 async def test_error_page_is_shortened(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer_text("proxy\n  says no" + "x" * 5000, 403))
     with pytest.raises(KubeError, match="proxy says no") as caught:
