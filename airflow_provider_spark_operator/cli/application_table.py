@@ -34,10 +34,13 @@ class Query:
         Raises:
             KubeError: The API could not be reached.
         """
-        pods = await census.read_drivers(applications) if self.criteria.needs_verdict else None
+        if self.criteria.needs_verdict:
+            await census.read_drivers(applications)
         now = datetime.now(UTC)
         return [
-            item for item in applications if self.criteria.accepts(summarize(item, now, pods, census.get_events(item)))
+            item
+            for item in applications
+            if self.criteria.accepts(summarize(item, now, census.get_pods(item), census.get_events(item)))
         ]
 
     def describe_place(self) -> str:
@@ -60,11 +63,18 @@ class ApplicationTable:
 
     async def print(self, applications: Sequence[JsonObject]) -> None:
         """Print a row for each application. The pods are read once for all of them."""
-        now, pods = datetime.now(UTC), await self._census.read(applications)
+        now = datetime.now(UTC)
+        await self._census.read(applications)
         lost = [await self._census.has_lost_controller(application) for application in applications]
         self._table.print(
             [
-                summarize(application, now, pods, self._census.get_events(application), controller_lost=is_lost)
+                summarize(
+                    application,
+                    now,
+                    self._census.get_pods(application),
+                    self._census.get_events(application),
+                    controller_lost=is_lost,
+                )
                 for application, is_lost in zip(applications, lost, strict=True)
             ]
         )

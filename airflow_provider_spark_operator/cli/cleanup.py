@@ -131,8 +131,8 @@ async def _clean_up(
     scope = None if all_namespaces else client.default_namespace
     found = await list_applications(client, scope, selector)
     census = PodCensus(client, scope)
-    pods = await census.read_drivers([resource for _, resource in found])
-    chosen = [one for one in found if criteria.accepts(summarize(one[1], now, pods), now)]
+    await census.read_drivers([resource for _, resource in found])
+    chosen = [one for one in found if criteria.accepts(summarize(one[1], now, census.get_pods(one[1])), now)]
     for refusal in census.refusals:
         print_error(f"applications whose end is unknown are kept: {refusal}")
     if not chosen:

@@ -4,11 +4,12 @@ Executors are counted. Drivers show why they do not start, or the end that a sta
 are missing, and Leases whether controllers run.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver_facts import has_more_facts
 from airflow_provider_spark_operator.core.names import (
@@ -27,7 +28,8 @@ from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-_LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *(dialect.application_label for dialect in DIALECTS))
+_APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
+_LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *_APPLICATION_LABELS)
 _METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -46,12 +48,14 @@ class PodCensus:
         self._client = client
         self._namespace = namespace
         self._pods: dict[str, list[JsonObject]] = {}
+        self._pods_of: defaultdict[tuple[str, str, str], list[JsonObject]] = defaultdict(list)
         self._stops: list[JsonObject] | None = None
         self._warnings: list[JsonObject] | None = None
+        self._events_of: defaultdict[tuple[str | None, str | None], list[JsonObject]] = defaultdict(list)
         self.refusals: tuple[Forbidden, ...] = ()
 
-    async def read(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
-        """Return the pods of a namespace as far as these applications need them. None if they are unknown.
+    async def read(self, applications: Sequence[JsonObject]) -> None:
+        """Read the pods and Events that these applications need.
 
         Raises:
             KubeError: The API could not be reached. A missing permission is no error.
@@ -61,7 +65,7 @@ class PodCensus:
         pending = [pod for pod in self._pods.get(ROLE_DRIVER, ()) if is_pending(get_status(pod))]
         if self._warnings is None and any(not name_driver_obstacle(pod) for pod in pending):
             self._warnings = await self._list_warnings({pod["metadata"]["uid"] for pod in pending})
-        return await self.read_drivers(applications)
+        await self.read_drivers(applications)
 
     async def _list_warnings(self, uids: Collection[str]) -> list[JsonObject]:
         """List the warnings about pods. Empty if the Events cannot be read."""
@@ -71,18 +75,23 @@ class PodCensus:
             return [event for event in found.items if event["involvedObject"].get("uid") in uids]
         return []
 
+    def get_pods(self, application: JsonObject) -> list[JsonObject] | None:
+        """Return the pods of an application that were read. None if no pods were read."""
+        metadata, label = application["metadata"], dialect_of(application["apiVersion"]).application_label
+        return self._pods_of.get((metadata["namespace"], label, metadata["name"]), []) if self._pods else None
+
     def get_events(self, application: JsonObject) -> list[JsonObject]:
-        """Return the Events that were read in the namespace of an application."""
-        namespace = application["metadata"]["namespace"]
-        events = (*(self._stops or ()), *(self._warnings or ()))
-        return [event for event in events if event["metadata"].get("namespace") == namespace]
+        """Return the Events that were read about the drivers of an application."""
+        namespace, known = application["metadata"]["namespace"], self.get_pods(application) or ()
+        names = {pod["metadata"]["name"] for pod in known} | {read_progress(application).driver_name}
+        return [event for name in names for event in self._events_of.get((namespace, name), ())]
 
     async def has_lost_controller(self, application: JsonObject) -> bool:
         """Return whether the controller that manages an application is known not to run."""
         return await find_lost_controller(self._client, application) is not None
 
-    async def read_drivers(self, applications: Sequence[JsonObject]) -> list[JsonObject] | None:
-        """Return the pods that were read, and the drivers if only they show how one of these applications ended.
+    async def read_drivers(self, applications: Sequence[JsonObject]) -> None:
+        """Read the drivers if only they show how one of these applications ended, and the Events about their end.
 
         Raises:
             KubeError: The API could not be reached. A missing permission is no error.
@@ -90,13 +99,15 @@ class PodCensus:
         await self._read_role(ROLE_DRIVER, is_needed=any(map(_needs_driver, applications)))
         if self._stops is None and any(has_more_facts(read_progress(one)) for one in applications):
             self._stops = await list_stops(self._client, self._namespace)
-        if not self._pods:
-            return None
-        return [pod for pods in self._pods.values() for pod in pods]
+        # Each application gets only its own pods and Events: a list can have thousands of applications.
+        self._events_of = defaultdict(list)
+        for event in (*(self._stops or ()), *(self._warnings or ())):
+            self._events_of[event["metadata"].get("namespace"), event["involvedObject"].get("name")].append(event)
 
     def forget(self) -> None:
         """Read the pods again when they are needed next."""
         self._pods.clear()
+        self._pods_of.clear()
         self._stops = self._warnings = None
 
     async def _read_role(self, role: str, *, is_needed: bool) -> None:
@@ -105,6 +116,10 @@ class PodCensus:
         try:
             found = await self._client.list(PODS, self._namespace, label_selector=f"{LABEL_ROLE}={role}", trim=_trim)
             self._pods[role] = found.items
+            for pod in found.items:
+                labels = pod["metadata"]["labels"]
+                for label in _APPLICATION_LABELS & labels.keys():
+                    self._pods_of[pod["metadata"]["namespace"], label, labels[label]].append(pod)
         except Forbidden as error:
             self.refusals = (error,)
 
