@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from airflow_provider_spark_operator.core.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
@@ -21,10 +22,12 @@ def find_metadata_problems(
         location: The position of the metadata in the document.
         admissible: Whether operators can run a resource despite these problems.
     """
-    for field in ("labels", "annotations"):
-        for problem in find_map_problems(field, metadata.get(field), location):
-            yield replace(problem, admissible=admissible)
-    yield from _find_finalizer_problems(metadata.get("finalizers"))
+    problems = chain(
+        find_map_problems("labels", metadata.get("labels"), location),
+        find_map_problems("annotations", metadata.get("annotations"), location),
+        _find_finalizer_problems(metadata.get("finalizers"), (*location, "finalizers")),
+    )
+    yield from (replace(problem, admissible=admissible) for problem in problems)
 
 
 def find_map_problems(field: str, given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -46,14 +49,14 @@ def find_map_problems(field: str, given: object, location: tuple[str | int, ...]
             yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}")
 
 
-def _find_finalizer_problems(given: object) -> Iterator[Problem]:
+def _find_finalizer_problems(given: object, location: tuple[str | int, ...]) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, list):
-        yield Problem("metadata.finalizers", f"must be a list, not {name_type(given)}")
+        yield Problem(format_path(location), f"must be a list, not {name_type(given)}")
         return
     for index, name in enumerate(given):
-        path = f"metadata.finalizers[{index}]"
+        path = format_path((*location, index))
         if not isinstance(name, str):
             yield Problem(path, f"must be a string, not {name_type(name)}: put it in quotes")
         elif not _is_qualified(name):
