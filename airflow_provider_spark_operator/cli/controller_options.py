@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,6 +37,25 @@ def _require_address(value: str | None) -> str | None:
         except ValueError:
             raise typer.BadParameter("must be an IP address, or * for all interfaces") from None
     return value
+
+
+def _declare_port(content: str, *, default: str) -> Any:
+    return typer.Option(
+        metavar="N",
+        min=0,
+        max=_MOST_PORT,
+        help=f"serve {content} on this port; 0 selects a free port (default: {default})",
+        rich_help_panel=_SERVERS,
+    )
+
+
+def _declare_address(content: str) -> Any:
+    return typer.Option(
+        metavar="IP",
+        callback=_require_address,
+        help=f"serve {content} on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
+        rich_help_panel=_SERVERS,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,44 +93,10 @@ class ControllerOptions:
             "(default: none)",
         ),
     ] = None
-    health_port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=_MOST_PORT,
-            help="serve /healthz and /readyz on this port; 0 selects a free port (default: do not serve)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
-    health_address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IP",
-            callback=_require_address,
-            help="serve the probes on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=_MOST_PORT,
-            help="serve Prometheus metrics at /metrics on this port; 0 selects a free port (default: do not serve)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
-    metrics_address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IP",
-            callback=_require_address,
-            help="serve the metrics on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
+    health_port: Annotated[int | None, _declare_port("/healthz and /readyz", default="do not serve")] = None
+    health_address: Annotated[str | None, _declare_address("the probes")] = None
+    metrics_port: Annotated[int | None, _declare_port("Prometheus metrics at /metrics", default="do not serve")] = None
+    metrics_address: Annotated[str | None, _declare_address("the metrics")] = None
     workers: Annotated[
         int | None,
         typer.Option(
@@ -174,23 +159,6 @@ class ControllerOptions:
             rich_help_panel=_SERVERS,
         ),
     ] = None
-    webhook_port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=_MOST_PORT,
-            help="serve the webhooks on this port; 0 selects a free port (default: 9443)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
-    webhook_address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IP",
-            callback=_require_address,
-            help="serve the webhooks on this address; * for all interfaces (default: * in a pod, otherwise 127.0.0.1)",
-            rich_help_panel=_SERVERS,
-        ),
-    ] = None
+    webhook_port: Annotated[int | None, _declare_port("the webhooks", default="9443")] = None
+    webhook_address: Annotated[str | None, _declare_address("the webhooks")] = None
     log_format: LogFormatOption = LogFormat.TEXT

@@ -110,7 +110,7 @@ def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference 
 
 
 def judge_controller(lease: LeaseReference, tenure: Tenure, now: datetime) -> LostController | None:
-    """Return the controller of a Lease as lost if no process holds the Lease, or has held it for a minute.
+    """Return the controller of a Lease as lost if no process holds the Lease, and none has renewed it for a minute.
 
     A controller that is replaced releases its Lease, and its successor needs some time.
 
@@ -119,8 +119,8 @@ def judge_controller(lease: LeaseReference, tenure: Tenure, now: datetime) -> Lo
         tenure: Its content; empty if the Lease does not exist.
         now: The current time, with an offset.
     """
-    was_held = tenure.renewed is not None and now - tenure.renewed < UNRECONCILED
-    return None if was_held or tenure.is_held(now) else LostController(lease, tenure.renewed)
+    is_recent = tenure.renewed is not None and now - tenure.renewed < UNRECONCILED
+    return None if is_recent or tenure.is_held(now) else LostController(lease, tenure.renewed)
 
 
 def describe_driver_wait(pod: Mapping[str, object], progress: Progress, events: Sequence[str]) -> str | None:

@@ -104,21 +104,24 @@ def _list_texts(value: object, path: list[str | int]) -> Iterator[tuple[list[str
 
 def _find_spans(text: str, mask: Mask) -> list[tuple[int, int]]:
     """Return where the secrets of a text begin and end. If that remains unknown, the whole text counts as secret."""
-    masked, spans, here, there = mask(text), list[tuple[int, int]](), 0, 0
+    masked = mask(text)
+    spans: list[tuple[int, int]] = []
+    position = masked_position = 0  # the same place in both texts
     for _ in range(_MOST_STARS):
-        star = masked.find(MASK[0], there)
+        star = masked.find(MASK[0], masked_position)
         if star < 0:
             return spans
-        here, there = here + star - there, star
-        rest = text[here : here + _MOST_GUESSES]
+        position, masked_position = position + star - masked_position, star
+        rest = text[position : position + _MOST_GUESSES]
         if rest.startswith(MASK[0]) and mask(rest) == MASK[0] + mask(rest[1:]):
-            here, there = here + 1, there + 1  # the text itself contains this star
+            position, masked_position = position + 1, masked_position + 1  # the text itself contains this star
             continue
-        end = _find_end(text, here, masked, there + len(MASK), mask)
-        if mask(text[here : max(here, end)]) != MASK:
+        masked_position += len(MASK)
+        end = _find_end(text, position, masked, masked_position, mask)
+        if mask(text[position : max(position, end)]) != MASK:
             break
-        spans.append((here, end))
-        here, there = end, there + len(MASK)
+        spans.append((position, end))
+        position = end
     return [*spans, (0, len(text))]
 
 

@@ -314,10 +314,8 @@ def _describe_pod(status: Mapping[str, object]) -> str:
 
 
 def _explain_termination(status: Mapping[str, object], progress: Progress) -> _Cause | None:
-    containers, main = (
-        pods.list_all_containers(status),
-        find_driver_container({"status": status}, progress.main_container),
-    )
+    containers = pods.list_all_containers(status)
+    main = find_driver_container({"status": status}, progress.main_container)
     ended = [each for each in containers if each.exit_code]
     # A restarted container runs or waits again: the end of its previous run is the cause.
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]

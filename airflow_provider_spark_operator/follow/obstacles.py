@@ -84,7 +84,7 @@ class WaitSituation:
     Attributes:
         state: The state. Empty until it is known.
         obstacle: What the application waits for. None if it is not known.
-        lost_controller: That the controller of the application does not run. None if this is not known.
+        lost_controller: A clause that says that the controller does not run. None if it runs, or if this is unknown.
     """
 
     state: str = ""

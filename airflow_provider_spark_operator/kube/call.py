@@ -66,7 +66,7 @@ class Call:
 
     @property
     def object_level(self) -> int | None:
-        """The number of JSON objects and lists around each Kubernetes object in the answer; None if it has no such."""
+        """The number of JSON objects and lists around each Kubernetes object in the answer; None without objects."""
         return {"list": 2, "watch": 1}.get(self.verb, 0) if self.address is None else None
 
     @property

@@ -208,7 +208,7 @@ class BoundedLoader(yaml.SafeLoader):
 
     def _skip_blanks(self) -> str:
         length = 0
-        while self.peek(length) in tuple(" \t"):
+        while self.peek(length) in " \t":
             length += 1
         blanks = str(self.prefix(length))
         self.forward(length)

@@ -113,13 +113,20 @@ def _check(name: str, is_valid: Callable[[Any], bool], rule: str, kinds: type | 
     """
 
     def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        given = value.get(name)
-        entries = given if isinstance(given, Mapping) else dict(enumerate(given)) if isinstance(given, list) else None
-        for place, each in [((), given)] if entries is None else [((key,), each) for key, each in entries.items()]:
+        for place, each in _list_values(value.get(name)):
             if each and isinstance(each, kinds) and not isinstance(each, bool) and not is_valid(each):
                 yield _report((*location, name, *place), f"{each!r} is not valid: {rule}")
 
     return find
+
+
+def _list_values(given: object) -> list[tuple[Location, Any]]:
+    """Return a value, or each entry of a list or an object, with its position in the value."""
+    if isinstance(given, Mapping):
+        return [((key,), entry) for key, entry in given.items()]
+    if isinstance(given, list):
+        return [((index,), entry) for index, entry in enumerate(given)]
+    return [((), given)]
 
 
 def _choose(name: str, words: str) -> _Rule:
