@@ -8,15 +8,23 @@ from airflow_provider_spark_operator.core.driver.plain_template import normalize
 from airflow_provider_spark_operator.core.kubernetes_names import DATA_KEY_RULE, is_data_key
 from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.names import EXECUTOR_CONTAINER
-from airflow_provider_spark_operator.core.pods import get_object
+from airflow_provider_spark_operator.core.pods import get_object, list_objects
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.validation.pod_rules import Location, find_value_problems
+from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
+from airflow_provider_spark_operator.core.validation.rules import list_values
 
 LARGEST_CONFIG_MAP: Final = 1 << 20
 """The maximum size of the values of a ConfigMap, in bytes."""
 
 _EXECUTOR: Final = "spark.kubernetes.executor."
 _TEMPLATE: Final = "core.v1.PodTemplateSpec"
+_REFERENCES: Final[Mapping[str, str]] = {
+    "volumeMounts.name": "volume",
+    "volumeDevices.name": "volume",
+    "env.valueFrom.fileKeyRef.volumeName": "emptyDir volume",
+    "resources.claims.name": "resource claim",
+}
+"""The paths of names in a container, and what each of them names."""
 
 
 def find_template_problems(spec: Mapping[str, object]) -> Iterator[Problem]:
@@ -86,24 +94,24 @@ def _find_config_map_problems(data: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _find_missing_parts(spec: Mapping[str, object]) -> Iterator[Problem]:
-    """Find the containers without an image, and the mounts whose volume does not exist."""
-    volumes = {volume.get("name") for _, volume in _list_entries(spec, "volumes", ("spec",))}
+    """Find missing names and images, and what containers refer to and the pod does not have."""
+    volumes = list_objects(spec.get("volumes"))
+    given = {
+        "volume": {str(volume.get("name")) for volume in volumes},
+        "emptyDir volume": {str(volume.get("name")) for volume in volumes if "emptyDir" in volume},
+        "resource claim": {str(name) for _, name in list_values(spec, "resourceClaims.name")},
+    }
     for field in ("initContainers", "containers"):
-        for inner, container in _list_entries(spec, field, ("spec",)):
-            if not container.get("image"):
-                yield Problem(format_path((*inner, "image")), "is required: give the image of the container")
-            for location, mount in _list_entries(container, "volumeMounts", inner):
-                if mount.get("name") not in volumes:
-                    message = f"names the volume {mount.get('name')!r}, which the pod does not have: add the volume"
-                    yield Problem(format_path((*location, "name")), message)
-
-
-def _list_entries(
-    holder: Mapping[str, object], key: str, location: Location
-) -> list[tuple[Location, Mapping[str, object]]]:
-    entries = holder.get(key)
-    return [
-        ((*location, key, index), entry)
-        for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ())
-        if isinstance(entry, Mapping)
-    ]
+        for place, container in list_values(spec, field, ("spec",)):
+            for name in ("name", "image"):
+                if not get_object(container).get(name):
+                    yield Problem(format_path((*place, name)), f"is required: give the {name} of the container")
+            for path, kind in _REFERENCES.items():
+                for inner, name in list_values(container, path, place):
+                    if str(name) not in given[kind]:
+                        message = f"names the {kind} {name!r}, which the pod does not have: add the {kind}"
+                        yield Problem(format_path(inner), message)
+            resources = get_object(get_object(container).get("resources"))
+            names = {*get_object(resources.get("limits")), *get_object(resources.get("requests"))}
+            if any(name.startswith("hugepages-") for name in names) and not names & {"cpu", "memory"}:
+                yield Problem(format_path((*place, "resources")), "huge pages require cpu or memory: add one of them")

@@ -1,41 +1,70 @@
 """Find values in pods that break the rules of the API server, which are a table by Kubernetes type."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from ipaddress import ip_address
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.json_object import is_integer
 from airflow_provider_spark_operator.core.kubernetes_names import (
     DATA_KEY_RULE,
     KEY_RULE,
+    LABEL_RULE,
     NAMESPACE_RULE,
     OBJECT_RULE,
     is_data_key,
     is_label_key,
+    is_label_value,
     is_namespace,
     is_object_name,
 )
-from airflow_provider_spark_operator.core.models.parse import format_path, name_type
+from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.pods import get_object
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.quantities import is_quantity, parse_quantity
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
-from airflow_provider_spark_operator.core.validation.metadata import find_map_problems, find_metadata_problems
-
-Location: TypeAlias = tuple[str | int, ...]
-_Rule: TypeAlias = Callable[[Mapping[str, Any], Location], Iterator[Problem]]
+from airflow_provider_spark_operator.core.validation.metadata import find_metadata_problems
+from airflow_provider_spark_operator.core.validation.rules import (
+    Location,
+    Rule,
+    bound,
+    check,
+    check_labels,
+    choose,
+    choose_field,
+    forbid,
+    limit,
+    list_values,
+    repeat_none,
+    report,
+    require,
+    when,
+    within,
+)
 
 _LARGEST_PORT: Final = 65535
 _LARGEST_MODE: Final = 0o777
+_LARGEST_NUMBER: Final = 2**31 - 1
+_DEFAULT_GRACE_SECONDS: Final = 30
 _PORT: Final = re.compile(r"(?=[-0-9]*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?")
 _PORT_RULE: Final = "use at most 15 lowercase letters, digits and '-', with a letter and without '--'"
 _PORT_NUMBER_RULE: Final = f"use a number from 1 to {_LARGEST_PORT}"
-_MODE_RULE: Final = "use a number from 0 to 0777 (octal)"
 _NUMBER_RULE: Final = "use a number that is not negative"
 _PATH_RULE: Final = "use a relative path without '..'"
+_DOTS_RULE: Final = "use a path without '..'"
+_PROBES: Final = "livenessProbe readinessProbe startupProbe"
 _VARIABLE_RULE: Final = "use printable ASCII characters without '='"
+_RESOURCES: Final = ("cpu", "ephemeral-storage", "memory")
+_MAP_FIELD: Final = r"metadata\.(annotations|labels)\['([-.\w]+/)?[-.\w]+'\]"
+_VARIABLE_FIELD: Final = re.compile(
+    rf"metadata\.(name|namespace|uid)|spec\.(nodeName|serviceAccountName)|status\.(host|pod)IPs?|{_MAP_FIELD}"
+)
+_VOLUME_FIELD: Final = re.compile(rf"metadata\.(annotations|labels|name|namespace|uid)|{_MAP_FIELD}")
+_FIELD_RULE: Final = "use a field that pods offer here, such as metadata.name"
+_RESOURCE_FIELD: Final = re.compile(rf"(limits|requests)\.({'|'.join(_RESOURCES)}|hugepages-.+)")
+_SYSCTL_PART: Final = "[a-z0-9]++(?:[-_]++[a-z0-9]++)*+"
+_SYSCTL: Final = re.compile(rf"(?=.{{1,253}}\Z){_SYSCTL_PART}(?:[./]{_SYSCTL_PART})*+")
 # The classes of JSON values of each type, and the type in words. A type that is not listed is an object.
 _SHAPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "[": ((list, tuple), "a list"),
@@ -66,9 +95,9 @@ def find_value_problems(value: object, type_name: str, location: Location) -> It
     classes, words = _SHAPES.get(shape, _SHAPES["{"])
     if not isinstance(value, classes) or (isinstance(value, bool) and shape != "boolean"):
         advice = ": put it in quotes" if shape == "string" else ""
-        yield _report(location, f"must be {words}, not {name_type(value)}{advice}")
+        yield report(location, f"must be {words}, not {name_type(value)}{advice}")
     elif shape == "quantity" and not is_quantity(value):
-        yield _report(location, f"{value!r} is not a quantity, such as 500m, 2 or 1.5Gi")
+        yield report(location, f"{value!r} is not a quantity, such as 500m, 2 or 1.5Gi")
     elif isinstance(value, list | tuple):
         for index, entry in enumerate(value):
             yield from find_value_problems(entry, name, (*location, index))
@@ -91,103 +120,44 @@ def _find_object_problems(value: Mapping[str, Any], name: str, location: Locatio
             yield from find_value_problems(inner, fields[key], (*location, key))
 
 
-def _report(location: Location, message: str) -> Problem:
-    return Problem(format_path(location), message, admissible=True)
+def _is_device(name: str) -> bool:
+    return "/" in name and "kubernetes.io/" not in name
 
 
-def _require(names: str) -> _Rule:
-    """Return the rule that an object has these fields, and that they are neither empty nor 0."""
-
-    def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        for name in names.split():
-            if not value.get(name):
-                yield _report((*location, name), "must not be 0" if value.get(name) == 0 else "is required")
-
-    return find
-
-
-def _check(name: str, is_valid: Callable[[Any], bool], rule: str, kinds: type | tuple[type, ...] = str) -> _Rule:
-    """Return the rule that a field, or each entry of a list or an object in it, is missing, empty, 0 or valid.
-
-    Values of other classes than `kinds` are left out: `find_value_problems` reports them.
-    """
-
-    def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        for place, each in _list_values(value.get(name)):
-            if each and isinstance(each, kinds) and not isinstance(each, bool) and not is_valid(each):
-                yield _report((*location, name, *place), f"{each!r} is not valid: {rule}")
-
-    return find
-
-
-def _list_values(given: object) -> list[tuple[Location, Any]]:
-    """Return a value, or each entry of a list or an object, with its position in the value."""
-    if isinstance(given, Mapping):
-        return [((key,), entry) for key, entry in given.items()]
-    if isinstance(given, list):
-        return [((index,), entry) for index, entry in enumerate(given)]
-    return [((), given)]
-
-
-def _choose(name: str, words: str) -> _Rule:
-    """Return the rule that a field has one of these values."""
-    return _check(name, words.split().__contains__, f"use {', '.join(words.split()[:-1])} or {words.split()[-1]}")
-
-
-def _choose_field(names: str, least: int = 1) -> _Rule:
-    """Return the rule that an object has one of these fields, or none if `least` is 0."""
-
-    def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        found = [name for name in names.split() if value.get(name) not in (None, "")]
-        if len(found) < least:
-            yield _report(location, f"is incomplete: set one of the fields {', '.join(names.split())}")
-        for name in found[1:]:
-            yield _report((*location, name), f"cannot be set in addition to {found[0]}: remove one of them")
-
-    return find
-
-
-def _repeat_none(lists: str, name: str) -> _Rule:
-    """Return the rule that the entries of these lists have different values in a field."""
-
-    def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        known: dict[str, Location] = {}
-        for field in lists.split():
-            entries = value.get(field)
-            for index, entry in enumerate(entries if isinstance(entries, list | tuple) else ()):
-                text, place = get_object(entry).get(name), (*location, field, index, name)
-                if isinstance(text, str) and text in known:
-                    yield _report(place, f"repeats {format_path(known[text])}, {text!r}: remove or change one of them")
-                elif isinstance(text, str):
-                    known[text] = place
-
-    return find
-
-
-def _label(name: str) -> _Rule:
-    """Return the rule that an object in a field consists of labels."""
-
-    def find(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-        texts = {key: text for key, text in get_object(value.get(name)).items() if isinstance(text, str)}
-        yield from (replace(each, admissible=True) for each in find_map_problems(name, texts, location))
-
-    return find
+def _find_wrong_resources(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
+    for field in ("requests", "limits"):
+        for name, given in get_object(value.get(field)).items():
+            place, amount = (*location, field, name), parse_quantity(given)
+            if not (is_label_key(name) if "/" in name else name.startswith("hugepages-") or name in _RESOURCES):
+                yield report(place, f"is unknown: use {', '.join(_RESOURCES)} or the name of a device with its domain")
+            elif amount < 0 or (_is_device(name) and amount != amount.to_integral_value()):
+                yield report(place, f"{given!r} is not valid: {_NUMBER_RULE}, and an integer for devices")
 
 
 def _find_small_limits(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
     limits = get_object(value.get("limits"))
     for name, given in get_object(value.get("requests")).items():
         request, limit = parse_quantity(given), parse_quantity(limits.get(name))
-        if "/" in name and request != limit:
-            yield _report((*location, "limits", name), f"must be the request, {given}: devices cannot be shared")
+        if (_is_device(name) or name.startswith("hugepages-")) and request != limit:
+            yield report((*location, "limits", name), f"must be the request, {given}: devices cannot be shared")
         elif is_quantity(limits.get(name)) and request > limit:
             message = f"is {given}, more than the limit {limits[name]}: reduce the request, or raise the limit"
-            yield _report((*location, "requests", name), message)
+            yield report((*location, "requests", name), message)
 
 
-def _find_missing_values(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
-    if value.get("operator") in ("In", "NotIn") and not value.get("values"):
-        yield _report((*location, "values"), f"is required with the operator {value['operator']}")
+def _find_different_host_ports(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
+    for place, port in list_values(value, "containers.ports", location):
+        given = get_object(port)
+        if given.get("hostPort") and given["hostPort"] != given.get("containerPort"):
+            yield report((*place, "hostPort"), "must be the containerPort")
+
+
+def _find_long_sleeps(value: Mapping[str, Any], location: Location) -> Iterator[Problem]:
+    given = value.get("terminationGracePeriodSeconds")
+    most = given if is_integer(given) else _DEFAULT_GRACE_SECONDS
+    for field in ("initContainers", "containers"):
+        paths = f"{field}.lifecycle.preStop.sleep.seconds {field}.lifecycle.postStart.sleep.seconds"
+        yield from bound(paths, 0, most, "use {} to {}, the grace period")(value, location)
 
 
 def _is_not_negative(quantity: object) -> bool:
@@ -198,12 +168,24 @@ def _is_port(port: object) -> bool:
     return 1 <= port <= _LARGEST_PORT if is_integer(port) else _PORT.fullmatch(str(port)) is not None
 
 
-def _is_mode(mode: int) -> bool:
-    return 0 <= mode <= _LARGEST_MODE
-
-
 def _is_inner_path(path: str) -> bool:
-    return not path.startswith("/") and ".." not in path.split("/")
+    return not path.startswith("/") and _has_no_dots(path)
+
+
+def _is_part(divisor: object) -> bool:
+    return parse_quantity(divisor) in (0, Decimal("0.001"), 1)
+
+
+def _is_unit(divisor: object) -> bool:
+    return parse_quantity(divisor) in (0, *(base**power for base in (1000, 1024) for power in range(7)))
+
+
+def _has_no_dots(path: str) -> bool:
+    return ".." not in path.split("/")
+
+
+def _is_file(path: str) -> bool:
+    return _is_inner_path(path) and not path.startswith("..")
 
 
 def _is_address(text: str) -> bool:
@@ -217,131 +199,210 @@ def _is_variable_name(name: str) -> bool:
     return name.isascii() and name.isprintable() and "=" not in name
 
 
-_NAME: Final = _check("name", is_namespace, NAMESPACE_RULE)
-_OBJECT_NAME: Final = _check("name", is_object_name, OBJECT_RULE)
-_HANDLER_PORT: Final = (_require("port"), _check("port", _is_port, _PORT_NUMBER_RULE, (int, str)))
-_SELECTION: Final = (_require("key operator"), _find_missing_values)
-_TOPOLOGY: Final = (_require("topologyKey"), _check("topologyKey", is_label_key, KEY_RULE))
-_DATA_KEY: Final = (_require("name key"), _OBJECT_NAME, _check("key", is_data_key, DATA_KEY_RULE))
-_FILE: Final = (
-    _require("path"),
-    _check("path", _is_inner_path, _PATH_RULE),
-    _check("mode", _is_mode, _MODE_RULE, int),
+_NAME: Final = check("name", is_namespace, NAMESPACE_RULE)
+_OBJECT_NAME: Final = check("name", is_object_name, OBJECT_RULE)
+_HANDLER_PORT: Final = (require("port"), check("port", _is_port, _PORT_NUMBER_RULE, (int, str)))
+_SELECTION: Final = (
+    require("key operator"),
+    check("key", is_label_key, KEY_RULE),
+    when("operator=In|NotIn", require("values")),
+    when("operator=Exists|DoesNotExist", forbid("values")),
 )
-_DEFAULT_MODE: Final = _check("defaultMode", _is_mode, _MODE_RULE, int)
-_WEIGHT: Final = (
-    _require("weight"),
-    _check("weight", lambda weight: 1 <= weight <= 100, "use a number from 1 to 100", int),
+_TOPOLOGY: Final = (require("topologyKey"), check("topologyKey", is_label_key, KEY_RULE))
+_DATA_KEY: Final = (require("name key"), _OBJECT_NAME, check("key", is_data_key, DATA_KEY_RULE))
+_MODE: Final = bound("mode defaultMode", 0, _LARGEST_MODE, "use a number from 0 to 0777 (octal)")
+_FILE: Final = (require("path"), check("path", _is_file, _PATH_RULE), _MODE)
+_WEIGHT: Final = (require("weight"), bound("weight", 1, 100))
+_USER: Final = bound("runAsUser runAsGroup fsGroup supplementalGroups", 0, _LARGEST_NUMBER)
+_PROFILE: Final = (
+    require("type"),
+    choose("type", "Localhost RuntimeDefault Unconfined"),
+    when("type=Localhost", require("localhostProfile")),
+    when("type=RuntimeDefault|Unconfined", forbid("localhostProfile")),
 )
-_SECCOMP: Final = _choose("type", "Localhost RuntimeDefault Unconfined")
+_HOST_PORTS: Final = ("hostPort", "protocol", "hostIP")
 
 
 def _list_fields(type_name: str, *others: str) -> str:
     return " ".join(name for name in KUBERNETES_FIELDS[type_name] if name not in others)
 
 
-_RULES: Final[Mapping[str, tuple[_Rule, ...]]] = {
-    "core.v1.ConfigMapEnvSource": (_require("name"), _OBJECT_NAME),
+_RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
+    "core.v1.AppArmorProfile": _PROFILE,
+    "core.v1.ConfigMapEnvSource": (require("name"), _OBJECT_NAME),
     "core.v1.ConfigMapKeySelector": _DATA_KEY,
-    "core.v1.ConfigMapVolumeSource": (_require("name"), _DEFAULT_MODE),
+    "core.v1.ConfigMapVolumeSource": (require("name"), _MODE),
     "core.v1.Container": (
         _NAME,
-        _repeat_none("ports", "name"),
-        _repeat_none("volumeMounts", "mountPath"),
-        _check("image", lambda image: image == image.strip(), "remove the white space"),
-        _choose("imagePullPolicy", "Always IfNotPresent Never"),
-        _choose("restartPolicy", "Always Never OnFailure"),
-        _choose("terminationMessagePolicy", "File FallbackToLogsOnError"),
+        repeat_none("ports", "name"),
+        repeat_none("volumeMounts", "mountPath"),
+        repeat_none("resizePolicy", "resourceName"),
+        check("image", lambda image: image == image.strip(), "remove the white space"),
+        choose("imagePullPolicy", "Always IfNotPresent Never"),
+        choose("restartPolicy", "Always Never OnFailure"),
+        choose("terminationMessagePolicy", "File FallbackToLogsOnError"),
+        when("restartPolicy=", forbid("restartPolicyRules")),
+        limit("restartPolicyRules", 20),
+        when("securityContext.privileged=|False", choose("volumeMounts.mountPropagation", "HostToContainer None")),
+        bound("livenessProbe.successThreshold startupProbe.successThreshold", 1, 1, "use 1"),
+        within("readinessProbe", forbid("terminationGracePeriodSeconds")),
     ),
     "core.v1.ContainerPort": (
-        _require("containerPort"),
-        _check("containerPort", _is_port, _PORT_NUMBER_RULE, int),
-        _check("hostPort", _is_port, _PORT_NUMBER_RULE, int),
-        _check("name", _is_port, _PORT_RULE),
-        _choose("protocol", "SCTP TCP UDP"),
+        require("containerPort"),
+        bound("containerPort hostPort", 1, _LARGEST_PORT),
+        check("name", _is_port, _PORT_RULE),
+        choose("protocol", "SCTP TCP UDP"),
     ),
-    "core.v1.DownwardAPIVolumeFile": (*_FILE, _choose_field("fieldRef resourceFieldRef")),
+    "core.v1.ContainerResizePolicy": (
+        require("resourceName restartPolicy"),
+        choose("resourceName", "cpu memory"),
+        choose("restartPolicy", "NotRequired RestartContainer"),
+    ),
+    "core.v1.ContainerRestartRule": (require("action exitCodes"), choose("action", "Restart RestartAllContainers")),
+    "core.v1.ContainerRestartRuleOnExitCodes": (
+        require("operator"),
+        choose("operator", "In NotIn"),
+        limit("values", 255),
+    ),
+    "core.v1.DownwardAPIVolumeFile": (
+        *_FILE,
+        choose_field("fieldRef resourceFieldRef"),
+        check("fieldRef.fieldPath", _VOLUME_FIELD.fullmatch, _FIELD_RULE),
+        within("resourceFieldRef", require("containerName")),
+    ),
+    "core.v1.EmptyDirVolumeSource": (check("sizeLimit", _is_not_negative, _NUMBER_RULE, (int, float, str)),),
     "core.v1.EnvFromSource": (
-        _choose_field("configMapRef secretRef"),
-        _check("prefix", _is_variable_name, _VARIABLE_RULE),
+        choose_field("configMapRef secretRef"),
+        check("prefix", _is_variable_name, _VARIABLE_RULE),
     ),
     "core.v1.EnvVar": (
-        _require("name"),
-        _check("name", _is_variable_name, _VARIABLE_RULE),
-        _choose_field("value valueFrom", least=0),
+        require("name"),
+        check("name", _is_variable_name, _VARIABLE_RULE),
+        choose_field("value valueFrom", least=0),
     ),
-    "core.v1.EnvVarSource": (_choose_field(_list_fields("core.v1.EnvVarSource")),),
-    "core.v1.ExecAction": (_require("command"),),
+    "core.v1.EnvVarSource": (
+        choose_field(_list_fields("core.v1.EnvVarSource")),
+        check("fieldRef.fieldPath", _VARIABLE_FIELD.fullmatch, _FIELD_RULE),
+    ),
+    "core.v1.ExecAction": (require("command"),),
+    "core.v1.FileKeySelector": (
+        require("volumeName path key"),
+        check("volumeName", is_namespace, NAMESPACE_RULE),
+        check("path", _has_no_dots, _DOTS_RULE),
+        check("key", _is_variable_name, _VARIABLE_RULE),
+    ),
     "core.v1.GRPCAction": _HANDLER_PORT,
-    "core.v1.HTTPGetAction": (*_HANDLER_PORT, _choose("scheme", "HTTP HTTPS")),
+    "core.v1.HTTPGetAction": (*_HANDLER_PORT, choose("scheme", "HTTP HTTPS")),
     "core.v1.HostAlias": (
-        _require("ip"),
-        _check("ip", _is_address, "use an IP address"),
-        _check("hostnames", is_object_name, OBJECT_RULE),
+        require("ip"),
+        check("ip", _is_address, "use an IP address"),
+        check("hostnames", is_object_name, OBJECT_RULE),
     ),
-    "core.v1.HostPathVolumeSource": (_require("path"),),
-    "core.v1.KeyToPath": (_require("key"), *_FILE),
-    "core.v1.LifecycleHandler": (_choose_field(_list_fields("core.v1.LifecycleHandler")),),
-    "core.v1.NodeSelector": (_require("nodeSelectorTerms"),),
-    "core.v1.NodeSelectorRequirement": (*_SELECTION, _choose("operator", "In NotIn Exists DoesNotExist Gt Lt")),
-    "core.v1.ObjectFieldSelector": (_require("fieldPath"),),
-    "core.v1.PersistentVolumeClaimVolumeSource": (_require("claimName"),),
+    "core.v1.HostPathVolumeSource": (
+        require("path"),
+        check("path", _has_no_dots, _DOTS_RULE),
+        choose("type", "BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket"),
+    ),
+    "core.v1.KeyToPath": (require("key"), *_FILE),
+    "core.v1.LifecycleHandler": (choose_field(_list_fields("core.v1.LifecycleHandler")),),
+    "core.v1.NodeSelector": (require("nodeSelectorTerms"),),
+    "core.v1.NodeSelectorRequirement": (
+        *_SELECTION,
+        choose("operator", "In NotIn Exists DoesNotExist Gt Lt"),
+        when("operator=Gt|Lt", require("values"), limit("values", 1)),
+    ),
+    "core.v1.ObjectFieldSelector": (require("fieldPath"), choose("apiVersion", "v1")),
+    "core.v1.PersistentVolumeClaimVolumeSource": (require("claimName"),),
     "core.v1.PodAffinityTerm": _TOPOLOGY,
-    "core.v1.PodDNSConfig": (_check("nameservers", _is_address, "use an IP address"),),
-    "core.v1.PodSecurityContext": (
-        _check("fsGroup", _is_not_negative, _NUMBER_RULE, int),
-        _check("runAsUser", _is_not_negative, _NUMBER_RULE, int),
-        _check("runAsGroup", _is_not_negative, _NUMBER_RULE, int),
-        _choose("fsGroupChangePolicy", "Always OnRootMismatch"),
-    ),
+    "core.v1.PodDNSConfig": (check("nameservers", _is_address, "use an IP address"),),
+    "core.v1.PodOS": (require("name"), choose("name", "linux windows")),
+    "core.v1.PodReadinessGate": (require("conditionType"), check("conditionType", is_label_key, KEY_RULE)),
+    "core.v1.PodSchedulingGate": (require("name"), check("name", is_label_key, KEY_RULE)),
+    "core.v1.PodSecurityContext": (_USER, choose("fsGroupChangePolicy", "Always OnRootMismatch")),
     "core.v1.PodSpec": (
-        _repeat_none("volumes", "name"),
-        _repeat_none("initContainers containers", "name"),
-        _label("nodeSelector"),
-        _check("hostname", is_namespace, NAMESPACE_RULE),
-        _check("subdomain", is_namespace, NAMESPACE_RULE),
-        _check("nodeName", is_object_name, OBJECT_RULE),
-        _choose("dnsPolicy", "ClusterFirst ClusterFirstWithHostNet Default None"),
-        _choose("restartPolicy", "Always OnFailure Never"),
+        forbid("ephemeralContainers"),
+        repeat_none("volumes", "name"),
+        repeat_none("initContainers containers", "name"),
+        repeat_none("containers.ports", *_HOST_PORTS),
+        repeat_none("schedulingGates", "name"),
+        repeat_none("topologySpreadConstraints", "topologyKey", "whenUnsatisfiable"),
+        choose_field("schedulingGates nodeName", least=0),
+        check_labels("nodeSelector"),
+        check("hostname subdomain", is_namespace, NAMESPACE_RULE),
+        check("nodeName runtimeClassName", is_object_name, OBJECT_RULE),
+        bound("activeDeadlineSeconds", 1, _LARGEST_NUMBER),
+        choose("dnsPolicy", "ClusterFirst ClusterFirstWithHostNet Default None"),
+        choose("preemptionPolicy", "Never PreemptLowerPriority"),
+        choose("restartPolicy", "Always OnFailure Never"),
+        when("dnsPolicy=None", require("dnsConfig"), within("dnsConfig", require("nameservers"))),
+        when(
+            "restartPolicy=Never",
+            choose("initContainers.resizePolicy.restartPolicy containers.resizePolicy.restartPolicy", "NotRequired"),
+        ),
+        when("hostNetwork=True", _find_different_host_ports),
+        when("hostPID=True", forbid("shareProcessNamespace")),
+        when("hostUsers=False", forbid("hostNetwork hostPID hostIPC")),
+        within(
+            "initContainers",
+            when("restartPolicy=|Never|OnFailure", forbid(f"lifecycle {_PROBES}")),
+            repeat_none("ports", *_HOST_PORTS),
+        ),
+        _find_long_sleeps,
     ),
     "core.v1.PreferredSchedulingTerm": _WEIGHT,
-    "core.v1.Probe": (_choose_field("exec grpc httpGet tcpSocket"),),
-    "core.v1.ResourceFieldSelector": (_require("resource"),),
-    "core.v1.ResourceRequirements": (
-        _find_small_limits,
-        _check("requests", _is_not_negative, _NUMBER_RULE, (int, float, str)),
-        _check("limits", _is_not_negative, _NUMBER_RULE, (int, float, str)),
+    "core.v1.Probe": (
+        choose_field("exec grpc httpGet tcpSocket"),
+        bound("initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold", 0, _LARGEST_NUMBER),
     ),
-    "core.v1.SeccompProfile": (_require("type"), _SECCOMP),
-    "core.v1.SecretEnvSource": (_require("name"), _OBJECT_NAME),
+    "core.v1.ProjectedVolumeSource": (
+        _MODE,
+        repeat_none("sources.secret.items sources.configMap.items sources.downwardAPI.items", "path"),
+    ),
+    "core.v1.ResourceFieldSelector": (
+        require("resource"),
+        check("resource", _RESOURCE_FIELD.fullmatch, "use limits or requests, such as limits.cpu"),
+        when("resource=limits.cpu|requests.cpu", check("divisor", _is_part, "use 1m or 1", (int, float, str))),
+        when(
+            "resource=limits.memory|requests.memory|limits.ephemeral-storage|requests.ephemeral-storage",
+            check("divisor", _is_unit, "use a unit, such as 1Mi", (int, float, str)),
+        ),
+    ),
+    "core.v1.ResourceRequirements": (_find_wrong_resources, _find_small_limits),
+    "core.v1.SeccompProfile": _PROFILE,
+    "core.v1.SecretEnvSource": (require("name"), _OBJECT_NAME),
     "core.v1.SecretKeySelector": _DATA_KEY,
-    "core.v1.SecretVolumeSource": (_require("secretName"), _DEFAULT_MODE),
+    "core.v1.SecretVolumeSource": (require("secretName"), _MODE),
     "core.v1.SecurityContext": (
-        _check("runAsUser", _is_not_negative, _NUMBER_RULE, int),
-        _check("runAsGroup", _is_not_negative, _NUMBER_RULE, int),
+        _USER,
+        choose("procMount", "Default Unmasked"),
+        when("allowPrivilegeEscalation=False", forbid("privileged")),
     ),
-    "core.v1.ServiceAccountTokenProjection": _FILE,
+    "core.v1.ServiceAccountTokenProjection": (*_FILE, bound("expirationSeconds", 600, 2**32)),
+    "core.v1.Sysctl": (require("name"), check("name", _SYSCTL.fullmatch, "use the name of a kernel parameter")),
     "core.v1.TCPSocketAction": _HANDLER_PORT,
     "core.v1.Toleration": (
-        _check("key", is_label_key, KEY_RULE),
-        _choose("operator", "Equal Exists Gt Lt"),
-        _choose("effect", "NoSchedule PreferNoSchedule NoExecute"),
+        check("key", is_label_key, KEY_RULE),
+        choose("operator", "Equal Exists Gt Lt"),
+        choose("effect", "NoSchedule PreferNoSchedule NoExecute"),
+        when("operator=|Equal", require("key"), check("value", is_label_value, LABEL_RULE)),
+        when("operator=Exists", forbid("value")),
+        when("effect=|NoSchedule|PreferNoSchedule", forbid("tolerationSeconds")),
     ),
     "core.v1.TopologySpreadConstraint": (
         *_TOPOLOGY,
-        _require("maxSkew whenUnsatisfiable"),
-        _choose("whenUnsatisfiable", "DoNotSchedule ScheduleAnyway"),
+        require("maxSkew whenUnsatisfiable"),
+        bound("maxSkew", 1, _LARGEST_NUMBER),
+        choose("whenUnsatisfiable", "DoNotSchedule ScheduleAnyway"),
     ),
-    "core.v1.Volume": (_require("name"), _NAME, _choose_field(_list_fields("core.v1.Volume", "name"), least=0)),
+    "core.v1.Volume": (require("name"), _NAME, choose_field(_list_fields("core.v1.Volume", "name"), least=0)),
     "core.v1.VolumeMount": (
-        _require("name mountPath"),
-        _check("subPath", _is_inner_path, _PATH_RULE),
-        _check("subPathExpr", _is_inner_path, _PATH_RULE),
-        _choose_field("subPath subPathExpr", least=0),
-        _choose("mountPropagation", "Bidirectional HostToContainer None"),
+        require("name mountPath"),
+        check("subPath subPathExpr", _is_inner_path, _PATH_RULE),
+        choose_field("subPath subPathExpr", least=0),
+        choose("mountPropagation", "Bidirectional HostToContainer None"),
     ),
-    "core.v1.VolumeProjection": (_choose_field(_list_fields("core.v1.VolumeProjection"), least=0),),
+    "core.v1.VolumeProjection": (choose_field(_list_fields("core.v1.VolumeProjection"), least=0),),
     "core.v1.WeightedPodAffinityTerm": _WEIGHT,
-    "meta.v1.LabelSelector": (_label("matchLabels"),),
-    "meta.v1.LabelSelectorRequirement": (*_SELECTION, _choose("operator", "In NotIn Exists DoesNotExist")),
+    "meta.v1.LabelSelector": (check_labels("matchLabels"),),
+    "meta.v1.LabelSelectorRequirement": (*_SELECTION, choose("operator", "In NotIn Exists DoesNotExist")),
 }

@@ -73,6 +73,14 @@ def test_invalid_pod_template_is_a_problem_with_its_path(template: dict[str, Any
             "volumeMounts[0].name: names the volume 'b', which the pod does not have: add the volume",
         ),
         (
+            {"driverSpec": build_spec({"volumeDevices": [{"name": "b", "devicePath": "/x"}]})},
+            "volumeDevices[0].name: names the volume 'b', which the pod does not have: add the volume",
+        ),
+        (
+            {"driverSpec": build_spec(initContainers=[{"image": "i"}])},
+            "Pod pi-0-driver: spec.initContainers[0].name: is required: give the name of the container",
+        ),
+        (
             {"driverSpec": build_spec(initContainers=[{"name": "i"}])},
             "Pod pi-0-driver: spec.initContainers[0].image: is required: give the image of the container",
         ),
