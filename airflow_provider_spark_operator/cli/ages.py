@@ -4,24 +4,12 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-import pendulum
 import typer
+
+from airflow_provider_spark_operator.core.times import format_duration
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
-
-
-def format_duration(duration: timedelta) -> str:
-    """Return the two largest units of a duration: `5m3s`, `2d4h`; a negative duration is `0s`."""
-    total = pendulum.duration(seconds=max(0.0, duration.total_seconds()))
-    parts = (
-        (total.days, "d"),
-        (total.hours, "h"),
-        (total.minutes, "m"),
-        (total.remaining_seconds, "s"),
-    )
-    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
-    return "".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number) or "0s"
 
 
 def format_age(time: str | None, now: datetime) -> str:

@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.columns import Column
 from airflow_provider_spark_operator.cli.styles import style_state
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import Outcome
 
 # In the messages of `core.application`.

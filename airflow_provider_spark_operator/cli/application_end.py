@@ -9,13 +9,14 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from airflow_provider_spark_operator.cli.ages import check_duration, format_duration
+from airflow_provider_spark_operator.cli.ages import check_duration
 from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.program_name import get_program_name
 from airflow_provider_spark_operator.cli.progress_line import show_progress
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.cli.verdicts import report_conclusion
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted

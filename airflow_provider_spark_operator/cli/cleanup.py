@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.ages import check_age, format_duration, parse_duration
+from airflow_provider_spark_operator.cli.ages import check_age, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.cli.state_words import list_state_words, re
 from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient

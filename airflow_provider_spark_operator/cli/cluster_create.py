@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_spark_operator.cli.ages import check_duration, format_duration, parse_duration
+from airflow_provider_spark_operator.cli.ages import check_duration, parse_duration
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.cli.named_applications import format_name
 from airflow_provider_spark_operator.cli.options import Context, Kubeconfig, Namespace, require_text
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, wait_until_ready
 from airflow_provider_spark_operator.follow.document import parse
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted, NameTaken

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.application_columns import (
     describe_message,
     describe_outcome,
@@ -21,7 +20,6 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.options import ApplicationName, Context, Kubeconfig, Namespace
 from airflow_provider_spark_operator.cli.section_printer import SectionPrinter
 from airflow_provider_spark_operator.cli.styles import style_state
-from airflow_provider_spark_operator.cli.timeline_rows import number_missing
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.driver_log import clean_line, redact
@@ -31,6 +29,8 @@ from airflow_provider_spark_operator.core.report.executors import select_pods
 from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import number_missing
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict
 from airflow_provider_spark_operator.follow.end import EndUnknown, judge_with_driver, judge_with_pods
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.event_times import read_last_time
 from airflow_provider_spark_operator.core.pods import get_object, get_text
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 TITLES: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")

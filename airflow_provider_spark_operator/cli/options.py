@@ -198,19 +198,13 @@ ImageRules: TypeAlias = Annotated[
 
 
 def _declare_format(known: Sequence[str], description: str) -> Any:
-    """Return the option `-o`, which accepts these formats and a template of `jsonpath`."""
+    """Return the option `-o`, which accepts these formats."""
 
     def check(value: str) -> str:
-        if value.startswith(JSONPATH):
-            # Every verb imports this module, and most command lines have no template.
-            from airflow_provider_spark_operator.cli.jsonpath import InvalidTemplate, parse_template  # noqa: PLC0415
-
-            try:
-                parse_template(value.removeprefix(JSONPATH))
-            except InvalidTemplate as error:
-                raise typer.BadParameter(f"invalid template: {error}") from None
-        elif value not in known:
-            raise typer.BadParameter(f"invalid format {value!r}: must be {', '.join(known)} or {JSONPATH}TEMPLATE")
+        if value.startswith("jsonpath"):
+            raise typer.BadParameter("jsonpath is not supported: use json with jq, or kubectl")
+        if value not in known:
+            raise typer.BadParameter(f"invalid format {value!r}: must be {', '.join(known)}")
         return value
 
     return typer.Option(
@@ -218,32 +212,28 @@ def _declare_format(known: Sequence[str], description: str) -> Any:
         "--output",
         metavar="FORMAT",
         callback=check,
-        autocompletion=lambda: [*known, JSONPATH],
+        autocompletion=lambda: [*known],
         help=description,
     )
 
 
 TABLE = "table"
 TEXT = "text"
-JSONPATH = "jsonpath="
 RESOURCE_FORMATS = (TABLE, "wide", "json", "yaml", "name")
 EVENT_FORMATS = (TABLE, "json", "yaml", "name")
 TEXT_FORMATS = (TEXT, "json", "yaml", "name")
 
 Output: TypeAlias = Annotated[
-    str,
-    _declare_format(RESOURCE_FORMATS, "format of the output: table, wide, json, yaml, name or jsonpath=TEMPLATE"),
+    str, _declare_format(RESOURCE_FORMATS, "format of the output: table, wide, json, yaml or name")
 ]
 """The format of verbs that print resources. Pass the value to `cli.output`."""
 
 EventOutput: TypeAlias = Annotated[
-    str, _declare_format(EVENT_FORMATS, "format of the output: table, json, yaml, name or jsonpath=TEMPLATE")
+    str, _declare_format(EVENT_FORMATS, "format of the output: table, json, yaml or name")
 ]
 """The format of `events`. Pass the value to `cli.output`."""
 
-TextOutput: TypeAlias = Annotated[
-    str, _declare_format(TEXT_FORMATS, "text, or the resource as json, yaml, name or jsonpath=TEMPLATE")
-]
+TextOutput: TypeAlias = Annotated[str, _declare_format(TEXT_FORMATS, "text, or the resource as json, yaml or name")]
 """The format of verbs that describe one resource. Pass the value, except `text`, to `cli.output`."""
 
 DryRun: TypeAlias = Annotated[

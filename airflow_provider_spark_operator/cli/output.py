@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from airflow_provider_spark_operator.cli.control_characters import escape_controls
-from airflow_provider_spark_operator.cli.jsonpath import parse_template
-from airflow_provider_spark_operator.cli.options import JSONPATH, DocumentFormat
+from airflow_provider_spark_operator.cli.options import DocumentFormat
 from airflow_provider_spark_operator.cli.streams import is_unicode
 from airflow_provider_spark_operator.cli.table_layout import GAP
 from airflow_provider_spark_operator.kube.yaml_text import dump
@@ -35,10 +34,8 @@ def print_resource(resource: JsonObject, output: str) -> None:
         print_names([resource])
     elif output == "yaml":
         print(dump(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
-    elif output == "json":
-        print(format_value(arrange(resource), output), end="")
     else:
-        print(parse_template(output.removeprefix(JSONPATH)).render(resource), end="")
+        print(format_value(arrange(resource), output), end="")
     sys.stdout.flush()
 
 

@@ -10,8 +10,8 @@ from datetime import timedelta
 from itertools import cycle
 from typing import Final, TextIO
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.streams import is_unicode
+from airflow_provider_spark_operator.core.times import format_duration
 
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES: Final = "|/-\\"

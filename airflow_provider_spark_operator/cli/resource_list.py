@@ -5,8 +5,6 @@ import textwrap
 from collections.abc import Sequence
 from typing import Protocol
 
-from airflow_provider_spark_operator.cli.jsonpath import Json, Template, parse_template
-from airflow_provider_spark_operator.cli.options import JSONPATH
 from airflow_provider_spark_operator.cli.output import JsonObject, arrange, format_value, print_names
 
 _LIST = {"apiVersion": "v1", "kind": "List"}
@@ -35,11 +33,7 @@ def open_list(output: str) -> ResourceList:
         return _JsonList()
     if output == "yaml":
         return _YamlList()
-    if output == "name":
-        return _Names()
-    template = parse_template(output.removeprefix(JSONPATH))
-    item = template.find_item_template()
-    return _ItemTemplate(item) if item else _ListTemplate(template)
+    return _Names()
 
 
 class _JsonList:
@@ -80,32 +74,3 @@ class _Names:
 
     def finish(self) -> None:
         pass
-
-
-class _ItemTemplate:
-    """A template such as `{range .items[*]}…{end}`, which needs one item at a time."""
-
-    def __init__(self, template: Template) -> None:
-        self._template = template
-
-    def print(self, resources: Sequence[JsonObject]) -> None:
-        for resource in resources:
-            print(self._template.render(resource), end="")
-        sys.stdout.flush()
-
-    def finish(self) -> None:
-        pass
-
-
-class _ListTemplate:
-    """Any other template. It can refer to each item of the List."""
-
-    def __init__(self, template: Template) -> None:
-        self._template = template
-        self._items: list[Json] = []
-
-    def print(self, resources: Sequence[JsonObject]) -> None:
-        self._items += resources
-
-    def finish(self) -> None:
-        print(self._template.render({**_LIST, "items": self._items}), end="")

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.application_columns import describe_message, describe_outcome, describe_state
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.commands import format_command
@@ -20,6 +19,7 @@ from airflow_provider_spark_operator.cli.output import clean_cell, print_resourc
 from airflow_provider_spark_operator.core.driver_facts import has_more_facts
 from airflow_provider_spark_operator.core.reasons import DRIVER_START_TIMED_OUT
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict
 from airflow_provider_spark_operator.follow.end import judge_with_driver, judge_with_pods
 from airflow_provider_spark_operator.follow.events import list_stops

@@ -8,10 +8,10 @@ from typing import Final
 
 from rich.text import Text
 
-from airflow_provider_spark_operator.cli.ages import format_duration
 from airflow_provider_spark_operator.cli.output import clean_cell, open_console
 from airflow_provider_spark_operator.cli.streams import is_unicode
-from airflow_provider_spark_operator.cli.timeline_rows import (
+from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import (
     Bar,
     Group,
     Tone,
@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.cli.timeline_rows import (
     choose_ticks,
     describe_timeline,
 )
-from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline
+from airflow_provider_spark_operator.core.times import format_duration
 
 _FEWEST_COLUMNS: Final = 20
 _WIDEST_LABEL: Final = 36

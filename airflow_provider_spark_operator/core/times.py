@@ -42,3 +42,13 @@ def read_time(value: object) -> datetime | None:
 def format_seconds(duration: timedelta) -> str:
     """Format `duration` for messages: `90 s`."""
     return f"{duration.total_seconds():g} s"
+
+
+def format_duration(duration: timedelta) -> str:
+    """Return the two largest units of a duration: `5m3s`, `2d4h`; a negative duration is `0s`."""
+    minutes, seconds = divmod(max(0, int(duration.total_seconds())), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = ((days, "d"), (hours, "h"), (minutes, "m"), (seconds, "s"))
+    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
+    return "".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number) or "0s"

@@ -164,8 +164,6 @@ def test_command_succeeds_as_shown(
 ) -> None:
     ignore_slow_operator(monkeypatch)
     verb = VERB_OF[command]
-    if verb == "timeline":
-        pytest.importorskip("matplotlib", reason="the extra `pictures` is not installed")
     prepare(scripted_cluster, command)
     assert main(split(command)) == CODES.get(verb, ExitCode.SUCCESS), capsys.readouterr().err
 

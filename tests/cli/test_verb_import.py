@@ -67,6 +67,5 @@ def test_validation_of_an_application_imports_neither_airflow_nor_clients_nor_mo
             "kubernetes",
             "rich",
             f"{package}.core.models.cluster",
-            f"{package}.cli.jsonpath",
         }
     )

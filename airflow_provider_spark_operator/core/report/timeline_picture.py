@@ -1,0 +1,119 @@
+"""Draw a timeline as an SVG picture."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from html import escape
+from typing import Final, TypeAlias
+
+from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import (
+    Bar,
+    Tone,
+    build_groups,
+    choose_ticks,
+    describe_timeline,
+)
+from airflow_provider_spark_operator.core.times import format_duration
+
+_WIDTH: Final = 1100
+_LEFT: Final = 250  # of the bars; the labels are left of them
+_RIGHT: Final = 930  # of the bars; the text of the last bar is right of it
+_TOP: Final = 48
+_ROW: Final = 22
+_COUNTS: Final = 110  # the height of the curve of the executors
+_MOST_TICKS: Final = 10
+_LONGEST_TEXT: Final = 120
+_COLOURS: Final[Mapping[Tone, str]] = {
+    Tone.WAITING: "#b0b7c3",
+    Tone.STARTING: "#e0a82e",
+    Tone.RUNNING: "#3a9d5d",
+    Tone.SUCCEEDED: "#1f6f3f",
+    Tone.FAILED: "#c8402f",
+    Tone.RELEASED: "#7c8594",
+    Tone.EXECUTOR: "#2f7fb8",
+}
+_MARKS: Final[Mapping[MarkKind, Tone]] = {
+    MarkKind.ATTEMPT_FAILED: Tone.FAILED,
+    MarkKind.EXECUTOR_FAILED: Tone.FAILED,
+    MarkKind.FAILED: Tone.FAILED,
+    MarkKind.SUCCEEDED: Tone.SUCCEEDED,
+}
+_Place: TypeAlias = Callable[[datetime], float]
+
+
+def draw_timeline(timeline: Timeline) -> str:
+    """Return an SVG document with the states, the executors and the number of executors over time."""
+    begin = timeline.begin or timeline.end
+    span = max(timeline.end - begin, timedelta(seconds=1))
+
+    def place(time: datetime) -> float:
+        return round(_LEFT + (_RIGHT - _LEFT) * min(max((time - begin) / span, 0.0), 1.0), 1)
+
+    rows: list[Bar | str] = []
+    for group in build_groups(timeline):
+        rows += [group.title, *group.bars]
+    middle = _TOP + _ROW * len(rows)
+    bottom = middle + (_COUNTS if timeline.counts else 0)
+    title = _clean(describe_timeline(timeline))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {bottom + 44}" font-family="sans-serif" '
+        'font-size="12">',
+        f"<title>{title}</title>",
+        f'<rect width="{_WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
+        f'<text x="16" y="28" font-size="15" font-weight="bold">{title}</text>',
+        *_draw_axis((begin + tick for tick in choose_ticks(span, _MOST_TICKS)), begin, place, bottom),
+        *(_draw_mark(place(mark.time), mark.kind, mark.text, bottom) for mark in timeline.marks),
+        *(line for index, row in enumerate(rows) for line in _draw_row(row, _TOP + _ROW * index, place)),
+        *(_draw_counts(timeline.counts, timeline.end, place, bottom) if timeline.counts else ()),
+    ]
+    if timeline.begin:
+        parts.append(_write(_LEFT, bottom + 36, f"since {timeline.begin:%Y-%m-%d %H:%M:%S} UTC", "#5b6472"))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _draw_axis(times: Iterable[datetime], begin: datetime, place: _Place, bottom: int) -> Iterator[str]:
+    for time in times:
+        x = place(time)
+        yield f'<path d="M{x} {_TOP - 6}V{bottom}" stroke="#e4e7ec"/>'
+        yield _write(x, bottom + 18, format_duration(time - begin), "#5b6472", anchor="middle")
+
+
+def _draw_mark(x: float, kind: MarkKind, text: str, bottom: int) -> str:
+    colour = _COLOURS[_MARKS.get(kind, Tone.STARTING)]
+    line = f'<path d="M{x} {_TOP - 6}V{bottom}" stroke="{colour}" stroke-dasharray="4 3">'
+    return f"{line}<title>{_clean(text)}</title></path>"
+
+
+def _draw_row(row: Bar | str, top: int, place: _Place) -> Iterator[str]:
+    if isinstance(row, str):
+        yield _write(16, top + 15, row, "#1c2430", weight="bold")
+        return
+    x = place(row.begin)
+    width = max(place(row.end) - x, 2)  # a state that lasts milliseconds stays visible
+    yield _write(28, top + 15, row.label if len(row.label) <= 34 else f"…{row.label[-33:]}", "#1c2430")
+    yield (
+        f'<rect x="{x}" y="{top + 3}" width="{width:g}" height="{_ROW - 6}" rx="2" fill="{_COLOURS[row.tone]}">'
+        f"<title>{_clean(row.label)}</title></rect>"
+    )
+    yield _write(x + width + 6, top + 15, f"{row.lasted} {row.detail}".rstrip(), "#5b6472")
+
+
+def _draw_counts(counts: Sequence[tuple[datetime, int]], end: datetime, place: _Place, bottom: int) -> Iterator[str]:
+    most = max(max(number for _, number in counts), 1)
+    height = _COUNTS - 30
+    steps = "".join(f"H{place(time)}V{round(bottom - height * number / most, 1)}" for time, number in counts)
+    begin, last = place(counts[0][0]), place(max(end, counts[-1][0]))
+    colour = _COLOURS[Tone.EXECUTOR]
+    yield f'<path d="M{begin} {bottom}{steps}H{last}V{bottom}Z" fill="{colour}" fill-opacity="0.35" stroke="{colour}"/>'
+    yield _write(28, bottom - height + 4, f"executors, at most {most}", "#1c2430")
+
+
+def _write(x: float, y: float, text: str, colour: str, *, anchor: str = "", weight: str = "") -> str:
+    style = (f' text-anchor="{anchor}"' if anchor else "") + (f' font-weight="{weight}"' if weight else "")
+    return f'<text x="{x:g}" y="{y:g}" fill="{colour}"{style}>{_clean(text)}</text>'
+
+
+def _clean(text: str) -> str:
+    """Return a text for XML, which has no control characters, cut to a length that a picture can show."""
+    short = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+    return escape("".join(one if one.isprintable() else " " for one in short))

@@ -1,0 +1,106 @@
+"""The rows of a timeline, and its picture."""
+
+from dataclasses import replace
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+
+from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState, count_over_time
+from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import (
+    MOST_EXECUTORS,
+    build_groups,
+    choose_ticks,
+    describe_timeline,
+    number_missing,
+)
+from tests.core.report.documents import at, build_application
+
+SVG = "{http://www.w3.org/2000/svg}"
+FAILED = (("Submitted", 0), ("DriverRequested", 1), ("RunningHealthy", 7), ("Failed", 30), ("ResourceReleased", 31))
+
+
+def build(*moves: tuple[str, float], attempt: int = 0, executors: tuple[ExecutorSpan, ...] = ()) -> Timeline:
+    timeline = build_timeline(build_application(*moves, attempt=attempt), at(60))
+    return replace(timeline, executors=executors, counts=count_over_time(executors))
+
+
+@pytest.mark.parametrize(("seconds", "most", "expected"), [(50, 2, [0, 30]), (1, 2, [0, 1]), (600, 4, [0, 300, 600])])
+def test_axis_has_at_least_two_ticks(seconds: int, most: int, expected: list[int]) -> None:
+    ticks = choose_ticks(timedelta(seconds=seconds), most)
+    assert [tick.total_seconds() for tick in ticks] == expected
+
+
+def test_rows_are_the_states_of_attempts_and_the_executors() -> None:
+    spans = [ExecutorSpan(f"exec-{number}", ExecutorState.RUNNING, at(number)) for number in range(10, 32)]
+    spans += [
+        ExecutorSpan("lost", ExecutorState.FAILED, at(8), at(9), "OOMKilled"),
+        ExecutorSpan("unknown", ExecutorState.UNKNOWN),
+    ]
+    attempt, executors = build_groups(build(*FAILED, executors=tuple(spans)))
+    assert [(bar.label, bar.lasted, bar.tone) for bar in attempt.bars] == [
+        ("Submitted", "1s", "waiting"),
+        ("DriverRequested", "6s", "starting"),
+        ("RunningHealthy", "23s", "running"),
+        ("Failed", "1s", "failed"),
+        ("ResourceReleased", "0s", "released"),
+    ]
+    assert executors.title == f"executors: 23, the first {MOST_EXECUTORS}; at most 22 at once"
+    assert len(executors.bars) == MOST_EXECUTORS
+
+
+def test_rows_name_attempts_that_the_status_no_longer_contains() -> None:
+    timeline = build(("DriverRequested", 20), ("RunningHealthy", 27), attempt=3)
+    assert number_missing(timeline) == "1-3"
+    assert [group.title for group in build_groups(timeline)] == ["attempt 1-3: no longer in the status", "attempt 4"]
+    assert number_missing(build(("DriverRequested", 20), attempt=1)) == "1"
+    assert number_missing(build(*FAILED)) == ""
+
+
+def test_state_without_a_time_has_no_row() -> None:
+    document = build_application(("Submitted", 0), ("RunningHealthy", 7))
+    del document["status"]["stateTransitionHistory"]["0"]["lastTransitionTime"]
+    (attempt,) = build_groups(build_timeline(document, at(60)))
+    assert [bar.label for bar in attempt.bars] == ["RunningHealthy"]
+
+
+def test_title_has_name_end_and_duration() -> None:
+    assert (
+        describe_timeline(build(("Submitted", 0), ("Succeeded", 90), ("ResourceReleased", 91)))
+        == "jobs/pi: Succeeded, 1m31s"
+    )
+    assert describe_timeline(build(("Submitted", 0))) == "jobs/pi: Submitted, 1m"
+
+
+def draw(timeline: Timeline) -> ElementTree.Element:
+    return ElementTree.fromstring(draw_timeline(timeline))
+
+
+def read_texts(picture: ElementTree.Element) -> list[str]:
+    return [one.text or "" for one in picture.iter(f"{SVG}text")]
+
+
+def test_picture_shows_states_executors_and_their_number() -> None:
+    span = ExecutorSpan("exec-1", ExecutorState.FAILED, at(8), at(20), "OOMKilled")
+    picture = draw(build(*FAILED, executors=(span,)))
+    texts = read_texts(picture)
+    assert {"attempt 1", "RunningHealthy", "exec-1", "12s OOMKilled", "executors, at most 1", "15s"} <= set(texts)
+    assert texts[-1].startswith("since 20")
+    assert picture.find(f"{SVG}title") is not None
+    bars = {one[0].text: float(one.get("width", "")) for one in picture.iter(f"{SVG}rect") if len(one)}
+    assert bars["RunningHealthy"] > bars["DriverRequested"] > bars["Submitted"] > bars["ResourceReleased"] > 0
+
+
+def test_picture_without_times_has_a_title_only() -> None:
+    timeline = replace(build(("Submitted", 0)), begin=None, attempts=())
+    assert read_texts(draw(timeline)) == ["jobs/pi: Submitted", "0s", "1s"]
+
+
+@pytest.mark.parametrize("name", ["<script>&\x00\x1b\ud800", "a" * 300])
+def test_picture_shows_any_name_as_text(name: str) -> None:
+    span = ExecutorSpan(name, ExecutorState.RUNNING, at(8))
+    texts = read_texts(draw(build(*FAILED, executors=(span,))))
+    shown = next(text for text in texts if text.startswith(("<script>&", "…aaa")))
+    assert len(shown) <= 34
