@@ -13,7 +13,7 @@ LONGEST: Final = 10_000
 """The number of entries that are read of a field, if the text has too many. Validation permits fewer."""
 
 # The parser needs up to 0.5 µs for an entry, and blocks the event loop.
-_MOST_ENTRIES: Final = 100_000
+_MOST_ENTRIES: Final = 80_000
 # The bytes of a text for each entry, at least, if the size of the text determines the time of the parser.
 _BYTES_OF_ENTRY: Final = 20
 # A slice takes a few milliseconds.
