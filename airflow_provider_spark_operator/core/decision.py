@@ -106,10 +106,10 @@ class Decision:
     """
 
     reason: str
-    message: str = ""
-    actions: tuple[Action, ...] = ()
-    status: ApplicationStatus | None = None
-    requeue_after: timedelta | None = None
+    message: str
+    actions: tuple[Action, ...]
+    status: ApplicationStatus | None
+    requeue_after: timedelta | None
 
 
 @dataclass(frozen=True)

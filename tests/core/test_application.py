@@ -277,22 +277,27 @@ def test_state_without_timeout_requeues_at_reconcile_interval() -> None:
     assert decision.requeue_after == Settings().reconcile_interval
 
 
-def test_running_state_follows_executor_count() -> None:
-    instances = {"initExecutors": 1, "minExecutors": 2, "maxExecutors": 3}
+INITIALIZED = "InitializedBelowThresholdExecutors"
+BELOW = "RunningWithBelowThresholdExecutors"
+PARTIAL = "RunningWithPartialCapacity"
+HEALTHY = "RunningHealthy"
+
+
+@pytest.mark.parametrize(
+    ("initial", "numbers", "expected"),
+    [
+        (1, (0, 1, 3, 2, 1, 3), [PARTIAL, BELOW, HEALTHY, PARTIAL, BELOW, HEALTHY]),
+        (2, (1, 2, 1, 2), [INITIALIZED, PARTIAL, BELOW, PARTIAL]),
+    ],
+)
+def test_running_state_follows_executor_count(initial: int, numbers: tuple[int, ...], expected: list[str]) -> None:
+    instances = {"initExecutors": initial, "minExecutors": 2, "maxExecutors": 3}
     scene = Scene(build_application_document(instances=instances)).run()
     scene.set_driver("ready")
-    for number in (0, 1, 3, 2, 1, 3):
+    for number in numbers:
         scene.executors = build_executors(number, pending=1)
         scene.run()
-    assert scene.states[3:] == [
-        "DriverReady",
-        "RunningWithPartialCapacity",
-        "RunningWithBelowThresholdExecutors",
-        "RunningHealthy",
-        "RunningWithPartialCapacity",
-        "RunningWithBelowThresholdExecutors",
-        "RunningHealthy",
-    ]
+    assert scene.states[3:] == ["DriverReady", *expected]
 
 
 @pytest.mark.parametrize(

@@ -282,8 +282,9 @@ def test_deleted_released_application_loses_finalizer() -> None:
     assert (decision.reason, decision.actions) == (reasons.APPLICATION_DELETED, (RemoveFinalizer(),))
 
 
-def test_deleted_application_without_finalizer_is_ignored() -> None:
-    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
+@pytest.mark.parametrize("state", [S.RUNNING_HEALTHY, S.RESOURCE_RELEASED])
+def test_deleted_application_without_finalizer_is_ignored(state: ApplicationState) -> None:
+    decision = decide_once(build_application_in_state(state, deleted=True, finalizer=False))
     assert decision.reason == reasons.APPLICATION_DELETED
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 

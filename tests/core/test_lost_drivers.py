@@ -75,9 +75,10 @@ def test_externally_deleted_driver_gets_longer_grace_period(grace: int, own: int
     assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is is_failed
 
 
-def test_driver_that_succeeds_during_deletion_enters_succeeded() -> None:
+@pytest.mark.parametrize("state", WITH_DRIVER)
+def test_driver_that_succeeds_during_deletion_enters_succeeded(state: ApplicationState) -> None:
     deleted = Present(build_driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
-    decision = decide_once(build_application_in_state(S.RUNNING_HEALTHY), deleted, after=10_000)
+    decision = decide_once(build_application_in_state(state), deleted, after=10_000)
     assert (get_entered_state(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
 
 

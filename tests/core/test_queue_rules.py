@@ -9,11 +9,11 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.actions import MarkFinished, MarkPodsReady
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.observation import Present
-from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
+from airflow_provider_spark_operator.core.observation import Absent, ApplicationPods, Present
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState, SuspendReason
 from tests.builders import build_application_document, build_blocked_executor, build_driver_pod, build_executors
 from tests.core.harness import build_application_in_state, decide_once, get_entered_state
-from tests.core.kueue.workloads import ADMITTED, build_workload
+from tests.core.kueue.workloads import ADMITTED, EVICTED, build_workload
 from tests.core.scene import Scene
 from tests.core.scene_queue import SceneQueue
 
@@ -164,10 +164,12 @@ def test_deletion_of_a_retained_application_starts_the_grace_period_of_the_execu
     assert (scene.document, queue.workload) == (None, None)
 
 
-def test_restart_is_queued_again() -> None:
-    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})
+def test_restart_is_queued_again_after_its_backoff() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 20_000})
     scene.set_driver("failed")
-    scene.run().advance(30)
+    scene.run()
+    assert (scene.state, queue.requests) == ("ScheduledToRestart", 1)
+    scene.advance(30)
     assert (scene.state, scene.created, queue.requests) == ("ScheduledToRestart", [0], 2)
     queue.admit()
     scene.advance(120)
@@ -192,9 +194,8 @@ def test_evicted_application_is_suspended_and_queued_again(story: str) -> None:
     assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
 
 
-@pytest.mark.parametrize("story", ["started", "ready"])
-def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart(story: str) -> None:
-    scene, queue = start_application(story, restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
     queue.evict()
     scene.pods.clear()
     scene.run().advance(120)
@@ -202,6 +203,14 @@ def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart(stor
     assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
     assert scene.application.status is not None
     assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+
+
+@pytest.mark.parametrize("state", sorted(STARTING | RUNNING))
+def test_driver_that_is_lost_during_an_eviction_is_suspended_in_every_state(state: ApplicationState) -> None:
+    queue = QueueObservation("team-a", build_workload(None, EVICTED))
+    resource = build_application_in_state(state)
+    decision = decide_once(resource, Absent(), pods=ApplicationPods(is_live=True), queue=queue)
+    assert get_entered_state(decision) is ApplicationState.SUSPENDED
 
 
 def test_driver_that_has_ended_wins_against_an_eviction() -> None:
@@ -316,13 +325,20 @@ def test_removed_label_does_not_keep_the_quota() -> None:
     assert queue.workload is None
 
 
-def test_readiness_is_recorded_when_all_executors_are_ready() -> None:
-    scene, queue = start_application()
+PARTIAL_CAPACITY = {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 2}
+
+
+@pytest.mark.parametrize(
+    ("instances", "expected"),
+    [({}, "RunningHealthy"), (PARTIAL_CAPACITY, "RunningWithPartialCapacity")],
+)
+def test_readiness_is_recorded_when_all_executors_are_ready(instances: dict[str, int], expected: str) -> None:
+    scene, queue = start_application(instances=instances)
     assert queue.workload is not None
     assert not state.is_true(queue.workload, "PodsReady")
     scene.executors = build_executors(1)
     scene.run()
-    assert state.is_true(queue.workload, "PodsReady")
+    assert (scene.state, state.is_true(queue.workload, "PodsReady")) == (expected, True)
     scene.executors = []
     scene.run()
     assert state.is_true(queue.workload, "PodsReady")
@@ -358,6 +374,24 @@ def test_executors_time_out_although_the_readiness_is_not_recorded_yet(
     assert early.requeue_after == timedelta(seconds=10) + timedelta.resolution
     late = decide_once(resource, driver, after=61, **seen)
     assert get_entered_state(late) is ApplicationState.EXECUTORS_START_TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("state_before", "ready", "expected"),
+    [
+        (ApplicationState.RUNNING_HEALTHY, 1, ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS),
+        (ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS, 3, ApplicationState.RUNNING_HEALTHY),
+    ],
+)
+def test_state_follows_executors_although_the_readiness_is_not_recorded_yet(
+    state_before: ApplicationState, ready: int, expected: ApplicationState
+) -> None:
+    pods = [{"name": "driver", "count": 1}]
+    queue = QueueObservation("team-a", build_workload(None, *ADMITTED, spec={"podSets": pods}))
+    resource = build_application_in_state(state_before, **TOO_FEW_EXECUTORS)
+    driver = Present(build_driver_pod("ready"))
+    decision = decide_once(resource, driver, executors=build_executors(ready), queue=queue)
+    assert get_entered_state(decision) is expected
 
 
 def test_recorded_readiness_does_not_delay_the_timeout_of_the_executors() -> None:

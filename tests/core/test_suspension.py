@@ -96,7 +96,7 @@ def test_restart_is_held_and_its_backoff_continues_meanwhile() -> None:
     assert scene.state == "ScheduledToRestart"
     scene.edit(suspend=True)
     scene.run().advance(25)
-    assert (scene.state, scene.created) == ("ScheduledToRestart", [0])
+    assert (scene.state, scene.created, scene.reasons[-1]) == ("ScheduledToRestart", [0], reasons.SUSPEND_HELD)
     scene.edit(suspend=False)
     scene.run()
     assert (scene.reasons[-1], scene.wake) == (reasons.RESTART_BACKOFF, NOW + seconds(30))

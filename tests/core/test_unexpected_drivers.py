@@ -8,10 +8,9 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Decision, DeleteApplication, DeletePod, ReadPods, Settings
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.models.status import AttemptInfo, AttemptSummary
 from airflow_provider_spark_operator.core.observation import ApplicationPods, Observed, observe_live
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from tests.builders import (
     NOW,
     OPERATOR_NAME,
@@ -24,26 +23,15 @@ from tests.core.harness import build_application_in_state, decide_once, get_ente
 from tests.core.scene import Scene
 
 S = ApplicationState
-LATER_STATES = (
-    S.DRIVER_STARTED,
-    S.DRIVER_READY,
-    S.RUNNING_HEALTHY,
-    S.SUCCEEDED,
-    S.TERMINATED_WITHOUT_RELEASE_RESOURCES,
-)
 WITH_DRIVER = pytest.mark.parametrize(
     "state", [S.DRIVER_REQUESTED, S.RUNNING_HEALTHY, S.TERMINATED_WITHOUT_RELEASE_RESOURCES]
 )
 
 
-def build_second_attempt(state: ApplicationState, conf: dict[str, str] | None = None) -> SparkApplication:
+def build_second_attempt(state: ApplicationState, **modifiers: Any) -> SparkApplication:
     """Build an application whose second attempt is in `state`."""
-    attempt = AttemptInfo(id=1, restart_counter=1)
-    status = move_to_next_attempt(build_status_at(S.FAILED), attempt, NOW, "", trim=False)
-    path = (S.DRIVER_REQUESTED, *LATER_STATES)
-    for entered in path[: path.index(state) + 1] if state in path else ():
-        status = move(status, entered, NOW, "")
-    return build_application_model(status=status, conf=conf or {}, tolerations={"resourceRetainPolicy": "Always"})
+    status = build_status_at(state, attempt=AttemptInfo(id=1, restart_counter=1), previous=AttemptSummary())
+    return build_application_model(status=status, tolerations={"resourceRetainPolicy": "Always"}, **modifiers)
 
 
 def build_driver(attempt: int, **metadata: str) -> dict[str, Any]:
@@ -99,7 +87,7 @@ def test_cached_driver_of_a_released_application_is_read_before_it_is_deleted() 
     assert decide_once(resource, after=4, pods=ApplicationPods(is_live=True)).actions == (DeleteApplication(),)
 
 
-@WITH_DRIVER
+@pytest.mark.parametrize("state", sorted(STARTING | RUNNING | {S.TERMINATED_WITHOUT_RELEASE_RESOURCES}))
 def test_driver_of_an_earlier_attempt_is_deleted_beside_the_current_one(state: ApplicationState) -> None:
     decision = decide_about_drivers(build_second_attempt(state), build_driver(0), build_driver(1))
     assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
@@ -124,7 +112,7 @@ def test_other_drivers_are_not_deleted(state: ApplicationState, drivers: list[di
 
 @WITH_DRIVER
 def test_driver_with_an_application_id_of_the_user_is_not_deleted(state: ApplicationState) -> None:
-    resource = build_second_attempt(state, {"spark.app.id": "pi-0"})
+    resource = build_second_attempt(state, conf={"spark.app.id": "pi-0"})
     assert decide_about_drivers(resource, build_driver(0), build_driver(0, uid="other")).actions == ()
 
 
@@ -135,8 +123,9 @@ def test_end_of_the_current_driver_is_recorded_before_another_driver_is_deleted(
 
 
 @pytest.mark.parametrize("created", ["2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"])
-def test_driver_of_an_earlier_attempt_is_deleted_during_the_backoff_of_the_next(created: str) -> None:
-    resource = build_second_attempt(S.SCHEDULED_TO_RESTART)
+@pytest.mark.parametrize("suspend", [False, True])
+def test_driver_of_an_earlier_attempt_is_deleted_before_the_next_starts(created: str, suspend: bool) -> None:
+    resource = build_second_attempt(S.SCHEDULED_TO_RESTART, suspend=suspend)
     decision = decide_about_drivers(resource, build_driver(0, creationTimestamp=created))
     assert (decision.reason, decision.actions) == (reasons.UNEXPECTED_DRIVER, (DeletePod("pi-0-driver", "driver-0"),))
 

@@ -35,7 +35,7 @@ class CreatingAdapter:
         return 0
 
     def decide(self, model: SparkApplication, observed: int, now: datetime) -> Decision:
-        return Decision("AttemptDue", actions=(CreateAttempt(0),))
+        return Decision("AttemptDue", "", (CreateAttempt(0),), None, None)
 
 
 def build_resource() -> JsonObject:
