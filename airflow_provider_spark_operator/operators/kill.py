@@ -54,7 +54,6 @@ class Engagement:
         stamp: The try that submits.
         namespace: Namespace of the resources. If None, the namespace of the connection is used.
         resource: Kind of the resources.
-        connection_exists: Whether `access` comes from a connection, and not from the default cluster.
         stop_requested: Whether a signal has arrived. Resources that are submitted later must then be deleted as well.
         may_run: Whether this try may have a resource that has not ended.
         problem: Why `access` cannot be used; None if it can be used.
@@ -64,7 +63,6 @@ class Engagement:
     stamp: TaskStamp
     namespace: str | None
     resource: ResourceType
-    connection_exists: bool = True
     stop_requested: bool = False
     may_run: bool = False
     problem: Exception | None = None
@@ -235,10 +233,9 @@ def engage(
         AirflowNotFoundException: The connection does not exist.
         AirflowFailException: The connection is contradictory.
     """
-    access, exists, problem = ClusterAccess(), True, None
+    access, problem = ClusterAccess(), None
     try:
         access = read_access(conn_id)
-        exists = conn_id is None or bool(access.origin)
     except Exception as error:
         if not resumed:
             raise
@@ -248,7 +245,6 @@ def engage(
         stamp=stamp_of(task_instance),
         namespace=namespace,
         resource=resource_of(str(api_version or ""), kind or SPARK_APPLICATIONS),
-        connection_exists=exists,
         problem=problem,
     )
 

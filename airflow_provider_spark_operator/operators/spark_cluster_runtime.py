@@ -257,7 +257,7 @@ class ClusterCreation:
             namespace=submission.reference.namespace,
             uid=submission.reference.uid,
             kubernetes_conn_id=self._task.kubernetes_conn_id,
-            connection_required=engagement.connection_exists,
+            connection_required=bool(engagement.access.origin),
             api_version=submission.reference.resource.api_version,
             stamp=asdict(engagement.stamp),
             deadline=deadline.isoformat() if deadline else None,
