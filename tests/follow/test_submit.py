@@ -21,8 +21,10 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError, NotFound, ServerError, Unreachable
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, SPARK_APPLICATIONS
-from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_stamp, set_states
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, build_document, build_driver, build_stamp, set_states
+
+NOT_SCHEDULED = ("Submitted", "SchedulingFailure", "ResourceReleased")
 
 
 async def list_names(client: KubeClient, namespace: str) -> list[str]:
@@ -69,7 +71,9 @@ async def test_unknown_status_is_dropped(client: KubeClient, namespace: str) -> 
 
 
 @pytest.mark.parametrize("states", [(), RUNNING, (*RUNNING, "Succeeded")], ids=["new", "running", "stopping"])
-async def test_live_application_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
+async def test_live_application_is_adopted(
+    client: KubeClient, namespace: str, states: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
     first = await submit(client, build_document(), namespace, build_stamp(1))
     if states:
         await set_states(client, first.reference, *states)
@@ -80,6 +84,7 @@ async def test_live_application_is_adopted(client: KubeClient, namespace: str, s
         "2",
         build_stamp(2).task_instance_id,
     )
+    assert "other applications" not in caplog.text
 
 
 async def test_application_in_another_namespace_is_not_adopted(client: KubeClient, namespace: str) -> None:
@@ -132,7 +137,24 @@ async def test_acknowledge_of_deleted_application_returns_false(client: KubeClie
     assert not await acknowledge(client, first.reference, build_stamp(1))
 
 
-@pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
+async def test_application_whose_driver_runs_is_adopted_although_its_operator_reports_an_end(
+    client: KubeClient, namespace: str
+) -> None:
+    first = await submit(client, build_document(), namespace, build_stamp(1))
+    await set_states(client, first.reference, *NOT_SCHEDULED)
+    containers = [{"name": "spark-kubernetes-driver", "image": "spark"}]
+    driver = build_driver(first.reference.name, spec={"containers": containers})
+    owner = {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "name": first.reference.name}
+    driver["metadata"] |= {"namespace": namespace, "ownerReferences": [owner | {"uid": first.reference.uid}]}
+    await client.create(PODS, driver, namespace)
+    second = await submit(client, build_document(), namespace, build_stamp(2))
+    assert second.adopted
+    assert second.reference == first.reference
+
+
+@pytest.mark.parametrize(
+    "states", [FAILED, (*RUNNING, "Failed"), NOT_SCHEDULED], ids=["released", "stopping", "not scheduled"]
+)
 async def test_failed_application_is_kept_and_a_new_one_created(
     client: KubeClient, namespace: str, states: tuple[str, ...]
 ) -> None:
@@ -144,9 +166,12 @@ async def test_failed_application_is_kept_and_a_new_one_created(
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
-async def test_failure_of_this_try_is_adopted(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
+async def test_failure_of_this_try_is_adopted_without_a_change(
+    client: KubeClient, namespace: str, states: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = await submit(client, build_document("pi"), namespace, build_stamp(1))
     await set_states(client, first.reference, *states)
+    monkeypatch.setattr(client, "patch", None)
     second = await submit(client, build_document("pi"), namespace, build_stamp(1))
     assert second.adopted
     assert second.reference == first.reference
