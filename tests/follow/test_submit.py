@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.core.names import (
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -95,21 +96,57 @@ async def test_application_in_another_namespace_is_not_adopted(client: KubeClien
     assert await list_names(client, "elsewhere") == ["pi"]
 
 
-@pytest.mark.parametrize(("slow", "other"), [(1, 2), (2, 1)], ids=["the earlier try is slow", "the later try is slow"])
+@pytest.mark.parametrize(
+    ("slow", "other", "deletions"),
+    [(1, 2, 1), (2, 1, 1), (1, 2, 2)],
+    ids=["the earlier try is slow", "the later try is slow", "another client deletes the application"],
+)
 async def test_concurrent_tries_share_one_application(
-    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, slow: int, other: int
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, slow: int, other: int, deletions: int
 ) -> None:
-    create = client.create
+    create, delete = client.create, client.delete
 
     async def create_late(*arguments: Any) -> Any:
         monkeypatch.setattr(client, "create", create)
         await submit(client, build_document(), namespace, build_stamp(other))
         return await create(*arguments)
 
+    async def delete_repeatedly(*arguments: Any, uid: str) -> None:
+        for _ in range(deletions):
+            await delete(*arguments, uid=uid)
+
     monkeypatch.setattr(client, "create", create_late)
+    monkeypatch.setattr(client, "delete", delete_repeatedly)
     made = await submit(client, build_document(), namespace, build_stamp(slow))
     assert made.adopted
     assert await list_names(client, namespace) == [build_stamp(other).build_default_name()]
+
+
+@pytest.mark.parametrize(
+    ("created", "states"),
+    [({"creationTimestamp": "2026-01-01T00:00:00Z"}, RUNNING), ({}, NOT_SCHEDULED)],
+    ids=["later", "failed"],
+)
+async def test_application_is_kept_although_another_try_creates_one_that_is_later_or_has_failed(
+    client: KubeClient,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+    created: dict[str, str],
+    states: tuple[str, ...],
+) -> None:
+    create, theirs = client.create, build_document("theirs")
+    theirs["metadata"] |= {"labels": build_stamp(2).build_labels(), "annotations": build_stamp(2).build_annotations()}
+
+    async def create_both(*arguments: Any) -> Any:
+        made = await create(*arguments)
+        other = await create(SPARK_APPLICATIONS, theirs, namespace)
+        await set_states(client, ApplicationReference.of(other, SPARK_APPLICATIONS), *states)
+        made["metadata"] |= created
+        return made
+
+    monkeypatch.setattr(client, "create", create_both)
+    assert not (await submit(client, build_document("mine"), namespace, build_stamp(1))).adopted
+    assert await list_names(client, namespace) == ["mine", "theirs"]
 
 
 async def test_unacknowledged_success_is_adopted(client: KubeClient, namespace: str) -> None:
@@ -570,15 +607,21 @@ async def test_submit_retries_after_temporary_failure(
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("stamp", "error", "expected"),
     [
-        (ServerError(500, "InternalError", "webhook is down", "create", "sparkapplications"), 2),
-        (AlreadyExists(409, "AlreadyExists", "pi exists", "create", "sparkapplications"), 0),
+        (build_stamp(), ServerError(500, "InternalError", "webhook is down", "create", "sparkapplications"), 2),
+        (build_stamp(), AlreadyExists(409, "AlreadyExists", "pi exists", "create", "sparkapplications"), 0),
+        (None, AlreadyExists(409, "AlreadyExists", "pi exists", "create", "sparkapplications"), 0),
     ],
-    ids=["the answer is lost", "the name is taken and free again"],
+    ids=["the answer is lost", "the name is taken and free again", "without a task"],
 )
 async def test_submit_raises_if_every_round_fails(
-    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, error: KubeError, expected: int
+    client: KubeClient,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+    stamp: TaskStamp | None,
+    error: KubeError,
+    expected: int,
 ) -> None:
     async def fail(*_: Any) -> Any:
         raise error
@@ -589,7 +632,7 @@ async def test_submit_raises_if_every_round_fails(
     backoff = SimpleNamespace(next=lambda: 0 * next(waits))
     monkeypatch.setattr("airflow_provider_spark_operator.follow.submit.Backoff", lambda: backoff)
     with pytest.raises(type(error)):
-        await submit(client, build_document(), namespace, build_stamp())
+        await submit(client, build_document("pi"), namespace, stamp)
     assert next(waits) == expected
 
 
