@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
+from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.operators import kill
-from airflow_provider_spark_operator.operators.kill import Engagement
+from airflow_provider_spark_operator.operators.kill import Engagement, give_up
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
 from tests.follow.applications import FAILED, RUNNING, build_stored
@@ -206,6 +207,14 @@ def test_release_reports_that_the_resource_could_not_be_deleted(
 
     monkeypatch.setattr(Engagement, "_cancel", fail)
     assert engagement.release(delete=True) == "could not delete it, so it may still be running: TimeoutError"
+
+
+def test_application_is_left_to_a_retry_if_the_exception_of_the_task_is_retried(engagement: Engagement) -> None:
+    def is_retried(error: BaseException) -> bool:
+        return isinstance(error, SparkApplicationError) and str(error) == "The trigger failed."
+
+    error = give_up(engagement, "The trigger failed.", delete=False, is_retried=is_retried)
+    assert str(error) == "The trigger failed; it may still be running, and a retry adopts it"
 
 
 def test_cancellation_leaves_time_to_report_its_error(monkeypatch: pytest.MonkeyPatch, engagement: Engagement) -> None:
