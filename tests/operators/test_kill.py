@@ -101,6 +101,22 @@ def test_nothing_is_cancelled_if_airflow_reports_an_error(
     assert f"could not delete the resources of this task; its program may still be running: {cause}" in caplog.text
 
 
+def test_stop_waits_for_the_answer_of_airflow(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
+) -> None:
+    is_awaited = threading.Event()
+
+    class Thread(threading.Thread):
+        def join(self, timeout: float | None = None) -> None:
+            is_awaited.set()
+            super().join(timeout)
+
+    monkeypatch.setattr(kill, "threading", SimpleNamespace(Thread=Thread))
+    set_fate(monkeypatch, lambda stamp: Fate.KILLED if is_awaited.wait(10) else Fate.MOVED)
+    engagement.stop()
+    assert cancelled == [STAMP]
+
+
 def test_stop_does_not_wait_for_unresponsive_airflow(
     monkeypatch: pytest.MonkeyPatch,
     engagement: Engagement,
