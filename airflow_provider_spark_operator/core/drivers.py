@@ -68,9 +68,9 @@ def find_driver(
     """Return the driver pod of an attempt, or None if it is not among `all_pods`.
 
     If no driver has the name that follows from the current spec, the spec may have been changed after the pod was
-    created. Then the selector label identifies the attempt. If the user sets that label, or has changed it, the
-    youngest driver that is not being deleted is the current one. The Apache operator also adopts the pod of an earlier
-    attempt.
+    created. Then the selector label identifies the attempt. If the user sets that label, or has changed it, a driver
+    that is not being deleted is the current one: the oldest since the attempt began, because a copy of it is younger,
+    else the youngest. The Apache operator also adopts the pod of an earlier attempt.
     """
     name, identifier = get_driver_name(application, attempt_id), _get_application_id(application, attempt_id)
     drivers = find_drivers(application, attempt_id, all_pods, operator_name)
@@ -78,11 +78,11 @@ def find_driver(
     if not candidates and _has_requested_driver(application):
         candidates = [pod for pod in drivers if get_name(pod) == name]
 
-    def rank(pod: JsonObject) -> tuple[bool, bool, bool, str]:
-        metadata = pod["metadata"]
-        alive = "deletionTimestamp" not in metadata
+    def rank(pod: JsonObject) -> tuple[bool, bool, bool, bool, float]:
+        alive, created = "deletionTimestamp" not in pod["metadata"], read_time(pod["metadata"].get("creationTimestamp"))
         is_expected = get_label(pod, LABEL_APPLICATION_SELECTOR) == identifier
-        return (get_name(pod) == name, is_expected, alive, metadata.get("creationTimestamp", ""))
+        is_recent, second = _was_created_since(_find_start(application), pod), created.timestamp() if created else 0
+        return (get_name(pod) == name, is_expected, alive, is_recent, -second if is_recent else second)
 
     return max(candidates, key=rank, default=None)
 

@@ -117,6 +117,15 @@ def test_copy_of_the_driver_does_not_replace_it(application: SparkApplication) -
     assert find_name(application, 0, copy, build_pod(), copy) == "pi-0-driver"
 
 
+def test_copy_of_the_driver_does_not_replace_it_after_its_name_was_edited() -> None:
+    status = builders.build_status(ApplicationState.DRIVER_REQUESTED)
+    application = builders.build_application_model(status=status, conf={"spark.kubernetes.driver.pod.name": "edited"})
+    driver, copy = build_pod("fixed"), build_pod("debug", created="2026-01-01T12:00:05Z")
+    assert find_name(application, 0, copy, driver) == find_name(application, 0, driver, copy) == "fixed"
+    driver["metadata"]["creationTimestamp"] = "2026-01-01T11:00:00Z"
+    assert find_name(application, 0, copy, driver) == "debug", "the other driver is older than the attempt"
+
+
 def test_copy_of_an_earlier_driver_with_the_name_of_the_current_one_is_not_the_driver() -> None:
     failed = builders.build_status(ApplicationState.DRIVER_REQUESTED, ApplicationState.FAILED)
     status = move_to_next_attempt(failed, AttemptInfo(id=1), BEGAN, "", trim=True)
