@@ -1,8 +1,8 @@
 """The table of `spark-operator list`, and which applications it shows."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.cli.application_columns import list_columns
 from airflow_provider_spark_operator.cli.application_filter import ApplicationFilter
@@ -36,7 +36,7 @@ class Query:
         """
         if self.criteria.needs_verdict:
             await census.read_drivers(applications)
-        now = datetime.now(UTC)
+        now = census.get_time()
         return [
             item
             for item in applications
@@ -63,9 +63,9 @@ class ApplicationTable:
 
     async def print(self, applications: Sequence[JsonObject]) -> None:
         """Print a row for each application. The pods are read once for all of them."""
-        now = datetime.now(UTC)
         await self._census.read(applications)
-        lost = [await self._census.has_lost_controller(application) for application in applications]
+        now = self._census.get_time()
+        lost = await asyncio.gather(*map(self._census.has_lost_controller, applications))
         self._table.print(
             [
                 summarize(
@@ -81,5 +81,5 @@ class ApplicationTable:
 
     def print_deleted(self, application: JsonObject) -> None:
         """Print the row of an application that no longer exists, with its last state."""
-        summary = summarize(application, datetime.now(UTC), ())
+        summary = summarize(application, self._census.get_time(), ())
         self._table.print([replace(summary, state=f"{summary.state} (deleted)", is_deleting=False)])

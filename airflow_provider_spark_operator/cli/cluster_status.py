@@ -1,7 +1,5 @@
 """`spark-operator cluster status`: the state of a SparkCluster and the URL of its master."""
 
-from datetime import UTC, datetime
-
 from airflow_provider_spark_operator.cli.ages import format_age
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.cluster_columns import read_message, read_state, read_view
@@ -11,6 +9,8 @@ from airflow_provider_spark_operator.cli.options import TEXT, ClusterName, Conte
 from airflow_provider_spark_operator.cli.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.holds import find_held_cluster
 from airflow_provider_spark_operator.core.names import build_master_url
+from airflow_provider_spark_operator.core.obstacles import describe_missing_status
+from airflow_provider_spark_operator.follow.controllers import find_lost_controller
 from airflow_provider_spark_operator.follow.find import find_cluster
 from airflow_provider_spark_operator.follow.holds import read_hold
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -32,9 +32,9 @@ def run(
 ) -> ExitCode:
     """Show the state of a SparkCluster, its ready pods and the URL of its master.
 
-    The command shows why a pod cannot start, and what a suspended or queued SparkCluster waits for. The exit
-    code is 0 if the SparkCluster exists, whatever its state. With a format other than text, the command prints the
-    SparkCluster as the API returns it.
+    The command shows why a pod cannot start, what a suspended or queued SparkCluster waits for, and whether its
+    controller does not run. The exit code is 0 if the SparkCluster exists, whatever its state. With a format other than
+    text, the command prints the SparkCluster as the API returns it.
     """
     access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
     return run_with_client(
@@ -50,7 +50,7 @@ async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
 
 async def _show(client: KubeClient, name: str) -> ExitCode:
     cluster, kind = await find_cluster(client, name)
-    now, place = datetime.now(UTC), cluster["metadata"]["namespace"]
+    now, place = client.get_time(), cluster["metadata"]["namespace"]
     view, refusal = await read_view(client, place, name)
     ready = view.read_readiness(cluster)
     parts = [read_state(cluster)]
@@ -58,8 +58,11 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
         parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
     parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), now)}")
     print(clean_cell(f"{name}: {', '.join(parts)}"))
-    if hold := await read_hold(client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster)):
-        print(f"Waiting: {clean_cell(hold.describe(now))}")
+    why = await find_lost_controller(client, cluster) or await read_hold(
+        client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster)
+    )
+    if wait := why.describe(now) if why else describe_missing_status(cluster, now):
+        print(f"Waiting: {clean_cell(wait)}")
     print(build_master_url(f"{place}/{name}"))
     for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
         if line:

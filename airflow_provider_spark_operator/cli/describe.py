@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from airflow_provider_spark_operator.cli.application_columns import (
@@ -72,7 +72,7 @@ def run(
 
 async def _describe(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name)
-    now = datetime.now(UTC)
+    now = client.get_time()
     timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
     ending, evidence = None, None
     with suppress(EndUnknown):  # the snapshot reports the missing permission

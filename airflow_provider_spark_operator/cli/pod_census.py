@@ -7,6 +7,7 @@ are missing, and Leases whether controllers run.
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of, read_progress
@@ -85,6 +86,10 @@ class PodCensus:
         namespace, known = application["metadata"]["namespace"], self.get_pods(application) or ()
         names = {pod["metadata"]["name"] for pod in known} | {read_progress(application).driver_name}
         return [event for name in names for event in self._events_of.get((namespace, name), ())]
+
+    def get_time(self) -> datetime:
+        """Return the current time by the clock of the API server."""
+        return self._client.get_time()
 
     async def has_lost_controller(self, application: JsonObject) -> bool:
         """Return whether the controller that manages an application is known not to run."""

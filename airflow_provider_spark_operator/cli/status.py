@@ -1,7 +1,5 @@
 """`spark-operator status`: the state of an application in one line, and the verdict."""
 
-from datetime import UTC, datetime
-
 from airflow_provider_spark_operator.cli.application_columns import describe_message, describe_outcome, describe_state
 from airflow_provider_spark_operator.cli.cluster_client import run_with_client
 from airflow_provider_spark_operator.cli.commands import format_command
@@ -71,7 +69,7 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     snapshot = await read_snapshot(client, name, with_events=False)
     seen, namespace = snapshot.progress, snapshot.reference.namespace
     stops = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
-    summary = summarize(snapshot.resource, datetime.now(UTC), snapshot.pods, stops)
+    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, stops)
     print(clean_cell(_describe(summary)))
     resume = f"run {format_command('resume', snapshot.reference)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)

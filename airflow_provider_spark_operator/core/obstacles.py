@@ -50,10 +50,10 @@ def explain_missing_status(resource: Mapping[str, object]) -> MissingStatus:
 
 
 def describe_missing_status(resource: Mapping[str, object], now: datetime) -> str | None:
-    """Describe an application that has had no status for a minute; None if it has one, or is new.
+    """Describe a resource that has had no status for a minute; None if it has one, or is new.
 
     Args:
-        resource: The application. Neither Kueue nor the user holds it, and it has no driver.
+        resource: The application or SparkCluster. Neither Kueue nor the user holds it, and it has no driver.
         now: The current time, with an offset.
     """
     if not is_status_missing(resource, now):
@@ -76,7 +76,7 @@ def _is_old(resource: Mapping[str, object], now: datetime) -> bool:
 
 @dataclass(frozen=True)
 class LostController:
-    """A controller that manages an application, but does not run.
+    """A controller that manages an application or a cluster, but does not run.
 
     Attributes:
         lease: The Lease that shows whether it runs.
@@ -87,19 +87,19 @@ class LostController:
     renewed: datetime | None
 
     def describe(self, now: datetime) -> str:
-        """Return a clause about the application, and what to do."""
+        """Return a clause about what it manages, and what to do."""
         age = f", last renewed {format_wait(now - self.renewed)} ago" if self.renewed else ""
         return (
             f"the controller that manages it does not run: no process holds its Lease {self.lease}{age}. Start this "
-            "controller again, or another one for the namespace of the application"
+            "controller again, or another one for the namespace"
         )
 
 
 def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference | None:
-    """Return the Lease of the controller that claimed an application and still has to manage it; None if there is none.
+    """Return the Lease of the controller that claimed a resource and still has to manage it; None if there is none.
 
     Args:
-        resource: The application as the API returns it.
+        resource: The application or SparkCluster as the API returns it.
         now: The current time, with an offset.
     """
     is_deleting = pods.get_object(resource.get("metadata")).get("deletionTimestamp")

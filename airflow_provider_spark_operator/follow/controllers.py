@@ -1,8 +1,7 @@
-"""Read whether the controllers that claimed applications run."""
+"""Read whether the controllers that claimed applications and clusters run."""
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -22,13 +21,13 @@ _known: WeakKeyDictionary[KubeClient, dict[LeaseReference, tuple[float, _Reading
 
 
 async def find_lost_controller(client: KubeClient, resource: Mapping[str, Any]) -> LostController | None:
-    """Find the controller that claimed an application, if it does not run; None if it runs, or if this is unknown.
+    """Find the controller that claimed a resource, if it does not run; None if it runs, or if this is unknown.
 
     Args:
         client: The client of the cluster. A Lease that it cannot read shows nothing.
-        resource: The application.
+        resource: The application or SparkCluster.
     """
-    now, time = datetime.now(UTC), asyncio.get_running_loop().time()
+    now, time = client.get_time(), asyncio.get_running_loop().time()
     lease = find_claim(resource, now)
     if lease is None:
         return None

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -111,7 +110,7 @@ async def describe_wait(
     Raises:
         KubeError: The API could not be reached.
     """
-    now, seen = datetime.now(UTC), read_progress(resource)
+    now, seen = client.get_time(), read_progress(resource)
     if lost := await find_lost_controller(client, resource):
         return lost.describe(now)
     if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
@@ -250,7 +249,7 @@ class ObstacleWatch:
         was_lost, self._situation.lost_controller = self._situation.lost_controller, None
         if lost is None:
             return False
-        self._situation.lost_controller = sentence = lost.describe(datetime.now(UTC))
+        self._situation.lost_controller = sentence = lost.describe(self._client.get_time())
         if was_lost is None:
             self._sink.show_obstacle(f"{self._reference}: {sentence}")
         return True
@@ -265,7 +264,7 @@ class ObstacleWatch:
         if hold is None:
             self._hold = None
             return
-        self._situation.obstacle = sentence = hold.describe(datetime.now(UTC))
+        self._situation.obstacle = sentence = hold.describe(self._client.get_time())
         cause, time = hold.cause, asyncio.get_running_loop().time()
         if cause != self._hold or time >= self._last_reminder + _REMINDER_SECONDS:
             self._hold, self._last_reminder = cause, time

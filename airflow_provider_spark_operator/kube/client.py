@@ -64,6 +64,10 @@ class KubeClient:
         """The address of the API server, for messages."""
         return self._transport.server
 
+    def get_time(self) -> datetime:
+        """Return the current time by the clock of the API server, which sets the creation times of objects."""
+        return self._transport.get_time()
+
     @property
     def links(self) -> Links:
         """The connection to the API server, which may be replaced."""

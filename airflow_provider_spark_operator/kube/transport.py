@@ -5,8 +5,10 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -51,6 +53,8 @@ _FORBIDDEN = 403
 # How long to wait until the server confirms that a WebSocket is closed.
 _CLOSE_SECONDS = 1.0
 _ERROR_BODY_LIMIT = 64 * 1024
+# The time of an answer is in whole seconds, and the answer takes some time.
+_CLOCK_PRECISION = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,16 @@ class Transport:
         self._observer = observer
         self._gate = gate
         self._check = check
+        self._lead = timedelta(0)  # of the clock of the API server
 
     @property
     def server(self) -> str:
         """The address of the API server."""
         return self.links.current.server
+
+    def get_time(self) -> datetime:
+        """Return the current time by the clock of the API server, as its last answer shows it."""
+        return datetime.now(UTC) + self._lead
 
     async def close(self) -> None:
         """Close every connection."""
@@ -308,6 +317,9 @@ class Transport:
             self._report(call, None, began)
             raise
         self._report(call, response.status, began)
+        with suppress(KeyError, TypeError, ValueError):  # a proxy may answer without a time
+            lead = parsedate_to_datetime(response.headers["Date"]) - datetime.now(UTC)
+            self._lead = lead if abs(lead) > _CLOCK_PRECISION else timedelta(0)
         return response
 
     def _report(self, call: Call, status: int | None, began: float) -> None:

@@ -1,6 +1,7 @@
 """The output of the commands for an application that does not start."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import obstacles
 from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.follow import obstacles as follow_obstacles
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.reconcile.lease import LeaseTerms, build_lease
 from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
 from local_kubernetes.api.kinds import LEASES
+from tests.cli.test_cluster import write as write_cluster
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted
 from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
 
@@ -76,17 +80,22 @@ def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, capsy
 def claim(cluster: Cluster, renewed: datetime | None) -> None:
     """Claim the running application for a controller whose Lease was renewed at a time; None for no Lease."""
     cluster.script = stay_submitted
-    uid = cluster.create("pi")["metadata"]["uid"]
+    cluster.create("pi")
     cluster.play(run_on)
-    claims = {"annotations": {ANNOTATION_CLAIM: f"{NAMESPACE}/controller {uid}"}}
-
-    def change(old: dict[str, Any]) -> dict[str, Any]:
-        return {**old, "metadata": {**old["metadata"], **claims}}
-
-    cluster.do(lambda: cluster.store.update(cluster.kind, NAMESPACE, "pi", change))
+    annotate(cluster, cluster.kind, "pi")
     if renewed is not None:
         lease = build_lease(None, "replica-1", LeaseTerms(), renewed)
         cluster.do(lambda: cluster.store.create(LEASES, NAMESPACE, {**lease, "metadata": {"name": "controller"}}))
+
+
+def annotate(cluster: Cluster, kind: Any, name: str) -> None:
+    """Add the claim of a controller to a resource."""
+
+    def change(old: dict[str, Any]) -> dict[str, Any]:
+        claims = {ANNOTATION_CLAIM: f"{NAMESPACE}/controller {old['metadata']['uid']}"}
+        return {**old, "metadata": {**old["metadata"], "annotations": claims}}
+
+    cluster.do(lambda: cluster.store.update(kind, NAMESPACE, name, change))
 
 
 @pytest.mark.parametrize(
@@ -119,6 +128,35 @@ def test_verbs_name_no_controller_that_runs(
     claim(scripted_cluster, datetime.now(UTC))
     assert "controller" not in read(capsys, "status", "pi")
     assert "controller" not in read(capsys, "list")
+
+
+def test_verbs_name_no_controller_of_a_young_application_if_the_local_clock_is_fast(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) - timedelta(minutes=10))
+    claim(scripted_cluster, None)
+    for verb in ("status", "describe", "list"):
+        assert "controller" not in read(capsys, verb, *(["pi"] if verb != "list" else []))
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "controller" not in capsys.readouterr().err
+
+
+async def stay_new(_: ScriptedSparkCluster) -> None:
+    """Write no status, as without an operator."""
+
+
+def test_status_of_a_cluster_names_a_missing_operator_and_a_controller_that_died(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scripted_cluster.cluster_script = stay_new
+    read(capsys, "cluster", "create", write_cluster(tmp_path))
+    assert "Waiting" not in read(capsys, "cluster", "status", "analytics")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    assert "no operator seems to reconcile it. Check that an operator" in read(capsys, "cluster", "status", "analytics")
+    annotate(scripted_cluster, scripted_cluster.cluster_kind, "analytics")
+    sentence = "Waiting: the controller that manages it does not run: no process holds its Lease jobs/controller. Start"
+    assert sentence in read(capsys, "cluster", "status", "analytics")
 
 
 async def time_out(application: Application) -> None:

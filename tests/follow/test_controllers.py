@@ -1,5 +1,5 @@
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,13 +10,18 @@ from airflow_provider_spark_operator.core.ownership import LeaseReference
 from airflow_provider_spark_operator.follow.controllers import find_lost_controller
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, Unreachable
 
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+
 
 class Client:
     """A client of an API server without Leases, which counts the requests."""
 
-    def __init__(self, error: KubeError) -> None:
+    def __init__(self, error: KubeError, time: datetime = CREATED + timedelta(hours=1)) -> None:
         self.requests = 0
-        self._error = error
+        self._error, self._time = error, time
+
+    def get_time(self) -> datetime:
+        return self._time
 
     async def get(self, *_: object) -> Any:
         self.requests += 1
@@ -31,7 +36,7 @@ def build_claimed(lease: str) -> dict[str, Any]:
         "metadata": {
             "name": "pi",
             "uid": "1",
-            "creationTimestamp": datetime(2026, 1, 1, tzinfo=UTC).isoformat(),
+            "creationTimestamp": CREATED.isoformat(),
             "annotations": {ANNOTATION_CLAIM: f"jobs/{lease} 1"},
         },
     }
@@ -53,6 +58,11 @@ async def test_claims_of_users_cause_few_requests() -> None:
     client = Client(NotFound(404, "NotFound", "not found"))
     found = await find(client, *(f"lease-{number}" for number in range(50)))
     assert (client.requests, len([each for each in found if each is not None])) == (20, 20)
+
+
+async def test_controller_of_a_young_resource_is_not_lost_although_the_local_clock_is_fast() -> None:
+    client = Client(NotFound(404, "NotFound", "not found"), CREATED + timedelta(seconds=30))
+    assert (await find(client, "controller"), client.requests) == ([None], 0)
 
 
 @pytest.mark.parametrize("error", [Forbidden(403, "Forbidden", "no"), Unreachable(None, "Unreachable", "down")])

@@ -17,6 +17,9 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 class Client:
     """A client of an API server without any object."""
 
+    def get_time(self) -> datetime:
+        return datetime.now(UTC)
+
     async def get(self, *_: object) -> Any:
         raise NotFound(404, "NotFound", "not found")
 

@@ -1,7 +1,10 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
+from aiohttp import web
 
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -11,6 +14,7 @@ from airflow_provider_spark_operator.kube.failed_requests import parse_status
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from tests.kube.scripted_api import (
     SHORT_PAUSES,
+    Answer,
     ScriptedApi,
     answer,
     answer_page,
@@ -53,6 +57,23 @@ async def test_observer_receives_every_request_and_its_answer(
         ("get", "pods", 403),
         ("patch", "sparkapplications/status.spark.apache.org", 200),
     ]
+
+
+@pytest.mark.parametrize("lead", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)], ids=["fast", "right", "slow"])
+async def test_time_is_that_of_the_api_server_whatever_the_local_clock_shows(
+    api: ScriptedApi, observed: KubeClient, lead: timedelta
+) -> None:
+    def answer_at(date: str) -> Answer:
+        async def respond(_: web.BaseRequest) -> web.StreamResponse:
+            return web.json_response({}, headers={"Date": date})
+
+        return respond
+
+    time = datetime.now(UTC) + lead
+    for date in (format_datetime(time, usegmt=True), "", "now", "Thu, 26 Nov 2026 21:00:00 -0000"):
+        api.script(answer_at(date))
+        await observed.get(PODS, "a", "jobs")
+        assert time - timedelta(seconds=2) <= observed.get_time() < time + timedelta(minutes=30)
 
 
 async def test_observer_receives_retries_and_requests_without_answer(
