@@ -17,6 +17,8 @@ from airflow_provider_spark_operator.core.times import read_time
 
 APACHE: Final = "fabric8-kubernetes-client"
 """The field manager of the Apache operator."""
+# With more than ten field managers, the API server merges the oldest into this one, whose time is that of the newest.
+_MERGED = "ancient-changes"
 _LONGEST_MANAGER = 128
 _CLAIM_FIELD = f"f:{ANNOTATION_CLAIM}"
 _FINALIZER_FIELDS = {f'v:"{APPLICATION_FINALIZER}"', f'v:"{CLUSTER_FINALIZER}"'}
@@ -106,8 +108,11 @@ def _list_apache_times(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     return [
         str(each.get("time") or "")
         for each in entries
-        if each.get("manager") == APACHE
-        and (each.get("subresource") == "status" or not _FINALIZER_FIELDS.isdisjoint(_get_fields(each, "f:finalizers")))
+        if (each.get("manager"), each.get("subresource")) == (APACHE, "status")
+        or (
+            each.get("manager") in (APACHE, _MERGED)
+            and not _FINALIZER_FIELDS.isdisjoint(_get_fields(each, "f:finalizers"))
+        )
     ]
 
 

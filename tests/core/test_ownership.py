@@ -32,6 +32,9 @@ def build_resource(*entries: dict[str, Any], claim: str = "") -> dict[str, Any]:
 
 CLAIM, OWN = "jobs/ours u1 2026-03-01T12:00:03+00:00", "jobs/ours"
 FINALIZER = f'v:"{APPLICATION_FINALIZER}"'
+MERGED = build_entry("ancient-changes", "12:00:05", "", finalizers=FINALIZER)
+MERGED_CLAIM = build_entry("ancient-changes", "12:00:05", "", finalizers=FINALIZER, annotations=f"f:{ANNOTATION_CLAIM}")
+LATER_CLAIM = build_entry("anyone", "12:00:05", "", annotations=f"f:{ANNOTATION_CLAIM}")
 CLAIMED = build_entry("anyone", "12:00:03", "", annotations=f"f:{ANNOTATION_CLAIM}")
 
 
@@ -55,6 +58,13 @@ CLAIMED = build_entry("anyone", "12:00:03", "", annotations=f"f:{ANNOTATION_CLAI
             build_resource(build_entry(APACHE, "12:00:05", "", labels="f:team")), None, id="other Java client"
         ),
         pytest.param(build_resource(build_entry(APACHE, "11:59:59")), None, id="managed fields of the original"),
+        pytest.param(build_resource(MERGED), APACHE, id="merged with nine newer field managers"),
+        pytest.param(build_resource(MERGED, claim=CLAIM), APACHE, id="claim that someone copied"),
+        pytest.param(build_resource(MERGED_CLAIM, claim=CLAIM), OWN, id="claim that was merged, too"),
+        pytest.param(build_resource(MERGED, LATER_CLAIM, claim=CLAIM), OWN, id="claim after the merge"),
+        pytest.param(
+            build_resource(build_entry("ancient-changes", "12:00:05", "", labels="f:team")), None, id="merged others"
+        ),
         pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:02"), claim=CLAIM), OWN, id="taken over"),
         pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:03"), claim=CLAIM), OWN, id="same second"),
         pytest.param(build_resource(CLAIMED, build_entry(APACHE, "12:00:04"), claim=CLAIM), APACHE, id="gone back"),
