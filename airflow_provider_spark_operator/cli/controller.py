@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
+from errno import EACCES, EADDRINUSE
 
 from airflow_provider_spark_operator.cli.controller_options import ControllerOptions
 from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
@@ -40,6 +41,7 @@ from airflow_provider_spark_operator.reconcile.settings import (
 )
 
 _WEBHOOK_PORT = 9443
+_PORT_ERRORS = (EACCES, EADDRINUSE)
 
 
 def run_controller(options: ControllerOptions) -> ExitCode:
@@ -134,14 +136,14 @@ async def _serve(
     if options.health_port is not None:
         address = options.health_address or choose_address()
         health = _serve_health(options.health_port, address, controller, monitor)
-        words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
+        words.append(await _listen(stack, health, "health", options.health_port, options.health_address))
     if options.metrics_port is not None:
         page = serve_metrics(options.metrics_port, metrics, options.metrics_address or choose_address())
-        words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
+        words.append(await _listen(stack, page, "metrics", options.metrics_port, options.metrics_address))
     if options.webhook is not None:
         port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
         server = open_webhook(port, options.webhook_address or choose_address(), client, options.webhook)
-        words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
+        words.append(await _listen(stack, server, "webhook", port, options.webhook_address))
     return words
 
 
@@ -155,12 +157,16 @@ def _serve_health(
     )
 
 
-async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int], flag: str, wanted: int) -> int:
+async def _listen(
+    stack: AsyncExitStack, server: AbstractAsyncContextManager[int], name: str, port: int, address: str | None
+) -> str:
+    """Start a server on the port and the address of its flags. Return the word for the `ready` line."""
     try:
-        return await stack.enter_async_context(server)
+        return f"{name}-port={await stack.enter_async_context(server)}"
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise CommandError(f"{flag} {wanted}: could not listen on the port: {reason}", ExitCode.INVALID) from None
+        kind, value = ("port", port) if address is None or error.errno in _PORT_ERRORS else ("address", address)
+        reason = f"could not listen on the {kind}: {error.strerror or error}"
+        raise CommandError(f"--{name}-{kind} {value}: {reason}", ExitCode.INVALID) from None
 
 
 def _read_settings(options: ControllerOptions) -> ControllerSettings:

@@ -153,8 +153,26 @@ async def test_changed_settings_file_applies_without_a_restart(tmp_path: Path) -
             await stage.wait_for_state(ApplicationState.DRIVER_REQUESTED)
 
 
-@pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])
-async def test_port_in_use_is_reported_with_its_flag(tmp_path: Path, flag: str) -> None:
+TAKEN = "port in use"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--health-port", TAKEN], f"--health-port {TAKEN}: could not listen on the port: "),
+        (
+            ["--metrics-port", TAKEN, "--metrics-address", "127.0.0.1"],
+            f"--metrics-port {TAKEN}: could not listen on the port: ",
+        ),
+        (
+            ["--webhook", "jobs", "--webhook-port", "0", "--webhook-address", "192.0.2.1"],
+            "--webhook-address 192.0.2.1: could not listen on the address: ",
+        ),
+    ],
+)
+async def test_server_that_cannot_listen_is_reported_with_its_flag(
+    tmp_path: Path, words: list[str], error: str
+) -> None:
     async with (
         serve_api() as kubeconfig,
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
@@ -163,10 +181,11 @@ async def test_port_in_use_is_reported_with_its_flag(tmp_path: Path, flag: str) 
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         taken = client.server.rpartition(":")[2]
-        async with start_command("reconcile", "--kubeconfig", str(path), flag, taken, home=tmp_path) as process:
+        words = [word.replace(TAKEN, taken) for word in words]
+        async with start_command("reconcile", "--kubeconfig", str(path), *words, home=tmp_path) as process:
             exit_code, _, log = await wait_for_exit(process)
     assert exit_code == ExitCode.INVALID
-    assert log.startswith(f"spark-operator: error: {flag} {taken}: could not listen on the port: ")
+    assert log.splitlines()[-1].startswith(f"spark-operator: error: {error.replace(TAKEN, taken)}")
 
 
 async def fetch(port: str, path: str) -> tuple[int, str]:
