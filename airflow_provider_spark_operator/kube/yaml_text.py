@@ -214,6 +214,30 @@ class BoundedLoader(yaml.SafeLoader):
         self.forward(length)
         return blanks
 
+    def scan_tag(self) -> yaml.TagToken:
+        """Return the token of a tag. A tab can end it."""
+        token: yaml.TagToken = self._scan_tabs_as_spaces(super().scan_tag)
+        return token
+
+    def scan_block_scalar_indicators(self, start_mark: yaml.Mark) -> tuple[bool | None, int | None]:
+        """Return what the head of a block says about its last line breaks and its indentation. A tab can end it."""
+        found: tuple[bool | None, int | None] = self._scan_tabs_as_spaces(
+            super().scan_block_scalar_indicators, start_mark
+        )
+        return found
+
+    def scan_block_scalar_ignored_line(self, start_mark: yaml.Mark) -> None:
+        """Skip the rest of the head of a block."""
+        self._scan_tabs_as_spaces(super().scan_block_scalar_ignored_line, start_mark)
+
+    def _scan_tabs_as_spaces(self, scan: Callable[..., Any], *arguments: yaml.Mark) -> Any:
+        peek = self.peek
+        self.peek = lambda index=0: " " if peek(index) == "\t" else peek(index)  # type: ignore[method-assign]
+        try:
+            return scan(*arguments)
+        finally:
+            del self.peek
+
     def scan_block_scalar_indentation(self) -> tuple[list[str], int, yaml.Mark]:
         """Return the empty lines at the beginning of a block, the indentation and the position after the lines.
 

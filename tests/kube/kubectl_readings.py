@@ -146,6 +146,14 @@ _DOCUMENTS: Final = {
         "k": "m",
     },
     "a: b\n  \t\n\n  \tc\nd: \t\n  e: >\n    f\n    \tg\n": {"a": "b\n\nc", "d": {"e": "f\n\tg\n"}},
+    "a: !!str\t1\nb: !!str\t# c\nc: [!\t1,\t!<tag:yaml.org,2002:int>\t2]\nd: |-\t# e\n  f\ng: >2\t\n  h\n!!str\ti: j\n": {
+        "a": "1",
+        "b": "",
+        "c": ["1", 2],
+        "d": "f",
+        "g": "h\n",
+        "i": "j",
+    },
     "{ =: a, ~x: b }": {"=": "a", "~x": "b"},
     "&a {b: [&c x, *c]}": {"b": ["x", "x"]},
     "a: |\n  y\nb: >\n  1\n  2\n": {"a": "y\n", "b": "1 2\n"},
@@ -178,6 +186,8 @@ REFUSALS: Final = [
     "-\ta",
     "\ta: b",
     "a: b\n\tc",
+    "a: !!\tb",
+    "a: |\t+\n  b",
     "a: |\n  \tb",
     "a: >\n  \n  \tb",
 ]
