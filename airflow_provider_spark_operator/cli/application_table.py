@@ -36,12 +36,7 @@ class Query:
         """
         if self.criteria.needs_verdict:
             await census.read_drivers(applications)
-        now = census.get_time()
-        return [
-            item
-            for item in applications
-            if self.criteria.accepts(summarize(item, now, census.get_pods(item), census.get_events(item)))
-        ]
+        return [item for item in applications if self.criteria.accepts(census.summarize(item))]
 
     def describe_place(self) -> str:
         """Return the namespace for a message."""
@@ -64,17 +59,10 @@ class ApplicationTable:
     async def print(self, applications: Sequence[JsonObject]) -> None:
         """Print a row for each application. The pods are read once for all of them."""
         await self._census.read(applications)
-        now = self._census.get_time()
         lost = await asyncio.gather(*map(self._census.has_lost_controller, applications))
         self._table.print(
             [
-                summarize(
-                    application,
-                    now,
-                    self._census.get_pods(application),
-                    self._census.get_events(application),
-                    controller_lost=is_lost,
-                )
+                self._census.summarize(application, controller_lost=is_lost)
                 for application, is_lost in zip(applications, lost, strict=True)
             ]
         )

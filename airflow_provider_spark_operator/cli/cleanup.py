@@ -1,7 +1,7 @@
 """`spark-operator cleanup`: delete applications that ended long ago."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.cli.pod_census import PodCensus
 from airflow_provider_spark_operator.cli.state_words import list_state_words, require_states
 from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
 from airflow_provider_spark_operator.core.times import format_duration
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -107,10 +107,11 @@ def run(
 async def _clean_up(
     client: KubeClient, criteria: _Criteria, selector: str | None, *, all_namespaces: bool, dry_run: bool
 ) -> ExitCode:
-    now = datetime.now(UTC)
+    scope = None if all_namespaces else client.default_namespace
+    census = PodCensus(client, scope)
 
     async def delete(reference: ApplicationReference, resource: JsonObject) -> str:
-        summary = summarize(resource, now)
+        summary, now = census.summarize(resource), client.get_time()
         end = summary.ended or summary.created or now
         place = f" in namespace {reference.namespace}" if all_namespaces else ""
         details = f"{place} ({summary.state}, ended {format_duration(now - end)} ago)"
@@ -129,11 +130,9 @@ async def _clean_up(
             return f"skipped{place}: it changed in the meantime"
         return f"would be deleted{details}" if dry_run else f"deleted{details}"
 
-    scope = None if all_namespaces else client.default_namespace
     found = await list_applications(client, scope, selector)
-    census = PodCensus(client, scope)
     await census.read_drivers([resource for _, resource in found])
-    chosen = [one for one in found if criteria.accepts(summarize(one[1], now, census.get_pods(one[1])), now)]
+    chosen = [one for one in found if criteria.accepts(census.summarize(one[1]), client.get_time())]
     for refusal in census.refusals:
         print_error(f"applications whose end is unknown are kept: {refusal}")
     if not chosen:

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.core.names import (
 )
 from airflow_provider_spark_operator.core.obstacles import name_driver_obstacle
 from airflow_provider_spark_operator.core.pods import get_status, is_pending
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
 from airflow_provider_spark_operator.follow.controllers import find_lost_controller
 from airflow_provider_spark_operator.follow.events import list_stops
 from airflow_provider_spark_operator.follow.snapshot import MOST_EVENTS
@@ -90,6 +91,11 @@ class PodCensus:
     def get_time(self) -> datetime:
         """Return the current time by the clock of the API server."""
         return self._client.get_time()
+
+    def summarize(self, application: JsonObject, *, controller_lost: bool = False) -> ApplicationSummary:
+        """Summarize an application with the pods and Events that were read."""
+        pods, events = self.get_pods(application), self.get_events(application)
+        return summarize(application, self.get_time(), pods, events, controller_lost=controller_lost)
 
     async def has_lost_controller(self, application: JsonObject) -> bool:
         """Return whether the controller that manages an application is known not to run."""

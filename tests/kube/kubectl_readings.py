@@ -146,7 +146,7 @@ _DOCUMENTS: Final = {
         "k": "m",
     },
     "a: b\n  \t\n\n  \tc\nd: \t\n  e: >\n    f\n    \tg\n": {"a": "b\n\nc", "d": {"e": "f\n\tg\n"}},
-    "a: !!str\t1\nb: !!str\t# c\nc: [!\t1,\t!<tag:yaml.org,2002:int>\t2]\nd: |-\t# e\n  f\ng: >2\t\n  h\n!!str\ti: j\n": {
+    "a: !!str\t1\nb: !!str\t# c\nc: [!\t1,\t!<tag:yaml.org,2002:int>\t2]\nd: |-\t#\n  f\ng: >2\t\n  h\n!!str\ti: j\n": {
         "a": "1",
         "b": "",
         "c": ["1", 2],
