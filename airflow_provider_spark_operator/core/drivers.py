@@ -69,8 +69,8 @@ def find_driver(
 
     If no driver has the name that follows from the current spec, the spec may have been changed after the pod was
     created. Then the selector label identifies the attempt. If the user sets that label, or has changed it, a driver
-    that is not being deleted is the current one: the oldest since the attempt began, because a copy of it is younger,
-    else the youngest. The Apache operator also adopts the pod of an earlier attempt.
+    that is not being deleted is the current one. It is the oldest since the attempt began, because copies are younger.
+    If there is none, it is the youngest. The Apache operator also adopts the pod of an earlier attempt.
     """
     name, identifier = get_driver_name(application, attempt_id), _get_application_id(application, attempt_id)
     drivers = find_drivers(application, attempt_id, all_pods, operator_name)
