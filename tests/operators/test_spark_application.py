@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +34,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from local_kubernetes.api.kinds import NAMESPACES
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
+from tests.operators.test_spark_cluster import create
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run
 
 if TYPE_CHECKING:
@@ -222,9 +224,10 @@ def test_trigger_arguments_contain_no_secret(cluster: Cluster) -> None:
     assert arguments["kubernetes_conn_id"] == "spark"
 
 
+@pytest.mark.parametrize("create_task", [operator, create])
 @pytest.mark.parametrize("exists", [True, False])
 def test_trigger_records_whether_default_connection_existed(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exists: bool
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exists: bool, create_task: Callable[..., Any]
 ) -> None:
     cluster.script = stay_submitted
     if exists:
@@ -232,7 +235,7 @@ def test_trigger_records_whether_default_connection_existed(
     else:
         (tmp_path / "config").write_text(json.dumps(cluster.kubeconfig))
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    trigger = defer(operator(kubernetes_conn_id="kubernetes_default"), TaskInstance()).trigger
+    trigger = defer(create_task(kubernetes_conn_id="kubernetes_default"), TaskInstance()).trigger
     assert trigger.connection_required is exists
 
 
