@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -99,7 +98,7 @@ async def _collect(client: KubeClient, account: str) -> list[Finding]:
     optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
         check_optional_kinds(client, kinds),
         check_definitions(client, kinds),
-        check_controllers(client, namespace, kinds, datetime.now(UTC)),
+        check_controllers(client, namespace, kinds, client.get_time()),
         check_drivers(client, namespace, account),
         check_quotas(client, namespace),
         check_dns(client),

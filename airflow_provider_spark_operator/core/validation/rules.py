@@ -20,16 +20,14 @@ def report(location: Location, message: str) -> Problem:
 
 def list_values(value: object, path: str, location: Location = ()) -> list[tuple[Location, Any]]:
     """Return what a value has at a path such as `containers.ports`, with the positions. Lists yield their entries."""
-    found: list[tuple[Location, Any]] = [(location, value)]
-    for name in path.split("."):
-        found = [each for place, outer in found for each in _expand(get_object(outer).get(name), (*place, name))]
-    return found
-
-
-def _expand(value: object, location: Location) -> list[tuple[Location, Any]]:
-    if isinstance(value, list | tuple):
-        return [((*location, index), entry) for index, entry in enumerate(value)]
-    return [] if value is None else [(location, value)]
+    name, _, rest = path.partition(".")
+    given = get_object(value).get(name)
+    if given is None:
+        return []
+    entries: list[tuple[Location, Any]] = [((*location, name), given)]
+    if isinstance(given, list | tuple):
+        entries = [((*location, name, index), entry) for index, entry in enumerate(given)]
+    return [each for place, entry in entries for each in list_values(entry, rest, place)] if rest else entries
 
 
 def within(path: str, *rules: Rule) -> Rule:
