@@ -1,165 +1,136 @@
-"""The journal: the objects of a cluster on disk. Every change is appended to one file, which the next start reads.
+"""The journal: the objects of a cluster on disk, in a SQLite database with one row for each object.
 
-A crash can interrupt the last write. An incomplete record at the end of the file is removed, because no client has
-received an answer for it. Any other damage is reported: the file stays unchanged until the user requests a repair,
-which keeps a copy.
+Each change is one transaction, which survives the end of this process. `sync` writes the transactions to the disk. A
+damaged journal is reported: its objects stay unchanged until the user requests a repair, which keeps a copy.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import shutil
-from collections import Counter
+import sqlite3
+import zlib
+from bisect import bisect_left
+from contextlib import closing
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from local_kubernetes.api.journal_format import (
-    LONGEST_LINE,
-    Contents,
-    Damage,
-    JournalEntry,
-    encode_closing,
-    encode_entry,
-    encode_header,
-    is_readable,
-    read_contents,
-)
+from local_kubernetes.api.text_journal import UnknownFormatError, read_text_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-_PRIVATE_FILE = 0o600
-_COMPACT_BYTES = 64 * 1024 * 1024
-_MOST_DAMAGES_LOGGED = 20
-_MOVE_AWAY = "Move this file away, or choose another folder"
 _Key = tuple[str, str]
+_Content = dict[str, tuple[int, bytes]]  # version and document of each object, by name
+
+_PRIVATE_FILE = 0o600
+_START = b"SQLite format 3\0"
+_FORMAT = 3  # formats 1 and 2 are text
+_MAX_ID = 2**62
+_MOVE_AWAY = "Move this file away, or choose another folder"
+
+_CREATE = "CREATE TABLE objects (id INTEGER PRIMARY KEY, name TEXT, version INTEGER, document BLOB, checksum INTEGER)"
+_WRITE = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM objects WHERE id = ?"
+_READ = "SELECT * FROM objects WHERE id > ? ORDER BY id LIMIT 1"
 
 
 class JournalError(Exception):
-    """The journal cannot be used; the message names the file, the cause and the remedy. The file is unchanged."""
+    """The journal cannot be used; the message names the file, the cause and the remedy. No object in it is changed."""
+
+
+class JournalEntry(NamedTuple):
+    """An object in the journal.
+
+    Attributes:
+        kind: Group and plural of its kind.
+        place: Its namespace (empty for cluster-scoped kinds) and name.
+        version: The resource version of its last change.
+        document: The object, as JSON.
+    """
+
+    kind: _Key
+    place: tuple[str, str]
+    version: int
+    document: bytes
 
 
 class Journal:
-    """A file of changes, open for appending.
+    """The database, locked for this process.
 
     Args:
-        path: The file. If it does not exist it is created, readable by its owner only.
-        compact_bytes: Size in bytes by which the file may exceed its objects before it is rewritten.
-        repair: Whether to drop damaged records, after saving a copy of the file, instead of refusing to open it.
+        path: The file. If it does not exist it is created, readable by its owner only. A journal of an earlier version
+            is replaced by a database.
+        repair: Whether to drop damaged rows, after saving a copy of the file, instead of refusing to open it.
 
     Raises:
-        JournalError: The file is not a journal, or an interrupted write cannot explain its damage.
+        JournalError: The file is not a journal, is damaged, or is used by another program.
         OSError: The file could not be read or written.
     """
 
-    def __init__(self, path: Path, *, compact_bytes: int = _COMPACT_BYTES, repair: bool = False) -> None:
-        self._path = path
-        self._compact_bytes = compact_bytes
-        self._size = 0
-        self._needed = 0
-        self._next_number = 0
+    def __init__(self, path: Path, *, repair: bool = False) -> None:
+        if os.path.lexists(path) and not path.is_file():
+            raise JournalError(
+                f"could not read the journal {path}: it is neither a regular file nor a link to one. {_MOVE_AWAY}"
+            )
+        path = path.resolve()  # SQLite writes its other files next to the file itself
+        try:
+            self._content = _load(path, repair=repair)
+            self._connection = sqlite3.connect(path, isolation_level=None)  # each statement is a transaction
+            _configure(self._connection)
+        except sqlite3.Error as error:
+            raise JournalError(
+                f"could not open the journal {path}: {error}. Check the permissions and the free space of its folder, "
+                "and end other programs that use the file"
+            ) from error
+        # An index in the database would cost more than one in memory.
+        self._ids: dict[str, int] = dict(self._connection.execute("SELECT name, id FROM objects"))
+        self._next_id = max(self._ids.values(), default=0) + 1
+        self._log = _find_log(path)
         self._written = 0
         self._synced = 0
         self._syncing: asyncio.Future[None] | None = None
-        self._entries: list[JournalEntry] = []
-        _refuse_foreign(_get_unfinished_path(path))
-        self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
 
     def read(self) -> list[JournalEntry]:
-        """Return the changes that the file held when it was opened; only the first call returns them."""
-        entries, self._entries = self._entries, []
-        return entries
+        """Return the objects that the file held when it was opened, oldest change first; call this method once."""
+        content, self._content = self._content, {}
+        ordered = sorted(content.items(), key=lambda item: item[1][0])
+        return [JournalEntry(*_parse_name(name), version, document) for name, (version, document) in ordered]
 
-    def append(self, entry: JournalEntry) -> None:
+    def write(self, kind: _Key, place: tuple[str, str], version: int, document: bytes | None) -> None:
         """Write a change; it survives the end of this process and, after `sync`, a crash of the machine.
 
+        Args:
+            kind: Group and plural of the object's kind.
+            place: Namespace (empty for cluster-scoped kinds) and name of the object.
+            version: The resource version of the change.
+            document: The object after the change, as JSON; None if it was deleted.
+
         Raises:
-            OSError: The change could not be written; the file is unchanged.
+            JournalError: The change could not be written; the file is unchanged.
         """
-        self._append(encode_entry(self._next_number, entry))
-        self._next_number += 1
+        name = _format_name(kind, place)
+        row_id = self._ids.get(name, self._next_id)
+        try:
+            if document is None:
+                self._connection.execute(_DELETE, (row_id,))
+            else:
+                self._connection.execute(_WRITE, _build_row(row_id, name, version, document))
+        except sqlite3.Error as error:
+            raise JournalError(str(error)) from error
+        if document is None:
+            self._ids.pop(name, None)
+        else:
+            self._ids[name] = row_id
+            self._next_id = max(self._next_id, row_id + 1)
         self._written += 1
-
-    def _append(self, line: bytes) -> None:
-        try:
-            _write(self._descriptor, line)
-        except OSError:
-            os.ftruncate(self._descriptor, self._size)
-            os.lseek(self._descriptor, self._size, os.SEEK_SET)
-            raise
-        self._size += len(line)
-
-    @property
-    def overgrown(self) -> bool:
-        """Return whether the file contains far more changes than objects."""
-        return self._size > 2 * self._needed + self._compact_bytes
-
-    def compact(self, entries: Iterable[JournalEntry]) -> None:
-        """Rewrite the file with the current objects only.
-
-        Raises:
-            OSError: The file could not be written; it is unchanged.
-        """
-        descriptor, size, number = self._write_new(entries)
-        os.close(self._descriptor)
-        self._descriptor = descriptor
-        self._size = self._needed = size
-        self._next_number = number
-
-    def _create(self) -> int:
-        descriptor, self._size, self._next_number = self._write_new(())
-        return descriptor
-
-    def _write_new(self, entries: Iterable[JournalEntry]) -> tuple[int, int, int]:
-        """Replace the file by one with these changes; return its descriptor, its size, and the next number.
-
-        Raises:
-            OSError: The file could not be written; it is unchanged.
-        """
-        unfinished = _get_unfinished_path(self._path)
-        if _is_unfinished_journal(unfinished):
-            unfinished.unlink()
-        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-        number = 1
-        try:
-            size = _write(descriptor, encode_header())
-            for entry in entries:
-                size += _write(descriptor, encode_entry(number, entry))
-                number += 1
-            os.fsync(descriptor)
-            unfinished.replace(self._path)
-        except OSError:
-            os.close(descriptor)
-            unfinished.unlink(missing_ok=True)
-            raise
-        _sync_folder(self._path.parent)
-        return descriptor, size, number
-
-    def _open(self, *, repair: bool) -> int:
-        _refuse_irregular(self._path)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
-        try:
-            contents = _read_contents(descriptor)
-            _refuse_unusable(self._path, contents, repair=repair)
-            if contents.damages:
-                _log_repair(self._path, contents.damages, _keep_copy(descriptor, self._path))
-            _log_end(self._path, contents)
-            self._entries = contents.entries
-            self._size, self._next_number = contents.size, contents.next_number
-            if not contents.damages and contents.is_numbered:
-                os.ftruncate(descriptor, self._size)
-                os.lseek(descriptor, self._size, os.SEEK_SET)
-                return os.dup(descriptor)
-            replacement, self._size, self._next_number = self._write_new(find_latest(contents.entries))
-            return replacement
-        finally:
-            os.close(descriptor)
 
     async def sync(self) -> None:
         """Wait until every earlier change is on disk; concurrent callers share one sync.
@@ -175,154 +146,193 @@ class Journal:
 
     async def _sync_once(self) -> None:
         covered = self._written
-        descriptor = os.dup(self._descriptor)
         try:
-            await asyncio.to_thread(os.fsync, descriptor)
-            self._synced = max(self._synced, covered)
+            await asyncio.to_thread(_sync, self._log)
+            self._synced = covered
         finally:
-            os.close(descriptor)
             self._syncing = None
 
     def close(self) -> None:
-        """Write everything to disk, with a record that marks the end, and close the file.
-
-        Raises:
-            OSError: The disk reported an error.
-        """
-        try:
-            self._append(encode_closing(self._next_number))
-        except OSError as error:
-            logger.warning("journal %s: could not write its closing record: %s", self._path, error)
-        os.fsync(self._descriptor)
-        os.close(self._descriptor)
+        """Write everything to disk, and close the file."""
+        self._connection.close()
 
 
-def find_latest(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
-    """Return the objects after all changes, in the order of their last change."""
-    found: dict[tuple[_Key, tuple[str, str]], JournalEntry] = {}
-    for entry in entries:
-        found.pop((entry.kind, entry.place), None)
-        if entry.document is not None:
-            found[entry.kind, entry.place] = entry
-    yield from found.values()
-
-
-def log_unserved(entries: Iterable[JournalEntry]) -> None:
-    """Log how many objects in a journal have a kind that is not defined. These objects stay in the journal."""
-    counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
-    for name, number in sorted(counts.items()):
-        logger.warning(
-            "%d object%s of %s cannot be served until a definition of this kind exists; the journal keeps %s",
-            number,
-            "" if number == 1 else "s",
-            name,
-            "it" if number == 1 else "them",
-        )
-
-
-def _write(descriptor: int, line: bytes) -> int:
-    rest = memoryview(line)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-    return len(line)
-
-
-def _get_unfinished_path(path: Path) -> Path:
-    """Return the path of the new journal before it replaces the current one."""
-    return path.with_name(f"{path.name}.new")
-
-
-def _is_unfinished_journal(path: Path) -> bool:
-    """Return whether a killed cluster left this file: it is empty, or begins like a journal."""
-    if path.is_symlink() or not path.is_file():
-        return False
-    header = encode_header()
-    with path.open("rb") as file:
-        return header.startswith(file.read(len(header)))
-
-
-def _refuse_foreign(unfinished: Path) -> None:
-    """Raise JournalError if another program's file exists at the path of the new journal."""
-    if os.path.lexists(unfinished) and not _is_unfinished_journal(unfinished):
-        raise JournalError(
-            f"could not write the journal: the file {unfinished} exists and belongs to another program. {_MOVE_AWAY}"
-        )
-
-
-def _refuse_irregular(path: Path) -> None:
-    """Raise JournalError if the journal is not a regular file or a link to one."""
+def _load(path: Path, *, repair: bool) -> _Content:
+    """Return the content of the file, which is a database afterwards: create, import or repair it if necessary."""
     if not path.exists():
+        _replace(path, {})
+        return {}
+    with path.open("r+b") as file:
+        is_database = file.read(len(_START)) == _START
+    try:
+        content, damages = (_read_database if is_database else _read_text)(path)
+    except UnknownFormatError as error:
         raise JournalError(
-            f"could not read the journal {path}: it is a link to a file that does not exist. {_MOVE_AWAY}"
-        )
-    if not path.is_file():
-        raise JournalError(f"could not read the journal {path}: it is not a regular file. {_MOVE_AWAY}")
-
-
-def _read_contents(descriptor: int) -> Contents:
-    with os.fdopen(os.dup(descriptor), "rb") as file:
-        return read_contents(iter(partial(file.readline, LONGEST_LINE), b""))
-
-
-def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
-    """Raise JournalError unless the file is a journal that is intact or is to be repaired."""
-    if not contents.is_journal:
+            f"could not read the journal {path}: unknown format {error}. "
+            "Use the version of this package that wrote it, or choose another folder"
+        ) from None
+    if damages and not content:
         raise JournalError(
             f"could not read the journal {path}: it contains no intact record. The file was not changed. {_MOVE_AWAY}"
         )
-    if not is_readable(contents.header):
+    if damages and not repair:
+        more = f" (further damaged places: {len(damages) - 1})" if damages[1:] else ""
         raise JournalError(
-            f"could not read the journal {path}: unknown format {contents.header!r}. "
-            "Use the version of this package that wrote it, or choose another folder"
+            f"could not read the journal {path}: {damages[0]}{more}. {len(content)} records are intact. Restore the "
+            "file from a copy, or start with --repair, which keeps a copy of the file and drops the damaged records"
         )
-    if contents.damages and not repair:
-        first, *others = contents.damages
-        more = f" (further damaged places: {len(others)})" if others else ""
-        raise JournalError(
-            f"could not read the journal {path}: {first}{more}. {len(contents.entries)} changes are intact. Restore "
-            "the file from a copy, or start with --repair, which keeps a copy of the file and drops the damaged records"
-        )
+    if damages:
+        logger.warning("journal %s repaired: the damaged file is kept as %s", path, _keep_copy(path))
+        for damage in damages:
+            logger.warning("journal %s: dropped: %s", path, damage)
+    if damages or not is_database:
+        _replace(path, content)
+    return content
 
 
-def _log_repair(path: Path, damages: Sequence[Damage], copy: Path) -> None:
-    logger.warning("journal %s repaired: the damaged file is kept as %s", path, copy)
-    for damage in damages[:_MOST_DAMAGES_LOGGED]:
-        logger.warning("journal %s: dropped: %s", path, damage)
-    if len(damages) > _MOST_DAMAGES_LOGGED:
-        logger.warning("journal %s: dropped further damaged places: %d", path, len(damages) - _MOST_DAMAGES_LOGGED)
-    logger.warning("journal %s: an object whose record was dropped has its previous content, or is missing", path)
+def _configure(connection: sqlite3.Connection) -> None:
+    """Lock the database for this process, and let a transaction be only an append to the log."""
+    for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {setting}")
 
 
-def _log_end(path: Path, contents: Contents) -> None:
-    if contents.torn is not None:
-        logger.warning("journal %s: the last write was interrupted: %s", path, contents.torn)
-    elif contents.is_numbered and not contents.is_closed:
-        last = contents.next_number - 1
-        logger.warning(
-            "journal %s: the cluster that wrote it was killed; restored all records; the last is record %d", path, last
-        )
+def _replace(path: Path, content: _Content) -> None:
+    """Replace the file at once by a database with this content."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    new.touch(_PRIVATE_FILE)
+    with closing(sqlite3.connect(new)) as connection, connection:
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute(_CREATE)
+        connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        rows = (_build_row(row_id, name, *row) for row_id, (name, row) in enumerate(content.items(), 1))
+        connection.executemany(_WRITE, rows)
+    _find_log(path).unlink(missing_ok=True)
+    new.replace(path)
+    _sync(path.parent)
 
 
-def _keep_copy(descriptor: int, path: Path) -> Path:
-    """Copy the file to a free name in the same directory."""
-    for number in count(1):
-        copy = path.with_name(f"{path.name}.damaged-{number}")
+def _read_text(path: Path) -> tuple[_Content, list[str]]:
+    """Return the content of a journal of an earlier version, and its damages."""
+    content: _Content = {}
+    changes, damages = read_text_journal(path)
+    for change in changes:
+        name = _format_name(change.kind, change.place)
+        if change.document is None:
+            content.pop(name, None)
+        else:
+            content[name] = (change.version, json.dumps(change.document, separators=(",", ":")).encode())
+    return content, damages
+
+
+def _read_database(path: Path) -> tuple[_Content, list[str]]:
+    """Return the intact rows of a database, and its damages."""
+    content: _Content = {}
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        damages = _check(connection)
+        for row_id, name, version, document, checksum in _read_rows(connection, damages):
+            if isinstance(document, bytes) and checksum == _build_row(row_id, name, version, document)[-1]:
+                content[name] = (version, document)
+            else:
+                damages.append(f"the record of {name!r} does not match its checksum")
+    return content, damages
+
+
+def _check(connection: sqlite3.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the database.
+
+    Raises:
+        UnknownFormatError: Another version or program wrote the database.
+        sqlite3.OperationalError: The file could not be read or locked.
+    """
+    try:
+        _configure(connection)
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        problems = [" ".join(problem.split()) for (problem,) in connection.execute("PRAGMA integrity_check")]
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
+    if found != _FORMAT:
+        raise UnknownFormatError(found)
+    return [] if problems == ["ok"] else problems
+
+
+def _read_rows(connection: sqlite3.Connection, damages: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows that can be read; for each range of rows that cannot, add the error to `damages`."""
+    connection.execute("PRAGMA writable_schema = ON")  # SQLite then also reads a file without its end
+    last = 0
+    while last < _MAX_ID:
         try:
-            target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-        except FileExistsError:
+            row = _read_row(connection, last)
+        except sqlite3.Error as error:
+            damages.append(f"records after number {last} cannot be read: {error}")
+            last = bisect_left(range(_MAX_ID), True, lo=last + 1, key=partial(_can_read_row, connection))
             continue
-        break
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    with os.fdopen(os.dup(descriptor), "rb") as source, os.fdopen(target, "wb") as file:
-        shutil.copyfileobj(source, file)
-        file.flush()
-        os.fsync(file.fileno())
+        if row is None:
+            return
+        yield row
+        last = row[0]
+
+
+def _read_row(connection: sqlite3.Connection, last: int) -> tuple[Any, ...] | None:
+    """Return the first row whose id is larger than `last`.
+
+    Raises:
+        sqlite3.Error: The row cannot be read.
+    """
+    row: tuple[Any, ...] | None = connection.execute(_READ, (last,)).fetchone()
+    if row is not None and row[0] <= last:
+        raise sqlite3.DatabaseError("records are not in order")
+    return row
+
+
+def _can_read_row(connection: sqlite3.Connection, last: int) -> bool:
+    try:
+        _read_row(connection, last)
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _keep_copy(path: Path) -> Path:
+    """Copy the file, and its log if there is one, to a free name in the same directory."""
+    copies = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
+    copy = next(copy for copy in copies if not os.path.lexists(copy))
+    for source, target in ((path, copy), (_find_log(path), _find_log(copy))):
+        if source.exists():
+            target.touch(_PRIVATE_FILE)
+            shutil.copyfile(source, target)
+            _sync(target)
     return copy
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _find_log(path: Path) -> Path:
+    """Return the file in which SQLite collects the transactions that it has not written to the database yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _sync(path: Path) -> None:
+    """Write a file or directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _build_row(row_id: int, name: str, version: int, document: bytes) -> tuple[int, str, int, bytes, int]:
+    """Return a row with its checksum: SQLite would not notice a changed byte of a document."""
+    return row_id, name, version, document, zlib.crc32(document, zlib.crc32(f"{name} {version}".encode()))
+
+
+def _format_name(kind: _Key, place: _Key) -> str:
+    """Return the name of an object in the database and in messages."""
+    return f"{'.'.join(filter(None, reversed(kind)))} {'/'.join(filter(None, place))}"
+
+
+def _parse_name(name: str) -> tuple[_Key, _Key]:
+    kind, _, place = name.partition(" ")
+    plural, _, group = kind.partition(".")
+    namespace, _, own = place.rpartition("/")
+    return (group, plural), (namespace, own)

@@ -3,12 +3,13 @@
 `Store` and `Deletion` validate changes; this module does not. `Objects` reads the objects.
 """
 
-from collections.abc import Iterator
+import json
+import logging
+from collections import Counter
 
 from local_kubernetes.api.definitions import build_kind
 from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.api.journal import Journal, find_latest, log_unserved
-from local_kubernetes.api.journal_format import JournalEntry
+from local_kubernetes.api.journal import Journal, JournalError
 from local_kubernetes.api.kinds import (
     BUILT_IN_KINDS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -24,6 +25,8 @@ from local_kubernetes.api.watch import (
     Changes,
     Event,
 )
+
+logger = logging.getLogger(__name__)
 
 _BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
 
@@ -57,7 +60,6 @@ class Storage:
         self.events: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
         self._journal = journal
         self._room = room
-        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], JournalEntry] = {}
         if journal is not None:
             self._restore(journal)
         self.changes = Changes(self.version, history, queue)
@@ -75,7 +77,7 @@ class Storage:
         before = self.events.get(kind.key, {}).get(place)
         grown = event.size - (before.size if before else 0)
         self._room.check(new, event.size, grown)
-        self._record(kind, place, new)
+        self._record(kind, place, event.encode(new["apiVersion"]))
         self._room.used += grown
         self.version += 1
         self._insert(kind, place, event)
@@ -102,42 +104,35 @@ class Storage:
         self.events.setdefault(kind.key, {})[place] = event
         self.owners.record((kind, *place), event.current)
 
-    def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
+    def _record(self, kind: Kind, place: tuple[str, str], document: bytes | None) -> None:
         """Write a change to the journal before it is made; raises 500 if the journal cannot be written."""
         if self._journal is None:
             return
         try:
-            if self._journal.overgrown:
-                self._journal.compact(self._list_entries())
-            self._journal.append(JournalEntry(kind.key, place, self.version + 1, document))
-            self._unserved.pop((kind.key, place), None)
-        except OSError as error:
-            why = f"the change could not be written to the journal: {error.strerror or error}"
+            self._journal.write(kind.key, place, self.version + 1, document)
+        except JournalError as error:
+            why = f"the change could not be written to the journal: {error}"
             raise ApiStatusError(500, "InternalError", why) from error
-
-    def _list_entries(self) -> Iterator[JournalEntry]:
-        """Return all objects, definitions before their instances; objects of unknown kinds stay in the journal."""
-        yield from self._unserved.values()
-        keys = sorted(self.events, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
-        for key in keys:
-            for place, event in self.events[key].items():
-                yield JournalEntry(key, place, event.resource_version, event.current)
 
     def _restore(self, journal: Journal) -> None:
         """Read the objects of the journal; their versions are older than any that a client can request."""
         entries = journal.read()
         self.version = max([self.version, *(entry.version for entry in entries)])
-        found = sorted(find_latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
-        for entry in found:
+        unserved: Counter[str] = Counter()
+        for entry in sorted(entries, key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key):
             kind = self._find_kind(entry.kind)
-            if kind is None or entry.document is None:
-                self._unserved[entry.kind, entry.place] = entry
+            if kind is None:
+                unserved[".".join(filter(None, reversed(entry.kind)))] += 1
                 continue
-            event = Event(ADDED, entry.document, None, entry.version)
+            event = Event(ADDED, json.loads(entry.document), None, entry.version)
             self._room.used += event.size
             self._insert(kind, entry.place, event)
-        log_unserved(self._unserved.values())
-        journal.compact(self._list_entries())
+        for name, number in sorted(unserved.items()):
+            logger.warning(
+                "%s (%d) cannot be served until a definition of this kind exists; the journal keeps the objects",
+                name,
+                number,
+            )
 
     def _find_kind(self, key: tuple[str, str]) -> Kind | None:
         if key in _BUILT_IN_KINDS:

@@ -1,14 +1,20 @@
+"""The journal keeps the objects of a cluster, however the cluster ends."""
+
 import asyncio
-import errno
+import json
 import os
+import resource
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_kubernetes.api.journal import Journal, find_latest
-from local_kubernetes.api.journal_format import JournalEntry
+from local_kubernetes.api.journal import Journal, JournalEntry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from local_kubernetes.api.preconditions import MAX_OBJECT_BYTES
 from local_kubernetes.api.registry import KindRegistry
@@ -23,32 +29,27 @@ KEY = ("", "configmaps")
 
 
 def build_entry(name: str, version: int = 1, text: str = "x") -> JournalEntry:
-    return JournalEntry(KEY, ("default", name), version, {"metadata": {"name": name}, "data": {"k": text}})
-
-
-def build_removal(name: str, version: int = 2) -> JournalEntry:
-    return JournalEntry(KEY, ("default", name), version, None)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal"
-
-
-def read(path: Path) -> list[JournalEntry]:
-    journal = Journal(path)
-    try:
-        return journal.read()
-    finally:
-        journal.close()
+    document = {"metadata": {"name": name}, "data": {"k": text}}
+    return JournalEntry(KEY, ("default", name), version, json.dumps(document, separators=(",", ":")).encode())
 
 
 def write(path: Path, *entries: JournalEntry) -> None:
-    journal = Journal(path)
-    journal.read()
-    for item in entries:
-        journal.append(item)
-    journal.close()
+    with closing(Journal(path)) as journal:
+        for item in entries:
+            journal.write(*item)
+
+
+def read(path: Path, *, repair: bool = False) -> list[JournalEntry]:
+    with closing(Journal(path, repair=repair)) as journal:
+        return journal.read()
+
+
+def copy_as_after_a_kill(path: Path, folder: Path) -> Path:
+    """Copy the files of an open journal, as a killed process leaves them; return the copy of the journal."""
+    folder.mkdir()
+    for file in path.parent.glob("journal*"):
+        shutil.copy(file, folder)
+    return folder / path.name
 
 
 def store_on(path: Path) -> Store:
@@ -60,71 +61,95 @@ def store_on(path: Path) -> Store:
     return store
 
 
-def test_appended_changes_are_read(path: Path) -> None:
-    write(path, build_entry("a"), build_removal("a"), build_entry("b", 3, "ü\n"))
-    assert read(path) == [build_entry("a"), build_removal("a"), build_entry("b", 3, "ü\n")]
+def reopen(store: Store, path: Path) -> Store:
+    assert store.journal is not None
+    store.journal.close()
+    return store_on(path)
 
 
-def test_journal_is_readable_by_its_owner_only(path: Path) -> None:
-    write(path, build_entry("a"))
-    assert path.stat().st_mode & 0o777 == 0o600
-    journal = Journal(path)
-    journal.compact([build_entry("a")])
-    journal.close()
-    assert path.stat().st_mode & 0o777 == 0o600
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
 
 
-def test_reading_returns_the_last_state_of_each_object() -> None:
-    entries = [build_entry("a"), build_entry("b"), build_entry("a", 2, "y"), build_removal("b"), build_entry("c", 4)]
-    assert list(find_latest(entries)) == [build_entry("a", 2, "y"), build_entry("c", 4)]
+def test_last_state_of_each_object_is_read_in_the_order_of_changes(path: Path) -> None:
+    with closing(Journal(path)) as journal:
+        for entry in (build_entry("a"), build_entry("b", 2), build_entry("c", 3), build_entry("a", 4, "ü\n")):
+            journal.write(*entry)
+        journal.write(KEY, ("default", "b"), 5, None)
+        journal.write(("example.com", "things"), ("", "d"), 6, b"{}")
+    expected = [build_entry("c", 3), build_entry("a", 4, "ü\n"), (("example.com", "things"), ("", "d"), 6, b"{}")]
+    assert read(path) == expected
+    write(path, build_entry("e", 7))
+    assert read(path) == [*expected, build_entry("e", 7)]
 
 
-def test_compacted_journal_contains_only_present_objects(path: Path) -> None:
-    journal = Journal(path)
-    for number in range(100):
-        journal.append(build_entry("a", number))
-    journal.compact([build_entry("a", 99)])
-    journal.append(build_entry("b"))
-    journal.close()
-    assert read(path) == [build_entry("a", 99), build_entry("b")]
+def test_changes_of_a_killed_cluster_are_restored(path: Path, tmp_path: Path) -> None:
+    with closing(Journal(path)) as journal:
+        journal.write(*build_entry("a"))
+        copy = copy_as_after_a_kill(path, tmp_path / "copy")
+    assert read(copy) == [build_entry("a")]
 
 
-def test_journal_over_the_size_limit_is_rewritten(path: Path) -> None:
-    store = Store(journal=Journal(path, compact_bytes=1000))
-    served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
-    create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
+def test_files_are_readable_by_their_owner_only(path: Path) -> None:
+    with closing(Journal(path)) as journal:
+        journal.write(*build_entry("a"))
+        assert {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {
+            "journal": 0o600,
+            "journal-wal": 0o600,
+        }
+    assert [file.name for file in path.parent.iterdir()] == ["journal"]
+
+
+def test_other_program_cannot_change_the_journal_of_a_running_cluster(path: Path) -> None:
+    with closing(Journal(path)), closing(sqlite3.connect(path, timeout=0)) as other:
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM objects")
+
+
+def test_space_of_earlier_versions_of_an_object_is_reused(path: Path) -> None:
+    store = store_on(path)
     store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "0"}))
-    for number in range(200):
-        store.update(CONFIG_MAPS, "default", "a", partial(set_value, str(number)))
-    assert path.stat().st_size < 5000
-    assert store_on(path).objects.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "199"}
+    for number in range(3000):
+        store.update(CONFIG_MAPS, "default", "a", partial(set_value, str(number) * 100))
+    assert store.journal is not None
+    store.journal.close()
+    assert path.stat().st_size < 50_000
 
 
 def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
     return found | {"data": {"k": value}}
 
 
-def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def limit_file_size(limit: int) -> Iterator[None]:
+    """Let writes beyond this position of a file fail, as on a full disk."""
+    earlier = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, earlier[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, earlier)
+
+
+def test_failed_write_changes_neither_the_store_nor_the_journal(path: Path) -> None:
     store = store_on(path)
     store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "v"}))
-    real, size = os.write, path.stat().st_size
-
-    def full(descriptor: int, data: bytes) -> int:
-        real(descriptor, bytes(data)[:10])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.write", full)
-        with pytest.raises(ApiStatusError, match="No space left on device") as error:
-            store.update(CONFIG_MAPS, "default", "a", lambda found: found | {"data": {"k": "w"}})
+    with limit_file_size(path.with_name("journal-wal").stat().st_size):
+        with pytest.raises(ApiStatusError, match="could not be written to the journal: .*disk") as error:
+            store.update(CONFIG_MAPS, "default", "a", partial(set_value, "w"))
         with pytest.raises(ApiStatusError):
             store.create(CONFIG_MAPS, "default", build_config_map("b"))
+        with pytest.raises(ApiStatusError):
+            store.delete(CONFIG_MAPS, "default", "a")
     assert error.value.code == 500
-    assert path.stat().st_size == size
     assert store.objects.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
     assert not store.objects.exists(CONFIG_MAPS, "default", "b")
-    store.create(CONFIG_MAPS, "default", build_config_map("b"))
-    assert store_on(path).objects.exists(CONFIG_MAPS, "default", "b")
+    store.create(CONFIG_MAPS, "default", build_config_map("c"))
+    restored = reopen(store, path).objects
+    assert restored.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
+    assert not restored.exists(CONFIG_MAPS, "default", "b")
+    assert restored.exists(CONFIG_MAPS, "default", "c")
 
 
 def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
@@ -138,7 +163,7 @@ def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
     first.create(CONFIG_MAPS, "default", build_config_map("b"))
     first.delete(CONFIG_MAPS, "default", "b")
 
-    second = store_on(path)
+    second = reopen(first, path)
     found = KindRegistry(second).find("example.com", "v1", "things")
     assert second.objects.get(found.kind, "default", "a") == first.objects.get(things.kind, "default", "a")
     assert second.objects.get(CONFIG_MAPS, "default", "a") == first.objects.get(CONFIG_MAPS, "default", "a")
@@ -150,6 +175,8 @@ def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
 def test_restored_store_continues_versions_and_expires_older_ones(path: Path) -> None:
     first = store_on(path)
     version = first.create(CONFIG_MAPS, "default", build_config_map("a"))["metadata"]["resourceVersion"]
+    assert first.journal is not None
+    first.journal.close()
     second = Store(journal=Journal(path), first_version=1)
     assert second.objects.version >= int(version)
     with pytest.raises(ApiStatusError, match="too old resource version"):
@@ -173,16 +200,17 @@ async def test_concurrent_syncs_share_one_disk_sync(path: Path, monkeypatch: pyt
     real = os.fsync
 
     def count(descriptor: int) -> None:
-        calls.append(descriptor)
+        calls.append(os.fstat(descriptor).st_ino)
         real(descriptor)
 
     monkeypatch.setattr("os.fsync", count)
 
-    async def write(name: str) -> None:
-        journal.append(build_entry(name))
+    async def write_and_sync(name: str) -> None:
+        journal.write(*build_entry(name))
         await journal.sync()
 
-    await asyncio.gather(*(write(str(number)) for number in range(50)))
-    assert len(calls) <= 3
+    await asyncio.gather(*(write_and_sync(str(number)) for number in range(50)))
+    assert 1 <= len(calls) <= 3
+    assert set(calls) == {path.with_name("journal-wal").stat().st_ino}
     journal.close()
     assert len(read(path)) == 50
