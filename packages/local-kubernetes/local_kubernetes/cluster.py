@@ -100,7 +100,7 @@ class LocalCluster:
         """Run the API server, then the node, and write the kubeconfig."""
         identity = _issue_identity(home)
         token = secrets.token_urlsafe(32)
-        store = _store(journal)
+        store = Store(journal=journal)
         kinds = KindRegistry(store)
         _install(store, kinds, NAMESPACES, [_build_namespace(name) for name in _NAMESPACES])
         _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
@@ -158,15 +158,6 @@ def _open_journal(home: Path, *, repair: bool) -> Iterator[Journal]:
     except OSError as error:
         raise LocalClusterError(
             f"the local cluster could not open its journal {home / JOURNAL}: {error.strerror or error}"
-        ) from error
-
-
-def _store(journal: Journal | None) -> Store:
-    try:
-        return Store(journal=journal)
-    except OSError as error:
-        raise LocalClusterError(
-            f"the local cluster could not restore the objects of its journal: {error.strerror or error}"
         ) from error
 
 
