@@ -127,8 +127,8 @@ async def test_foreign_journal_refuses_to_start_and_stays(tmp_path: Path) -> Non
 async def test_start_restores_a_missing_service_account(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home", keep=True) as cluster:
         journal = cluster.home / "journal"
-    with closing(sqlite3.connect(journal)) as connection, connection:
-        connection.execute("DELETE FROM objects WHERE name = 'serviceaccounts default/default'")
+    with closing(sqlite3.connect(journal)) as database, database:
+        database.execute("DELETE FROM objects WHERE name = 'serviceaccounts default/default'")
     async with (
         LocalCluster(tmp_path / "home", keep=True) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as connection,

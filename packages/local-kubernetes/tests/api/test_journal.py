@@ -102,9 +102,12 @@ def test_files_are_readable_by_their_owner_only(path: Path) -> None:
 
 
 def test_other_program_cannot_change_the_journal_of_a_running_cluster(path: Path) -> None:
-    with closing(Journal(path)), closing(sqlite3.connect(path, timeout=0)) as other:
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
-            other.execute("DELETE FROM objects")
+    with (
+        closing(Journal(path)),
+        closing(sqlite3.connect(path, timeout=0)) as other,
+        pytest.raises(sqlite3.OperationalError, match="locked"),
+    ):
+        other.execute("DELETE FROM objects")
 
 
 def test_space_of_earlier_versions_of_an_object_is_reused(path: Path) -> None:
@@ -136,7 +139,7 @@ def test_failed_write_changes_neither_the_store_nor_the_journal(path: Path) -> N
     store = store_on(path)
     store.create(CONFIG_MAPS, "default", build_config_map("a", {"k": "v"}))
     with limit_file_size(path.with_name("journal-wal").stat().st_size):
-        with pytest.raises(ApiStatusError, match="could not be written to the journal: .*disk") as error:
+        with pytest.raises(ApiStatusError, match=r"could not be written to the journal: .*disk") as error:
             store.update(CONFIG_MAPS, "default", "a", partial(set_value, "w"))
         with pytest.raises(ApiStatusError):
             store.create(CONFIG_MAPS, "default", build_config_map("b"))

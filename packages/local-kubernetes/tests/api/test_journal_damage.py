@@ -166,7 +166,7 @@ def test_file_that_another_program_uses_is_refused(path: Path, monkeypatch: pyte
     with closing(connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr("sqlite3.connect", lambda path, **options: connect(path, timeout=0, **options))
-        with pytest.raises(JournalError, match="could not open the journal .*: database is locked. Check"):
+        with pytest.raises(JournalError, match=r"could not open the journal .*: database is locked\. Check"):
             Journal(path)
 
 
