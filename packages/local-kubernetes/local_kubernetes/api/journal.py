@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _Key = tuple[str, str]
-_Content = dict[str, tuple[int, bytes]]  # version and document of each object, by name
+_Content = dict[str, tuple[int, bytes]]  # version and document of each object, by name; no document if deleted
 
 _PRIVATE_FILE = 0o600
+_sync_descriptor = getattr(os, "fdatasync", os.fsync)
 _START = b"SQLite format 3\0"
 _FORMAT = 3  # formats 1 and 2 are text
 _MAX_ID = 2**62
@@ -38,7 +39,7 @@ _MOVE_AWAY = "Move this file away, or choose another folder"
 
 _CREATE = "CREATE TABLE objects (id INTEGER PRIMARY KEY, name TEXT, version INTEGER, document BLOB, checksum INTEGER)"
 _WRITE = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"
-_DELETE = "DELETE FROM objects WHERE id = ?"
+_READ_IDS = "SELECT name, id FROM objects WHERE document <> x''"
 _READ = "SELECT * FROM objects WHERE id > ? ORDER BY id LIMIT 1"
 
 
@@ -65,6 +66,9 @@ class JournalEntry(NamedTuple):
 class Journal:
     """The database, locked for this process.
 
+    Attributes:
+        version: The version of the last change that the file held when it was opened.
+
     Args:
         path: The file. If it does not exist it is created, readable by its owner only. A journal of an earlier version
             is replaced by a database.
@@ -90,9 +94,10 @@ class Journal:
                 f"could not open the journal {path}: {error}. Check the permissions and the free space of its folder, "
                 "and end other programs that use the file"
             ) from error
-        # An index in the database would cost more than one in memory.
-        self._ids: dict[str, int] = dict(self._connection.execute("SELECT name, id FROM objects"))
-        self._next_id = max(self._ids.values(), default=0) + 1
+        self.version = max((version for version, _ in self._content.values()), default=0)
+        # An index in the database would cost more than one in memory. Rows of deleted objects are used again.
+        self._ids: dict[str, int] = dict(self._connection.execute(_READ_IDS))
+        self._free = sorted(set(range(1, max(self._ids.values(), default=0) + 1)) - {*self._ids.values()})
         self._log = _find_log(path)
         self._written = 0
         self._synced = 0
@@ -102,7 +107,7 @@ class Journal:
         """Return the objects that the file held when it was opened, oldest change first; call this method once."""
         content, self._content = self._content, {}
         ordered = sorted(content.items(), key=lambda item: item[1][0])
-        return [JournalEntry(*_parse_name(name), version, document) for name, (version, document) in ordered]
+        return [JournalEntry(*_parse_name(name), *row) for name, row in ordered if row[1]]
 
     def write(self, kind: _Key, place: tuple[str, str], version: int, document: bytes | None) -> None:
         """Write a change; it survives the end of this process and, after `sync`, a crash of the machine.
@@ -117,19 +122,17 @@ class Journal:
             JournalError: The change could not be written; the file is unchanged.
         """
         name = _format_name(kind, place)
-        row_id = self._ids.get(name, self._next_id)
+        free_id = self._free[-1] if self._free else len(self._ids) + 1
+        row_id = self._ids.get(name, free_id)
         try:
-            if document is None:
-                self._connection.execute(_DELETE, (row_id,))
-            else:
-                self._connection.execute(_WRITE, _build_row(row_id, name, version, document))
+            self._connection.execute(_WRITE, _build_row(row_id, name, version, document or b""))
         except sqlite3.Error as error:
             raise JournalError(str(error)) from error
         if document is None:
-            self._ids.pop(name, None)
-        else:
+            self._free.append(self._ids.pop(name))
+        elif name not in self._ids:
             self._ids[name] = row_id
-            self._next_id = max(self._next_id, row_id + 1)
+            del self._free[-1:]
         self._written += 1
 
     async def sync(self) -> None:
@@ -217,11 +220,8 @@ def _read_text(path: Path) -> tuple[_Content, list[str]]:
     content: _Content = {}
     changes, damages = read_text_journal(path)
     for change in changes:
-        name = _format_name(change.kind, change.place)
-        if change.document is None:
-            content.pop(name, None)
-        else:
-            content[name] = (change.version, json.dumps(change.document, separators=(",", ":")).encode())
+        document = b"" if change.document is None else json.dumps(change.document, separators=(",", ":")).encode()
+        content[_format_name(change.kind, change.place)] = (change.version, document)
     return content, damages
 
 
@@ -232,7 +232,7 @@ def _read_database(path: Path) -> tuple[_Content, list[str]]:
         damages = _check(connection)
         for row_id, name, version, document, checksum in _read_rows(connection, damages):
             if isinstance(document, bytes) and checksum == _build_row(row_id, name, version, document)[-1]:
-                content[name] = (version, document)
+                content[name] = max((version, document), content.get(name, (0, b"")))
             else:
                 damages.append(f"the record of {name!r} does not match its checksum")
     return content, damages
@@ -316,7 +316,7 @@ def _sync(path: Path) -> None:
     """Write a file or directory to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        _sync_descriptor(descriptor)
     finally:
         os.close(descriptor)
 

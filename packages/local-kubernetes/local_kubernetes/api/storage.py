@@ -116,10 +116,9 @@ class Storage:
 
     def _restore(self, journal: Journal) -> None:
         """Read the objects of the journal; their versions are older than any that a client can request."""
-        entries = journal.read()
-        self.version = max([self.version, *(entry.version for entry in entries)])
+        self.version = max(self.version, journal.version)
         unserved: Counter[str] = Counter()
-        for entry in sorted(entries, key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key):
+        for entry in sorted(journal.read(), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key):
             kind = self._find_kind(entry.kind)
             if kind is None:
                 unserved[".".join(filter(None, reversed(entry.kind)))] += 1

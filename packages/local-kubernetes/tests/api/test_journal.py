@@ -120,6 +120,23 @@ def test_space_of_earlier_versions_of_an_object_is_reused(path: Path) -> None:
     assert path.stat().st_size < 50_000
 
 
+def test_space_of_deleted_objects_is_reused_also_after_a_restart(path: Path) -> None:
+    kept: list[JournalEntry] = []
+    for start in range(3):
+        with closing(Journal(path)) as journal:
+            assert journal.read() == kept
+            for number in range(500):
+                entry = build_entry(f"c{start}-{number}", number + 1, "x" * 1000)
+                journal.write(*entry)
+                if number % 100:
+                    journal.write(*entry[:2], number + 2, None)
+                else:
+                    kept.append(entry)
+        kept.sort(key=lambda entry: entry.version)
+    assert path.stat().st_size < 50_000
+    assert read(path) == kept
+
+
 def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
     return found | {"data": {"k": value}}
 
@@ -186,6 +203,11 @@ def test_restored_store_continues_versions_and_expires_older_ones(path: Path) ->
         second.changes.subscribe(CONFIG_MAPS, None, int(version) - 1)
     later = second.create(CONFIG_MAPS, "default", build_config_map("b"))["metadata"]["resourceVersion"]
     assert int(later) > int(version)
+    second.delete(CONFIG_MAPS, "default", "b")
+    assert second.journal is not None
+    second.journal.close()
+    third = Store(journal=Journal(path), first_version=1)
+    assert third.objects.version == int(later) + 1, "the version of a removal is not used again"
 
 
 def test_too_large_object_is_rejected() -> None:
@@ -200,13 +222,13 @@ def test_too_large_object_is_rejected() -> None:
 async def test_concurrent_syncs_share_one_disk_sync(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(path)
     calls: list[int] = []
-    real = os.fsync
+    real = os.fdatasync
 
     def count(descriptor: int) -> None:
         calls.append(os.fstat(descriptor).st_ino)
         real(descriptor)
 
-    monkeypatch.setattr("os.fsync", count)
+    monkeypatch.setattr("local_kubernetes.api.journal._sync_descriptor", count)
 
     async def write_and_sync(name: str) -> None:
         journal.write(*build_entry(name))
