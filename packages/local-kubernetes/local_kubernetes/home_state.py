@@ -12,7 +12,7 @@ from pathlib import Path
 from local_kubernetes.home import LOCK_FILE, OF_ONE_RUN, LocalClusterError, UnusableHome, acquire_lock
 
 # The entries of a home directory that remain after the end of the cluster. The node and the journal create them.
-_REMAINING = ("logs", "claims", "cache", "journal", "journal-wal", "journal-shm", "journal.new")
+_REMAINING = ("logs", "claims", "cache", "journal", "journal-wal", "journal-shm", "journal.new", "journal.new-wal")
 _DAMAGED_JOURNAL = re.compile(r"journal\.damaged-[0-9]+(-wal)?")
 _LOCK_BYTES = 32
 _CONTENT = re.compile(rb"([0-9]+\n)?")

@@ -26,7 +26,14 @@ def test_removal_deletes_the_state_of_a_stopped_cluster(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with lock_home(home):
         (home / "logs" / "default_pi_1").mkdir(parents=True)
-        for name in ("journal", "journal-wal", "journal.new", "journal.damaged-1", "journal.damaged-1-wal"):
+        for name in (
+            "journal",
+            "journal-wal",
+            "journal.new",
+            "journal.new-wal",
+            "journal.damaged-1",
+            "journal.damaged-1-wal",
+        ):
             (home / name).touch()
     assert remove_home(home)
     assert not home.exists()

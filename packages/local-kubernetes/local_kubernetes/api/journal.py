@@ -202,14 +202,17 @@ def _configure(connection: sqlite3.Connection) -> None:
 def _replace(path: Path, content: _Content) -> None:
     """Replace the file at once by a database with this content."""
     new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
+    for left in (new, _find_log(new)):
+        left.unlink(missing_ok=True)
     new.touch(_PRIVATE_FILE)
-    with closing(sqlite3.connect(new)) as connection, connection:
+    with closing(sqlite3.connect(new)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute(_CREATE)
-        connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        rows = (_build_row(row_id, name, *row) for row_id, (name, row) in enumerate(content.items(), 1))
-        connection.executemany(_WRITE, rows)
+        with connection:
+            connection.execute(_CREATE)
+            connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            rows = (_build_row(row_id, name, *row) for row_id, (name, row) in enumerate(content.items(), 1))
+            connection.executemany(_WRITE, rows)
+        _configure(connection)  # a later change of the mode would leave further files if it was killed
     _find_log(path).unlink(missing_ok=True)
     new.replace(path)
     _sync(path.parent)
