@@ -254,8 +254,8 @@ def _check(connection: sqlite3.Connection) -> list[str]:
         problems = [" ".join(problem.split()) for (problem,) in connection.execute("PRAGMA integrity_check")]
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError as error:
-        return [str(error)]
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes damaged text
+        return [" ".join(str(error).split())]
     if found != _FORMAT:
         raise UnknownFormatError(found)
     return [] if problems == ["ok"] else problems
@@ -268,7 +268,7 @@ def _read_rows(connection: sqlite3.Connection, damages: list[str]) -> Iterator[t
     while last < _MAX_ID:
         try:
             row = _read_row(connection, last)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             damages.append(f"records after number {last} cannot be read: {error}")
             last = bisect_left(range(_MAX_ID), True, lo=last + 1, key=partial(_can_read_row, connection))
             continue
@@ -293,7 +293,7 @@ def _read_row(connection: sqlite3.Connection, last: int) -> tuple[Any, ...] | No
 def _can_read_row(connection: sqlite3.Connection, last: int) -> bool:
     try:
         _read_row(connection, last)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         return False
     return True
 

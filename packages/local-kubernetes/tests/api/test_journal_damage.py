@@ -217,6 +217,7 @@ def mutate(content: bytes, how: str, place: int, piece: bytes) -> bytes:
 
 
 @example(how="flip", place=PAGE + 3, piece=b"\xff")
+@example(how="flip", place=3992, piece=b"\x80")  # the name of the table in the message of SQLite
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     how=st.sampled_from(["flip", "truncate", "delete", "insert", "overwrite"]),
