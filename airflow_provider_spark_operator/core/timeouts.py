@@ -6,7 +6,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import AT_ONCE, Decision
-from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle, find_blocked_executors
+from airflow_provider_spark_operator.core.executor_obstacles import describe_executor_obstacle, find_blocked_executors
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.times import format_seconds, to_duration

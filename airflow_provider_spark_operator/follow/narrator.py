@@ -10,9 +10,10 @@ from typing import Any, Self
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
 from airflow_provider_spark_operator.core.driver_log import clean_line
+from airflow_provider_spark_operator.core.executor_obstacles import describe_executor_wait
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.obstacles import describe_executor_wait, describe_pod_wait
+from airflow_provider_spark_operator.core.obstacles import describe_pod_wait
 from airflow_provider_spark_operator.core.pods import get_status
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.follow.driver_log import DriverLog, DriverLogOptions

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.driver_log import clean_line
+from airflow_provider_spark_operator.core.executor_obstacles import describe_executor_obstacle
 from airflow_provider_spark_operator.core.holds import (
     CLEAR_SUSPEND,
     find_held_application,
@@ -22,7 +23,6 @@ from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import (
     UNRECONCILED,
     describe_driver_wait,
-    describe_executor_obstacle,
     describe_missing_status,
     explain_missing_status,
     ignores_suspension,

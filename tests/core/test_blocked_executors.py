@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.executor_obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.observation import Present
-from airflow_provider_spark_operator.core.obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import (
     NOW,

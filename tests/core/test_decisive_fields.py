@@ -7,13 +7,13 @@ from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.decisive_fields import select_decisive_fields
 from airflow_provider_spark_operator.core.driver_end import find_driver_end
 from airflow_provider_spark_operator.core.drivers import get_label
+from airflow_provider_spark_operator.core.executor_obstacles import describe_executor_obstacle
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_EXECUTOR_ID,
     LABEL_ROLE,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle
 from tests.builders import build_container, build_pod
 from tests.core.test_driver_end import DRIVER_ENDS, UNCONFIGURED
 

@@ -6,18 +6,17 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.executor_obstacles import describe_executor_wait, name_executor_obstacle
 from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.obstacles import (
     LostController,
     describe_driver_wait,
-    describe_executor_wait,
     describe_missing_status,
     describe_pod_wait,
     find_claim,
     ignores_suspension,
     judge_controller,
     name_driver_obstacle,
-    name_executor_obstacle,
     wants_suspension,
 )
 from airflow_provider_spark_operator.core.ownership import LeaseReference, Tenure

@@ -9,12 +9,12 @@ from airflow_provider_spark_operator.core import names, pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
 from airflow_provider_spark_operator.core.driver_facts import add_driver_facts
+from airflow_provider_spark_operator.core.executor_obstacles import name_executor_obstacle
 from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
 from airflow_provider_spark_operator.core.obstacles import (
     explain_missing_status,
     is_status_missing,
     name_driver_obstacle,
-    name_executor_obstacle,
 )
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
