@@ -15,7 +15,7 @@ run_vale = rm -rf .prose && $(bin)/python docs/extract_prose.py .prose $(prose) 
 AIRFLOW_TESTS ?= all
 version_tests_cli := tests/cli/diagnosis $(filter-out tests/cli/test_local%,$(wildcard tests/cli/test_*.py))
 version_tests_all := $(version_tests_cli) tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/airflow/test_examples.py tests/decorators tests/hooks tests/kube/test_connection.py tests/links tests/operators tests/sensors tests/testing tests/triggers
-version_tests_part := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/cli/test_help.py tests/cli/test_installed_program.py tests/cli/test_main.py tests/cli/test_program.py tests/cli/test_submit.py tests/decorators tests/hooks/test_connection.py tests/hooks/test_loop.py tests/links tests/operators/test_kill.py tests/operators/test_spark_application.py tests/sensors tests/testing/test_run_spark_dag.py tests/triggers/test_cleanup.py tests/triggers/test_spark_application.py tests/triggers/test_spark_application_event.py tests/triggers/test_task_instance.py
+version_tests_part := tests/test_airflow_version.py tests/test_provider.py tests/test_retry_policy.py tests/airflow/test_dags.py tests/cli/program/test_help.py tests/cli/test_installed_program.py tests/cli/program/test_main.py tests/cli/program/test_program.py tests/cli/applications/test_submit.py tests/decorators tests/hooks/test_connection.py tests/hooks/test_loop.py tests/links tests/operators/test_kill.py tests/operators/test_spark_application.py tests/sensors tests/testing/test_run_spark_dag.py tests/triggers/test_cleanup.py tests/triggers/test_spark_application.py tests/triggers/test_spark_application_event.py tests/triggers/test_task_instance.py
 version_tests = $(or $(version_tests_$(AIRFLOW_TESTS)),$(error AIRFLOW_TESTS must be all or part, but is $(AIRFLOW_TESTS)))
 # What `make airflow` runs. Continuous integration runs the part with kills, asset watchers and pools.
 scheduler_tests_all := tests/airflow
@@ -159,6 +159,7 @@ check: $(stamp) ## Run the linter, the type checker, the checks of import direct
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
+	@echo "==> sizes"; $(bin)/python bench/sizes.py
 	@echo "==> vale"; if command -v go >/dev/null && $(MAKE) --no-print-directory $(bin)/vale; then $(run_vale); \
 	else echo "make check: could not check the prose, because Vale could not be built: see make prose"; [ "$${CI:-}" != true ]; fi
 

@@ -23,8 +23,8 @@ class SparkApplicationError(AirflowException):
     Attributes:
         state: The state in which the application failed, for example "Failed" or "DriverEvicted". None if no state was
             seen.
-        reason: The reason of the failure, a constant of `core.reasons`, for example "OOMKilled". None if the failure
-            has not been classified.
+        reason: The reason of the failure, a constant of `core.states.reasons`, for example "OOMKilled". None if the
+            failure has not been classified.
         retry_worthy: Whether a retry can succeed. False if it would certainly fail in the same way.
         retry_delay: The delay before a restart that the application's restartConfig sets, as a timedelta. None if the
             application has no restartConfig.
@@ -96,8 +96,8 @@ class SparkApplicationTimedOut(SparkApplicationError):
     """
 
 
-# The keys are the values of `core.verdict.FailureKind`. They are repeated here, so that a DAG file that catches one of
-# these exceptions does not load the core.
+# The keys are the values of `core.verdict.verdict.FailureKind`. They are repeated here, so that a DAG file that catches
+# one of these exceptions does not load the core.
 _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
     "application": SparkApplicationFailed,
     "infrastructure": SparkInfrastructureFailed,
@@ -144,8 +144,8 @@ def build_failure(
     """Return the exception for a failed verdict.
 
     Args:
-        kind: A value of `core.verdict.FailureKind`. None or an unknown value counts as a failure of the application
-            itself.
+        kind: A value of `core.verdict.verdict.FailureKind`. None or an unknown value counts as a failure of the
+            application itself.
         sentence: The message, with the name, the state, the reason and the exit code of the application.
         state: See `SparkApplicationError`, which also describes the next arguments.
         reason: The reason of the failure.

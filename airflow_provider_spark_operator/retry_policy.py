@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.airflow_compat import (
     RetryPolicy,
     warn_too_old,
 )
-from airflow_provider_spark_operator.core.arguments import check_booleans
 from airflow_provider_spark_operator.core.compose.memory import ROLES, MemoryGrowth, is_size
+from airflow_provider_spark_operator.core.parameters.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,

@@ -19,10 +19,10 @@ from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt, with_driver_owner
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.reconcile.events import WRITERS
-from airflow_provider_spark_operator.reconcile.settings import DEFAULT_WORKERS
+from airflow_provider_spark_operator.reconcile.reports.events import WRITERS
+from airflow_provider_spark_operator.reconcile.settings.settings import DEFAULT_WORKERS
 from bench.applications import build_application
 
 GROUP = "/apis/spark.apache.org/v1"

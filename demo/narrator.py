@@ -7,16 +7,16 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.pods import ContainerStatus
-from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.obstacles import ATTENDED
-from airflow_provider_spark_operator.follow.pods import ExecutorCount
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.wait import wait_for_end
-from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.pods import ExecutorCount
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED
+from airflow_provider_spark_operator.follow.watching.wait import wait_for_end
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS

@@ -9,7 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.states import (
+from airflow_provider_spark_operator.core.lifecycle.transitions import MOVES
+from airflow_provider_spark_operator.core.states.states import (
     FAILURE,
     INITIALIZING,
     RUNNING,
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.core.states import (
     TERMINATED,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import MOVES
 
 FOLDER = Path(__file__).parent
 _State = ApplicationState
@@ -172,7 +172,7 @@ Kubeflow's operator has [other states](../guides/kubeflow.md#understand-the-stat
 ## Diagram
 
 An arrow from a group stands for an arrow from each state in the group. An arrow to a group leads to one of its states.
-`python docs/draw_states.py` writes the diagram and the tables from the table of legal moves in `core/transitions.py`.
+`python docs/draw_states.py` writes the diagram and the tables from the legal moves in `core/lifecycle/transitions.py`.
 """
 
 _MEANINGS: Final[Mapping[ApplicationState, str]] = {

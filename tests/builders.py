@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.lifecycle.transitions import MOVES, create_status, move
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, AttemptSummary
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import MOVES, create_status, move
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 DRIVER = "spark-kubernetes-driver"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from local_kubernetes.api.server import ApiServer
-from local_kubernetes.api.tls import ServerIdentity
+from local_kubernetes.api.server.server import ApiServer
+from local_kubernetes.api.server.tls import ServerIdentity
 from tests.cluster import Cluster
 
 _SECONDS = 60.0

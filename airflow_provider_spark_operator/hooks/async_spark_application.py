@@ -11,34 +11,34 @@ from typing import Any, Self, TypeAlias
 
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.core.arguments import (
+from airflow_provider_spark_operator.core.compose.application import TaskSettings
+from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     LONGEST_LOG,
     MOST_APPLICATIONS,
     MOST_EVENTS,
 )
-from airflow_provider_spark_operator.core.compose.application import TaskSettings
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.exceptions import SparkApplicationConflict, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow import logs
-from airflow_provider_spark_operator.follow.access_review import Check, review_access
-from airflow_provider_spark_operator.follow.events import KubernetesEvent, list_events
-from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.obstacles import WaitSituation
-from airflow_provider_spark_operator.follow.pod_logs import stream_driver_log, stream_executor_log
-from airflow_provider_spark_operator.follow.pods import list_executor_pods
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.requests import wait_until_deleted
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.submit import submit
-from airflow_provider_spark_operator.follow.suspension import set_suspended
-from airflow_provider_spark_operator.follow.versions import ServedVersions
-from airflow_provider_spark_operator.follow.wait import read_end, wait_for_end
-from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.follow.access.access_review import Check, review_access
+from airflow_provider_spark_operator.follow.access.events import KubernetesEvent, list_events
+from airflow_provider_spark_operator.follow.access.pods import list_executor_pods
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
+from airflow_provider_spark_operator.follow.access.versions import ServedVersions
+from airflow_provider_spark_operator.follow.logs import logs
+from airflow_provider_spark_operator.follow.logs.pod_logs import stream_driver_log, stream_executor_log
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.narration.obstacles import WaitSituation
+from airflow_provider_spark_operator.follow.submission.submit import submit
+from airflow_provider_spark_operator.follow.submission.suspension import set_suspended
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
+from airflow_provider_spark_operator.follow.watching.wait import read_end, wait_for_end
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid

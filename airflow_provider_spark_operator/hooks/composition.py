@@ -3,9 +3,9 @@
 from airflow.sdk import ObjectStoragePath
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.follow.composition import Composition
-from airflow_provider_spark_operator.follow.shipment import FileUnavailable, UploadFailed
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed
 
 
 def compose(composition: Composition) -> JsonObject:

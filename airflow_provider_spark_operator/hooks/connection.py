@@ -26,8 +26,8 @@ from airflow_provider_spark_operator.airflow_compat import (
     async_get_connection,
     async_read_extra,
 )
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID
-from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.core.parameters.arguments import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.hooks.clouds.clusters import SOURCES as CLOUD_SOURCES
 from airflow_provider_spark_operator.hooks.clouds.clusters import InvalidCluster, parse_cloud_cluster, parse_flag
 from airflow_provider_spark_operator.hooks.clouds.share import share_cluster

@@ -12,9 +12,14 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationNotFound,
     rule_out_retry,
 )
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted, DeletionStuck, NameTaken, PodMissing
-from airflow_provider_spark_operator.follow.suspension import SuspensionNotSupported
-from airflow_provider_spark_operator.follow.versions import KindNotServed
+from airflow_provider_spark_operator.follow.access.errors import (
+    ApplicationDeleted,
+    DeletionStuck,
+    NameTaken,
+    PodMissing,
+)
+from airflow_provider_spark_operator.follow.access.versions import KindNotServed
+from airflow_provider_spark_operator.follow.submission.suspension import SuspensionNotSupported
 from airflow_provider_spark_operator.kube.errors import (
     AlreadyExists,
     ConfigurationError,

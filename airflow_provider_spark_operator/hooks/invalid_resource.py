@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 
 
 @contextmanager

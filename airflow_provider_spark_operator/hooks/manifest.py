@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from airflow_provider_spark_operator.core.compose.application import TaskSettings
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.compose.retention import find_retention_problem, find_ttl_problem
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, find_folder_problem
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.follow.composition import Composition
-from airflow_provider_spark_operator.follow.document import read_document
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameters import NAMES, Parameters, find_folder_problem
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.document import read_document
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.composition import compose
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.text_file import read_text_file

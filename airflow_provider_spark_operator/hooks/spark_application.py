@@ -7,15 +7,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from airflow_provider_spark_operator.airflow_compat import BaseHook
-from airflow_provider_spark_operator.core.arguments import (
+from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     LONGEST_LOG,
     MOST_APPLICATIONS,
     MOST_EVENTS,
 )
-from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.hooks.connection_form import build_widgets
 from airflow_provider_spark_operator.provider import (
     CONNECTION_TYPE,
@@ -28,8 +28,8 @@ from airflow_provider_spark_operator.provider import (
 if TYPE_CHECKING:
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-    from airflow_provider_spark_operator.follow.events import KubernetesEvent
-    from airflow_provider_spark_operator.follow.reference import ApplicationReference
+    from airflow_provider_spark_operator.follow.access.events import KubernetesEvent
+    from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
     from airflow_provider_spark_operator.hooks.async_spark_application import AsyncSparkApplicationHook, Named
     from airflow_provider_spark_operator.hooks.manifest import Manifest
     from airflow_provider_spark_operator.hooks.spark_application_runtime import HookSession

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.follow.access_review import summarize
+from airflow_provider_spark_operator.follow.access.access_review import summarize
 from airflow_provider_spark_operator.hooks.async_spark_application import AsyncSparkApplicationHook
 from airflow_provider_spark_operator.hooks.connection import read_access
 from airflow_provider_spark_operator.hooks.loop import LoopThread

@@ -7,14 +7,14 @@ from typing import Any
 
 from airflow_provider_spark_operator.airflow_compat import conf
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.pods import ContainerStatus
-from airflow_provider_spark_operator.core.secret_values import Redaction
-from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
-from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.logs import LogPosition
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
+from airflow_provider_spark_operator.core.log.secret_values import Redaction
+from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, describe_block
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.logs.logs import LogPosition
+from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.provider import DRIVER_LOG_BYTES, DRIVER_LOG_STREAMS, SECTION
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Progress, find_last_stop, had_driver
-from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
-from airflow_provider_spark_operator.core.verdict import Outcome, judge_progress
+from airflow_provider_spark_operator.core.states.reasons import OUT_OF_MEMORY
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
 from airflow_provider_spark_operator.exceptions import build_failure
-from airflow_provider_spark_operator.follow.evidence import describe_failure
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.wait import Conclusion
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.evidence import describe_failure
+from airflow_provider_spark_operator.follow.watching.wait import Conclusion
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ApplicationVerdict:
             determined the outcome, for example `Failed`.
         sentence: The outcome, its cause and what to do, for users. For a failure, it contains the last lines of the
             driver log.
-        reason: A constant of `core.reasons`, for example "OOMKilled".
+        reason: A constant of `core.states.reasons`, for example "OOMKilled".
         failure_kind: "application", "infrastructure" or "scheduling". None unless the application has failed.
         retry_worthy: Whether another run of the same application can succeed. False if the application has not failed.
         application_id: Spark's application id of the last attempt. None if unknown.

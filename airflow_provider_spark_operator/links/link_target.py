@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.times import read_time
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.target import LinkTarget
 
 

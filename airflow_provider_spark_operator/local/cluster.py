@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.core.ownership import LeaseReference
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -15,11 +15,11 @@ from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.runtime import build_spark_images
 from airflow_provider_spark_operator.reconcile.controller import REPEATED_WRITES, Controller
-from airflow_provider_spark_operator.reconcile.election import Elector, elect
-from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace
+from airflow_provider_spark_operator.reconcile.ownership.election import Elector, elect
+from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
-from local_kubernetes.kubelet.images import ImageRule
+from local_kubernetes.kubelet.node.images import ImageRule
 
 # The service account that the chart of the Apache operator creates for drivers. Its users' documents name the account.
 WORKLOAD_SERVICE_ACCOUNT = "spark"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local_kubernetes.kubelet.runtime import StartError
+from local_kubernetes.kubelet.node.runtime import StartError
 
 OLDEST_MAJOR = 17
 _ASK_SECONDS = 30.0

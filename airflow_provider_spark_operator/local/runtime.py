@@ -20,9 +20,9 @@ from airflow_provider_spark_operator.local.spark import (
     build_daemon_command,
     build_environment,
 )
-from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.kubelet.images import PROCESS_IMAGE, ImageRule
-from local_kubernetes.kubelet.runtime import ContainerCommand, ContainerFolders, ContainerSetup, Runtime
+from local_kubernetes.api.kinds.documents import JsonObject
+from local_kubernetes.kubelet.node.images import PROCESS_IMAGE, ImageRule
+from local_kubernetes.kubelet.node.runtime import ContainerCommand, ContainerFolders, ContainerSetup, Runtime
 
 # Folders in the Spark home that the daemons write to.
 _WRITTEN = ("work", "logs")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.class_archive import build_archive_path
 from airflow_provider_spark_operator.local.java import Java, find_java, with_archive
-from local_kubernetes.kubelet.runtime import StartError
+from local_kubernetes.kubelet.node.runtime import StartError
 
 
 class SparkMissing(StartError):

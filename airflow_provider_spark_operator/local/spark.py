@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from airflow_provider_spark_operator.core.driver.uris import get_file_path, split_alias
-from airflow_provider_spark_operator.core.names import MASTER_PORT, MASTER_WEB_PORT
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
+from airflow_provider_spark_operator.core.driver.configuration.uris import get_file_path, split_alias
+from airflow_provider_spark_operator.core.kubernetes.names import MASTER_PORT, MASTER_WEB_PORT
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.local.authentication import AUTHENTICATE_KEY, SECRET_KEY, SharedSecret
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, DaemonProgram
 from airflow_provider_spark_operator.local.software import SparkInstallation
-from local_kubernetes.kubelet.access import ApiAccess
-from local_kubernetes.kubelet.files import read_regular
-from local_kubernetes.kubelet.runtime import StartError
+from local_kubernetes.kubelet.containers.container import read_regular
+from local_kubernetes.kubelet.node.access import ApiAccess
+from local_kubernetes.kubelet.node.runtime import StartError
 
 IMAGE_HOME = "/opt/spark"
 WORK_FOLDER = "/opt/spark/work-dir"

@@ -12,9 +12,9 @@ from airflow_provider_spark_operator.core.compose.application import apply_param
 from airflow_provider_spark_operator.core.compose.document import is_model, new_application
 from airflow_provider_spark_operator.core.compose.restarts import build_retries, find_restarts_problem
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, find_api_version_problem
-from airflow_provider_spark_operator.core.parameter_types import convert_to_plain
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.pending import is_pending, is_template
+from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.pending import is_pending, is_template
 from airflow_provider_spark_operator.operators.checks import check_problems, reject_if_invalid
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 

@@ -16,12 +16,12 @@ from airflow_provider_spark_operator.airflow_compat import (
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.adoption import list_applications
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try, describe_outcome
-from airflow_provider_spark_operator.follow.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.versions import choose_served_version
+from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.access.versions import choose_served_version
+from airflow_provider_spark_operator.follow.submission.adoption import list_applications
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel_try, describe_outcome
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.connection import read_access
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of

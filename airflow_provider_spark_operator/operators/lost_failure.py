@@ -10,11 +10,11 @@ from airflow.sdk import Context
 
 from airflow_provider_spark_operator.airflow_compat import RetryAction, RetryPolicy
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.wait import wait_for_end
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.submission.adoption import find_unreported_failure
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
+from airflow_provider_spark_operator.follow.watching.wait import wait_for_end
 from airflow_provider_spark_operator.hooks.loop import LoopThread
 from airflow_provider_spark_operator.hooks.task_log import TaskLog
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError

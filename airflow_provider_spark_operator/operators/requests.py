@@ -3,14 +3,14 @@
 import logging
 
 from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout, mask_secrets
-from airflow_provider_spark_operator.core import secret_values
-from airflow_provider_spark_operator.core.arguments import IfExists
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.follow.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
-from airflow_provider_spark_operator.follow.submit import submit as submit_document
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.log import secret_values
+from airflow_provider_spark_operator.core.parameters.arguments import IfExists
+from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.submit import Submission
+from airflow_provider_spark_operator.follow.submission.submit import acknowledge as acknowledge_success
+from airflow_provider_spark_operator.follow.submission.submit import submit as submit_document
 from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.loop import LoopThread
 from airflow_provider_spark_operator.operators.kill import Engagement
@@ -32,7 +32,7 @@ def submit(
         loop: The loop for requests.
         engagement: The try that submits.
         document: The application.
-        if_exists: What to do with an application of the same name: a value of `core.arguments.IfExists`.
+        if_exists: What to do with an application of the same name: a value of `core.parameters.arguments.IfExists`.
         noun: What the resource is, for messages.
 
     Raises:

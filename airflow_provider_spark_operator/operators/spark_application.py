@@ -21,26 +21,26 @@ from airflow_provider_spark_operator.airflow_compat import (
     is_unmapped,
     warn_too_old,
 )
-from airflow_provider_spark_operator.core.arguments import (
-    DEFAULT_CONNECTION_ID,
-    RESTARTS_BY_CLUSTER,
-    IfExists,
-    check_booleans,
-    check_connection_id,
-)
 from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
 from airflow_provider_spark_operator.core.compose.retention import (
     KEEP_FAILED_DRIVER,
     find_retention_problem,
     find_ttl_problem,
 )
-from airflow_provider_spark_operator.core.identity import (
+from airflow_provider_spark_operator.core.kubernetes.identity import (
     APPLICATION_IDENTITY,
     find_name_problem,
     find_namespace_problem,
 )
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameter_types import (
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters.arguments import (
+    DEFAULT_CONNECTION_ID,
+    RESTARTS_BY_CLUSTER,
+    IfExists,
+    check_booleans,
+    check_connection_id,
+)
+from airflow_provider_spark_operator.core.parameters.parameter_types import (
     ConfigMap,
     DynamicAllocation,
     RestartPolicy,
@@ -50,10 +50,10 @@ from airflow_provider_spark_operator.core.parameter_types import (
     Volume,
     convert_to_plain,
 )
-from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.core.parameters import STRUCTURED as STRUCTURED_PARAMETERS
-from airflow_provider_spark_operator.core.parameters import Parameters, find_folder_problem
-from airflow_provider_spark_operator.core.placeholders import with_placeholders
+from airflow_provider_spark_operator.core.parameters.parameters import NAMES as PARAMETERS
+from airflow_provider_spark_operator.core.parameters.parameters import STRUCTURED as STRUCTURED_PARAMETERS
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters, find_folder_problem
+from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.operators import checks, source
 from airflow_provider_spark_operator.operators.renamed_arguments import take_renamed_arguments

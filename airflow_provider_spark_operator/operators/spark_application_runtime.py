@@ -17,19 +17,19 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralError,
     TaskDeferralTimeout,
 )
-from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, apply_parameters
 from airflow_provider_spark_operator.core.compose.files import LocalFile
 from airflow_provider_spark_operator.core.compose.restarts import describe_restarts, get_backoff
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_CLUSTER
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.composition import Composition
-from airflow_provider_spark_operator.follow.document import read_document
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import Submission
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.document import read_document
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.submit import Submission
 from airflow_provider_spark_operator.hooks.composition import compose
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.loop import LoopThread

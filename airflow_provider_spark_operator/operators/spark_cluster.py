@@ -18,17 +18,21 @@ from airflow_provider_spark_operator.airflow_compat import (
     is_of_earlier_try,
     take_retry_policy,
 )
-from airflow_provider_spark_operator.core.arguments import (
+from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
+from airflow_provider_spark_operator.core.kubernetes.identity import (
+    CLUSTER_IDENTITY,
+    find_name_problem,
+    find_namespace_problem,
+)
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     IfExists,
     check_booleans,
     check_connection_id,
 )
-from airflow_provider_spark_operator.core.compose.document import PydanticModel, is_file_name
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem, find_namespace_problem
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.placeholders import with_placeholders
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
 from airflow_provider_spark_operator.links.spark_cluster import CLUSTER_LINKS
 from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (

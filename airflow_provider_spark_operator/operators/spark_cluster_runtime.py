@@ -19,29 +19,29 @@ from airflow_provider_spark_operator.airflow_compat import (
     TaskDeferralError,
     TaskDeferralTimeout,
 )
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.compose.application import write_metadata
 from airflow_provider_spark_operator.core.compose.document import override_metadata
-from airflow_provider_spark_operator.core.holds import find_held_cluster
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import build_master_url
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.secret_values import SecretPlace
+from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import build_master_url
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.verdict.holds import find_held_cluster
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
     SparkSchedulingFailed,
     build_cluster_deletion,
 )
-from airflow_provider_spark_operator.follow.cancel import delete_cluster
-from airflow_provider_spark_operator.follow.document import parse
-from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.requests import wait_until_deleted
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import Submission
+from airflow_provider_spark_operator.follow.access.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
+from airflow_provider_spark_operator.follow.submission.cancel import delete_cluster
+from airflow_provider_spark_operator.follow.submission.document import parse
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.submit import Submission
 from airflow_provider_spark_operator.hooks.connection import read_access
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
 from airflow_provider_spark_operator.hooks.loop import LoopThread

@@ -7,13 +7,13 @@ from weakref import WeakValueDictionary
 from airflow.sdk import DAG, XComArg
 from airflow.triggers.base import StartTriggerArgs
 
-from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.restarts import has_double_restarts
-from airflow_provider_spark_operator.core.driver.uris import is_local
-from airflow_provider_spark_operator.core.parameters import NAMES, STRUCTURED, Parameters, split_list
-from airflow_provider_spark_operator.core.pending import is_template
-from airflow_provider_spark_operator.follow.document import parse_manifest
+from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
+from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_AIRFLOW
+from airflow_provider_spark_operator.core.parameters.parameters import NAMES, STRUCTURED, Parameters, split_list
+from airflow_provider_spark_operator.core.parameters.pending import is_template
+from airflow_provider_spark_operator.follow.submission.document import parse_manifest
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy

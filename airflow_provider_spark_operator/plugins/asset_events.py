@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_spark_operator.core.names import DELIVERY_KEY, DELIVERY_KEY_PREFIX
+from airflow_provider_spark_operator.core.kubernetes.names import DELIVERY_KEY, DELIVERY_KEY_PREFIX
 
 if TYPE_CHECKING:
     from airflow.listeners.types import AssetEvent

@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from airflow_provider_spark_operator.core.ownership import LeaseReference
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, is_refused_content
 from airflow_provider_spark_operator.kube.transport import RequestRetryPolicy
-from airflow_provider_spark_operator.reconcile.admissions import Admissions
-from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
-from airflow_provider_spark_operator.reconcile.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
-from airflow_provider_spark_operator.reconcile.claims import (
+from airflow_provider_spark_operator.reconcile.attempts.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.kueue.admissions import Admissions
+from airflow_provider_spark_operator.reconcile.kueue.queue_actions import QueueActions
+from airflow_provider_spark_operator.reconcile.loop.informer import Caches, Informer
+from airflow_provider_spark_operator.reconcile.loop.queue import WorkQueue
+from airflow_provider_spark_operator.reconcile.loop.scope_watch import ScopeWatch
+from airflow_provider_spark_operator.reconcile.loop.workers import Workers
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
+from airflow_provider_spark_operator.reconcile.objects.kinds import APPLICATION, CLUSTER, Kind
+from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLimiter
+from airflow_provider_spark_operator.reconcile.objects.scope import Scope
+from airflow_provider_spark_operator.reconcile.ownership.claims import (
     RECHECK_INTERVAL,
     ClaimCounts,
     Claims,
@@ -23,23 +31,15 @@ from airflow_provider_spark_operator.reconcile.claims import (
     Standing,
     report_claims,
 )
-from airflow_provider_spark_operator.reconcile.clock import utc_now
-from airflow_provider_spark_operator.reconcile.clusters import ClusterAdapter
-from airflow_provider_spark_operator.reconcile.defects import DefectReporter
-from airflow_provider_spark_operator.reconcile.election import Leadership, NotLeading
-from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_ignored_edit
-from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
-from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
-from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
-from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.queue_actions import QueueActions
-from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
-from airflow_provider_spark_operator.reconcile.resources import Resources
-from airflow_provider_spark_operator.reconcile.scope import Scope
-from airflow_provider_spark_operator.reconcile.scope_watch import ScopeWatch
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
-from airflow_provider_spark_operator.reconcile.workers import Workers
+from airflow_provider_spark_operator.reconcile.ownership.election import Leadership, NotLeading
+from airflow_provider_spark_operator.reconcile.reconcilers.applications import ApplicationAdapter
+from airflow_provider_spark_operator.reconcile.reconcilers.clusters import ClusterAdapter
+from airflow_provider_spark_operator.reconcile.reconcilers.defects import DefectReporter
+from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import Reconciler
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
+from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder, find_ignored_edit
+from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
 
 logger = logging.getLogger(__name__)
 

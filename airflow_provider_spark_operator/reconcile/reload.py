@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.reconcile.metrics import APPLIED, REFUSED, Metrics
-from airflow_provider_spark_operator.reconcile.settings import (
+from airflow_provider_spark_operator.reconcile.serving.metrics import APPLIED, REFUSED, Metrics
+from airflow_provider_spark_operator.reconcile.settings.settings import (
     ControllerSettings,
     SettingsError,
     keep_fixed_settings,

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException, conf, is_of_earlier_try, take_retry_policy
-from airflow_provider_spark_operator.core.arguments import (
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
     check_connection_id,
     check_existing_name,
     check_sensor_mode,
 )
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.links.spark_application import LINKS
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
 

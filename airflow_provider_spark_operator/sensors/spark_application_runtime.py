@@ -13,7 +13,7 @@ from typing import Any
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.airflow_compat import AirflowSensorTimeout
-from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, build_failure
 from airflow_provider_spark_operator.hooks.connection import read_access
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS, LoopThread

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperatorLink, BaseSensorOperator, Context
 
 from airflow_provider_spark_operator.airflow_compat import conf, is_of_earlier_try, take_retry_policy
-from airflow_provider_spark_operator.core.arguments import (
+from airflow_provider_spark_operator.core.parameters.arguments import (
     DEFAULT_CONNECTION_ID,
     check_booleans,
     check_connection_id,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.crds.definitions import build_custom_resource_definitions
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
 
@@ -19,7 +19,7 @@ class StateChange:
     Attributes:
         state: The state, as the dialect writes it.
         message: A message for the user.
-        reason: A constant of `core.reasons`.
+        reason: A constant of `core.states.reasons`.
         driver: The status of the driver pod.
         suspend_reason: Why the application is suspended: "SpecSuspend" or "KueueEviction".
         attempt: The number of the attempt, from 0.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.testing.log import Log
 
 

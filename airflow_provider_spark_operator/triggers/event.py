@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
 
 FORMAT_VERSION = 1
 _TUPLES = ("log_lines", "out_of_memory")
@@ -51,7 +51,7 @@ class ApplicationEvent:
         state: The last state that was seen, for example "RunningHealthy". None if no state was seen.
         outcome: "Succeeded" or "Failed" if `kind` is ENDED, otherwise None.
         failure_kind: "application", "infrastructure" or "scheduling" if the outcome is "Failed", otherwise None.
-        reason: A constant of `core.reasons`, for example "OOMKilled". None if the end has not been classified.
+        reason: A constant of `core.states.reasons`, for example "OOMKilled". None if the end has not been classified.
         sentence: What happened, for the user. Empty if there is nothing to explain.
         application_id: Spark's application id of the last attempt. None if unknown.
         attempts: Number of times that the operator has started the application, if `kind` is ENDED.

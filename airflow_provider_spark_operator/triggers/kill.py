@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, describe_outcome
-from airflow_provider_spark_operator.follow.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, describe_outcome
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, read_fate_of_deferred
 
 

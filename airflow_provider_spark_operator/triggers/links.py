@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from airflow.sdk.bases.xcom import BaseXCom
 
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.links.target import LinkTarget
 from airflow_provider_spark_operator.links.url import TargetLink, list_urls
 

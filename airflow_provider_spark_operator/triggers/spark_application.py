@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
 

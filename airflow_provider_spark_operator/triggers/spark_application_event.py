@@ -9,11 +9,11 @@ from typing import Any, Final
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.airflow_compat import read_asset_stores
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID
-from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
-from airflow_provider_spark_operator.core.label_selector import parse_label_selector
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import NAMESPACE_RULE, is_namespace
+from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION, DELIVERY_KEY_PREFIX
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.arguments import DEFAULT_CONNECTION_ID
 
 OUTCOMES: Final = ("succeeded", "failed", "application", "infrastructure", "scheduling")
 _EVERY_END: Final = ("failed", "succeeded")

@@ -13,13 +13,17 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException
-from airflow_provider_spark_operator.core.label_selector import parse_label_selector
-from airflow_provider_spark_operator.core.names import DELIVERY_KEY
-from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.follow.completion import Completion
-from airflow_provider_spark_operator.follow.completion_feed import CompletionFeed, CompletionInbox, receive_completions
-from airflow_provider_spark_operator.follow.reference import resource_of
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
+from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.kubernetes.names import DELIVERY_KEY
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome
+from airflow_provider_spark_operator.follow.access.reference import resource_of
+from airflow_provider_spark_operator.follow.ending.completion import Completion
+from airflow_provider_spark_operator.follow.watching.completion_feed import (
+    CompletionFeed,
+    CompletionInbox,
+    receive_completions,
+)
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.triggers.delivery_record import DeliveryRecord

@@ -13,19 +13,19 @@ from asgiref.sync import sync_to_async
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.secret_values import SecretPlace
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.logs import LogPosition
-from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.obstacles import WaitSituation
-from airflow_provider_spark_operator.follow.outage_tolerance import retry
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
-from airflow_provider_spark_operator.follow.versions import choose_served_version
-from airflow_provider_spark_operator.follow.wait import (
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.outage_tolerance import retry
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.access.versions import choose_served_version
+from airflow_provider_spark_operator.follow.logs.logs import LogPosition
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.narration.obstacles import WaitSituation
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel, cancel_run, describe_outcome
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp, owner_of
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
+from airflow_provider_spark_operator.follow.watching.wait import (
     ReachedState,
     compute_seconds_until,
     read_end,
@@ -33,7 +33,7 @@ from airflow_provider_spark_operator.follow.wait import (
     wait_for_end,
     wait_for_state,
 )
-from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.hooks.task_log import TaskLog, read_driver_log_options
 from airflow_provider_spark_operator.kube.connection import ClusterAccess

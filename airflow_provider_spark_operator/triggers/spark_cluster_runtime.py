@@ -13,22 +13,22 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException
-from airflow_provider_spark_operator.core.reasons import CLUSTER_NOT_READY
-from airflow_provider_spark_operator.core.secret_values import SecretPlace
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.cluster_ready import (
+from airflow_provider_spark_operator.core.log.secret_values import SecretPlace
+from airflow_provider_spark_operator.core.states.reasons import CLUSTER_NOT_READY
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.access.versions import choose_served_version
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.watching.cluster_ready import (
     ClusterFailed,
     ClusterNotReady,
     read_readiness,
     wait_until_ready,
 )
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.versions import choose_served_version
-from airflow_provider_spark_operator.follow.wait import compute_seconds_until, wait_for_appearance
-from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
+from airflow_provider_spark_operator.follow.watching.wait import compute_seconds_until, wait_for_appearance
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError, describe_error

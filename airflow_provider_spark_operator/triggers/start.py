@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Context
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.core.placeholders import with_placeholders
+from airflow_provider_spark_operator.core.parameters.pending import with_placeholders
 from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from asgiref.sync import sync_to_async
 
 from airflow_provider_spark_operator.airflow_compat import AirflowException, AirflowFailException, mask_secrets
-from airflow_provider_spark_operator.core.arguments import IfExists
-from airflow_provider_spark_operator.core.secret_values import find_secret_places
+from airflow_provider_spark_operator.core.log.secret_values import find_secret_places
+from airflow_provider_spark_operator.core.parameters.arguments import IfExists
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import share_hub
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import Submission, submit
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.submission.cancel import CancelOutcome, cancel_try
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.submit import Submission, submit
+from airflow_provider_spark_operator.follow.watching.shared_watch import share_hub
 from airflow_provider_spark_operator.hooks.connection import async_read_access
 from airflow_provider_spark_operator.hooks.errors import translate_errors
 from airflow_provider_spark_operator.hooks.invalid_resource import fail_if_invalid
@@ -52,7 +52,7 @@ class SubmissionWatch:
         namespace: Overrides `metadata.namespace`, unless it is None.
         kubernetes_conn_id: The connection. If None, the default cluster is used.
         driver_log: Whether the log of the driver is added to the log of the task.
-        if_exists: A value of `core.arguments.IfExists`.
+        if_exists: A value of `core.parameters.arguments.IfExists`.
         task_instance: The task instance.
     """
 

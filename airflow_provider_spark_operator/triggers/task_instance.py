@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.airflow_compat import (
     PreviousTIResult,
     TaskInstanceState,
 )
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 
 
 class Fate(Enum):

@@ -12,24 +12,24 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
 
-from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.kubernetes.names import (
     DRIVER_CONTAINER,
     LABEL_APPLICATION_NAME,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace
+from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import build_running_container
-from local_kubernetes.api.kinds import PODS
-from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.kinds.kinds import PODS
+from local_kubernetes.api.kinds.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
 from tests.core.stage import JsonObject, build_pod_status, complete_story

@@ -10,7 +10,7 @@ from runpy import run_path
 import pytest
 from airflow.models.dagrun import DagRun
 
-from airflow_provider_spark_operator.core.problems import filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed

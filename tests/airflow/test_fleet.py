@@ -23,7 +23,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client

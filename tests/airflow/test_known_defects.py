@@ -29,7 +29,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import kill, spark_application_runtime
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from local_kubernetes.api.kinds import Kind
+from local_kubernetes.api.kinds.kinds import Kind
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, build_context, call_when_logged, defer, fire, reload, run, run_to_first_event

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.cluster import Cluster

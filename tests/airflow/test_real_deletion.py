@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TASK_ID
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import read_failure
 from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag

@@ -8,7 +8,7 @@ import psutil
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import find_log
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _read_final_states

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_RUN_ID
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_RUN_ID
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.dag_run import RUN_ID
 from demo.task_log import read_failure

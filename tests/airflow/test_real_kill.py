@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application, fail
 from tests.airflow.real_run import DEADLINE_SECONDS, run_real_dag
 from tests.cluster import Cluster

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from demo.task_log import find_log
-from local_kubernetes.api.tls import issue_identity
+from local_kubernetes.api.server.tls import issue_identity
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _read_final_states
 from tests.cluster import Cluster
 from tests.relocation import relocate, shut_down

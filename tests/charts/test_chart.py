@@ -10,7 +10,7 @@ import yaml
 
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
-from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
+from airflow_provider_spark_operator.reconcile.settings.settings import parse_properties_settings, parse_yaml_settings
 from tests.charts.helm import (
     CHART,
     NAMESPACE,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_spark_operator.core.kueue import state
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
 from airflow_provider_spark_operator.kube.resources import (
@@ -17,12 +17,12 @@ from airflow_provider_spark_operator.kube.resources import (
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.charts.conftest import Cluster
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, Json, needs_helm, render_chart, run_helm
 from tests.charts.test_chart import list_permissions
 from tests.charts.test_server import EVERY_EVENT, client, definitions, run_chart_controller, wait_until_served
-from tests.reconcile.kueue import KINDS, QUEUE_LABEL, admit, build_definition, create_flavor, get_workload
+from tests.reconcile.kueue_objects import KINDS, QUEUE_LABEL, admit, build_definition, create_flavor, get_workload
 from tests.reconcile.stage import IMAGE, Stage, build_application, run_controller
 
 __all__ = ["client", "definitions"]

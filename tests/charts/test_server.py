@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
-from airflow_provider_spark_operator.core.ownership import LeaseReference
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
@@ -27,15 +27,15 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.election import Elector, elect
-from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.lease import LeaseTerms
-from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
+from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms
+from airflow_provider_spark_operator.reconcile.ownership.election import Elector, elect
+from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
+from airflow_provider_spark_operator.reconcile.webhook.webhook import serve_webhook
 from tests.charts.conftest import Cluster, build_path
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, needs_helm, render_chart, run_helm, select_kind
 from tests.charts.test_chart import list_permissions
+from tests.reconcile.reconcilers.test_clusters import build_cluster as spark_cluster
 from tests.reconcile.stage import QUICK, Stage, build_application, play_drivers, run_controller, state_of
-from tests.reconcile.test_clusters import build_cluster as spark_cluster
 
 from control_plane import build_kubeconfig
 

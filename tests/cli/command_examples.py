@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from airflow_provider_spark_operator.cli.catalogue import VERBS
-from airflow_provider_spark_operator.cli.program import build_verb
+from airflow_provider_spark_operator.cli.program.catalogue import VERBS
+from airflow_provider_spark_operator.cli.program.program import build_verb
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]

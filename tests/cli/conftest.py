@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.catalogue import VERBS
+from airflow_provider_spark_operator.cli.program.catalogue import VERBS
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-from airflow_provider_spark_operator.cli.catalogue import Verb
-from airflow_provider_spark_operator.cli.program import VerbCommand, build_program, build_verb
+from airflow_provider_spark_operator.cli.program.catalogue import Verb
+from airflow_provider_spark_operator.cli.program.program import VerbCommand, build_program, build_verb
 
 
 def parse(words: Sequence[str]) -> tuple[str, dict[str, Any]]:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from aiohttp import WSMsgType, web
 
-from local_kubernetes.api import discovery
-from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.api.handlers import ResourceRequest
-from local_kubernetes.api.registry import KindRegistry
-from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.subresources import SubresourceHandlers
+from local_kubernetes.api.kinds.documents import JsonObject
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server import discovery
+from local_kubernetes.api.server.handlers import ResourceRequest
+from local_kubernetes.api.server.subresources import SubresourceHandlers
+from local_kubernetes.api.store.registry import KindRegistry
 
 PROTOCOL = "v4.channel.k8s.io"
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_spark_operator.core.ownership import APACHE
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from local_kubernetes.cluster import LocalCluster
+from tests.cli.local.test_local import write
 from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
-from tests.cli.test_local import write
 
 LOCAL = "spark-operator:kube-system/spark-operator-local"
 LEASE = "kube-system/spark-operator-local"

@@ -13,7 +13,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from tests.every_parameter import EVERY, KUEUE, TIMEOUTS
 
 KUBEFLOW = "sparkoperator.k8s.io"

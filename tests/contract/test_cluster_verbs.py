@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from tests.cli.clusters.test_cluster import MANIFEST
 from tests.cli.process import start_command, wait_for_exit
-from tests.cli.test_cluster import MANIFEST
 from tests.contract.test_crds import server_with_definitions
 
 from contract.conversation import Conversation

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.catalogue import VERBS, Section
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Section
 from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
+from tests.cli.applications.test_forward import fetch, find_address
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.cli.test_forward import fetch, find_address
 from tests.contract.access import Permission, User, create_user, write_kubeconfig
 from tests.contract.test_crds import server_with_definitions
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, LABEL_ROLE, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.contract.test_crds import server_with_definitions
 from tests.reconcile.stage import (
     IMAGE,

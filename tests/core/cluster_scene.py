@@ -3,16 +3,20 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core import cluster
-from airflow_provider_spark_operator.core.cluster_decision import ClusterDecision, ClusterObserved, KubernetesObject
-from airflow_provider_spark_operator.core.cluster_transitions import create_cluster_status, move_cluster
-from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.kubernetes.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.lifecycle import cluster
+from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+    ClusterDecision,
+    ClusterObserved,
+    KubernetesObject,
+)
+from airflow_provider_spark_operator.core.lifecycle.cluster_transitions import create_cluster_status, move_cluster
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.observation import CreateOutcome
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord, ClusterStatus
 from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
-from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
-from airflow_provider_spark_operator.core.observation import CreateOutcome
-from airflow_provider_spark_operator.core.states import SuspendReason
+from airflow_provider_spark_operator.core.states.states import SuspendReason
 from tests.core.cluster_resources.clusters import build_cluster_document
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

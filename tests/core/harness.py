@@ -8,9 +8,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import (
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    MarkFinished,
+    MarkPodsReady,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
+from airflow_provider_spark_operator.core.lifecycle.application import decide
+from airflow_provider_spark_operator.core.lifecycle.decision import (
     Action,
     AddFinalizer,
     ConfirmAbsence,
@@ -24,18 +32,7 @@ from airflow_provider_spark_operator.core.decision import (
     RemoveFinalizer,
     Settings,
 )
-from airflow_provider_spark_operator.core.kueue.actions import (
-    GiveBackQuota,
-    MarkFinished,
-    MarkPodsReady,
-    QueueAction,
-    ReleaseQuota,
-    RequestAdmission,
-)
-from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
-from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.observation import (
+from airflow_provider_spark_operator.core.lifecycle.observation import (
     Absent,
     ApplicationPods,
     CreateOutcome,
@@ -44,7 +41,10 @@ from airflow_provider_spark_operator.core.observation import (
     Present,
     Unconfirmed,
 )
-from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import STOPPING, TERMINATED, ApplicationState
 from tests.builders import NOW, build_application_model, build_status_at, seconds
 
 JsonObject: TypeAlias = dict[str, Any]

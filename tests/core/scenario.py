@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from tests.core.stage import JsonObject, Key, Stage, build_pod_status, complete_story
 from tests.core.stage_controller import StageController
 

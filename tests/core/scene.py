@@ -3,17 +3,17 @@
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import Decision, Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
+from airflow_provider_spark_operator.core.lifecycle.decision import Decision, Settings
+from airflow_provider_spark_operator.core.lifecycle.observation import ApplicationPods, Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.core.observation import ApplicationPods, Created, CreateOutcome, Refused
+from airflow_provider_spark_operator.core.states import reasons
 from tests.builders import NOW, build_driver_pod
 from tests.core.harness import JsonObject, TooManyPasses, reconcile
 

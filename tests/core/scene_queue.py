@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core import pods
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.times import to_duration
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.actions import (
     GiveBackQuota,
@@ -28,7 +29,6 @@ from airflow_provider_spark_operator.core.kueue.observation import (
 )
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.times import to_duration
 from tests.core.kueue.workloads import QUEUE, build_condition
 
 OPERATOR = "spark-kubernetes-operator"

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.core.kueue.actions import QueueAction
 from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.observation import ApplicationPods, Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
-from airflow_provider_spark_operator.core.observation import ApplicationPods, Created, CreateOutcome, Refused
 from tests.core.harness import JsonObject, reconcile
 from tests.core.stage import Key, RefusedByApi, Stage, key_of
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.catalogue import VERBS, Verb
-from airflow_provider_spark_operator.cli.exit_codes import MEANINGS, ExitCode
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.problems import filter_errors
+from airflow_provider_spark_operator.cli.base.exit_codes import MEANINGS, ExitCode
+from airflow_provider_spark_operator.cli.program.catalogue import VERBS, Verb
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors
+from airflow_provider_spark_operator.core.states import reasons
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import build_connection_fields, get_provider_info
 from local_kubernetes.command import build_parser as local_kubernetes_parser

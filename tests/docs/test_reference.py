@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.hooks.spark_application import SparkApplica
 from airflow_provider_spark_operator.provider import get_provider_info
 from docs import list_classes
 from local_kubernetes.cluster import LocalCluster
-from local_kubernetes.kubelet import runtime
-from local_kubernetes.kubelet.images import ImageRule
+from local_kubernetes.kubelet.node import runtime
+from local_kubernetes.kubelet.node.images import ImageRule
 
 PAGE = (list_classes.FOLDER / "reference" / "airflow.md").read_text(encoding="utf-8")
 LOCAL_PAGE = (list_classes.FOLDER / "internals" / "local-kubernetes.md").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """The state diagram matches the table of legal moves."""
 
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import MOVES
+from airflow_provider_spark_operator.core.lifecycle.transitions import MOVES
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from docs import draw_states
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.core.ownership import read_tenure
+from airflow_provider_spark_operator.core.kubernetes.ownership import read_tenure
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Invalid
 from airflow_provider_spark_operator.kube.resources import (

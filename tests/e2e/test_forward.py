@@ -8,11 +8,11 @@ from pathlib import Path
 
 import aiohttp
 
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from tests.cli.applications.test_forward import find_address
 from tests.cli.process import read_line, start_command, wait_for_exit
-from tests.cli.test_forward import find_address
 from tests.e2e.jobs import build_endless
 from tests.e2e.node import DEADLINE, KUBECONFIG, NEEDED
 from tests.e2e.test_lifecycle import wait_for_application

@@ -4,8 +4,8 @@ from functools import partial
 from typing import Any
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.pods import is_ready
+from airflow_provider_spark_operator.core.kubernetes.pods import is_ready
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (

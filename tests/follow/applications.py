@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_ROLE
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 
 RUNNING = ("Submitted", "DriverRequested", "RunningHealthy")

@@ -11,11 +11,11 @@ from airflow_provider_spark_operator.crds import build_custom_resource_definitio
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from local_kubernetes.api.registry import KindRegistry
-from local_kubernetes.api.server import ApiServer
-from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.store import Store
-from local_kubernetes.api.tls import ServerIdentity, issue_identity
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.server import ApiServer
+from local_kubernetes.api.server.tls import ServerIdentity, issue_identity
+from local_kubernetes.api.store.registry import KindRegistry
+from local_kubernetes.api.store.store import Store
 
 
 class NoLogs:

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Iterable
 
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
-from airflow_provider_spark_operator.core.pods import ContainerStatus
-from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
+from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
+from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, describe_block
+from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
 
 
 class Recorder:

@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.core.compose.application import TaskSetting
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.follow.submission.submit import submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.core.dialects.third import API_VERSION, THIRD

@@ -9,12 +9,12 @@ from airflow_provider_spark_operator.airflow_compat import AirflowException, Air
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
 from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES, convert_to_spark_url
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.follow import shipment
-from airflow_provider_spark_operator.follow.composition import Composition
-from airflow_provider_spark_operator.follow.shipment import FileUnavailable, Sender, UploadFailed
+from airflow_provider_spark_operator.follow.submission import shipment
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, Sender, UploadFailed
 from airflow_provider_spark_operator.hooks.composition import compose, write_object
 from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationNotFound,
     SparkApplicationTimedOut,
 )
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.hooks import async_spark_application
 from airflow_provider_spark_operator.hooks.spark_application import SparkApplicationHook
 from tests.cluster import Cluster, fail, run_on, stay_submitted

@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.testing.applications import Application, fa
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.plugin import connect
-from local_kubernetes.api.kinds import EVENTS
+from local_kubernetes.api.kinds.kinds import EVENTS
 from tests.cluster import Cluster
 from tests.kube.scripted_api import build_kubeconfig, deny, serve_api
 from tests.operators.tasks import DOCUMENT

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 
 

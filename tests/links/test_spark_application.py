@@ -10,10 +10,10 @@ from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import GetXCom, XComResult
 from structlog.testing import capture_logs
 
-from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,

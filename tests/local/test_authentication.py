@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.local.cluster import run_cluster
 from tests.local.test_spark_cluster import SPARK_CLUSTER
 from tests.reconcile.stage import build_application
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 # A request of Spark's protocol, without authentication: the length, the type, a number, the length of the body, a body.
 PROBE = """

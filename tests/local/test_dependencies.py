@@ -10,11 +10,11 @@ import pytest
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.local.cluster import run_cluster
+from tests.cli.local.test_local import DRIVER
 from tests.cli.process import start_command, wait_for_exit
-from tests.cli.test_local import DRIVER
 from tests.reconcile.stage import build_application
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 DEADLINE = 380
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]

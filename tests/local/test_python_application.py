@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.local.cluster import run_cluster
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
@@ -17,8 +17,8 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 def build_document() -> dict[str, Any]:
     """Return the document of the example's task, with the values that Airflow would render."""
     from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
-    from airflow_provider_spark_operator.follow.document import parse_manifest
-    from airflow_provider_spark_operator.follow.shipment import Sender, ship
+    from airflow_provider_spark_operator.follow.submission.document import parse_manifest
+    from airflow_provider_spark_operator.follow.submission.shipment import Sender, ship
     from airflow_provider_spark_operator.hooks.composition import write_object
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")

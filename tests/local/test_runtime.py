@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
-from local_kubernetes.kubelet.images import ImageMissing, InvalidImage, find_runtime
-from local_kubernetes.kubelet.runtime import HOST
+from local_kubernetes.kubelet.node.images import ImageMissing, InvalidImage, find_runtime
+from local_kubernetes.kubelet.node.runtime import HOST
 
-from kubelet.pods import RunningNode, build_pod
+from kubelet.running_node import RunningNode, build_pod
 
 MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
 

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
 from airflow_provider_spark_operator.local.runtime import build_spark_images
 from local_kubernetes.cluster import LocalCluster
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 APPLICATION_ID = "spark-47aafbcdfa334a969d36e2dba073f75e"
 IMAGE = "registry.example/spark:4.3.0"

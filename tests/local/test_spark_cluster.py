@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.local.cluster import run_cluster
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 SPARK_CLUSTER = {
     "apiVersion": "spark.apache.org/v1",

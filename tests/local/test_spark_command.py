@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.core.spark.properties import parse_properties
 from airflow_provider_spark_operator.local.authentication import SharedSecret
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, WORKER
@@ -16,9 +16,8 @@ from airflow_provider_spark_operator.local.spark import (
     build_daemon_command,
     build_environment,
 )
-from local_kubernetes.kubelet.access import ApiAccess
-from local_kubernetes.kubelet.mounts import PathMap
-from local_kubernetes.kubelet.runtime import StartError
+from local_kubernetes.kubelet.node.access import ApiAccess
+from local_kubernetes.kubelet.node.runtime import PathMap, StartError
 
 JAVA = Java(Path("/java"), 21, frozenset({"java.base"}))
 SPARK = SparkInstallation(Path("/site-packages/pyspark"), JAVA)

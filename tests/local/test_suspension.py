@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.local.cluster import run_cluster
 from tests.builders import build_application_document
 
-from kubelet.pods import wait_until_async
+from kubelet.running_node import wait_until_async
 
 # The first attempt runs until it is stopped, with a task on its executor.
 PROGRAM = """

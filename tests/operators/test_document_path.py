@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import airflow_provider_spark_operator
-from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.submission.submit import submit
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from tests.cluster import Cluster
 from tests.operators.tasks import operator
@@ -24,7 +24,8 @@ class DocumentPath:
 
     A function receives the document if one of its arguments is a mapping with `kind: SparkApplication` and a `spec`.
     Changed copies of the document count as well. Functions that receive only a part of it do not count. The record
-    begins with the call of `execute` and ends with the call of `follow.submit.submit`, and contains the files of both.
+    begins with the call of `execute` and ends with the call of `follow.submission.submit.submit`, and contains the
+    files of both.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import yaml
 
 from airflow_provider_spark_operator.airflow_compat import AirflowTaskTimeout
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.hooks.loop import CANCEL_SECONDS
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType

@@ -21,9 +21,9 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.follow.submit import submit as submit_document
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.submit import Submission
+from airflow_provider_spark_operator.follow.submission.submit import submit as submit_document
 from airflow_provider_spark_operator.hooks.task_stamp import stamp_of
 from airflow_provider_spark_operator.kube.errors import BadRequest, Invalid, KubeError, ServerError, TooManyRequests
 from airflow_provider_spark_operator.operators import requests
@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.kinds.kinds import NAMESPACES
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.operators.test_spark_cluster import create
@@ -433,7 +433,7 @@ def test_unreachable_api_server_is_reported(monkeypatch: pytest.MonkeyPatch, clu
     kubeconfig["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
     connection = json.dumps({"conn_type": "kubernetes", "extra": {"kube_config": kubeconfig}})
     monkeypatch.setenv("AIRFLOW_CONN_DOWN", connection)
-    monkeypatch.setattr("airflow_provider_spark_operator.follow.submit._ROUNDS", 1)
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.submission.submit._ROUNDS", 1)
     with pytest.raises(SparkApplicationError, match=r"could not submit the application: .*127\.0\.0\.1:1"):
         run(operator(kubernetes_conn_id="down"), TaskInstance())
 

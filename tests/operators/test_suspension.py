@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow import narrator, obstacles
-from airflow_provider_spark_operator.follow.obstacles import Pauses
+from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.testing.applications import Application, stay_submitted
 from tests.cluster import Cluster
 from tests.operators.tasks import DOCUMENT, operator

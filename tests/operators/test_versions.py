@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
-from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
+from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.definitions import build_definitions
 from tests.operators.tasks import DOCUMENT, operator

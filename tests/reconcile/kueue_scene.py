@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -28,11 +28,11 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from tests.reconcile import test_clusters
-from tests.reconcile.kueue import QUEUE_LABEL
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces
+from tests.reconcile.kueue_objects import QUEUE_LABEL
+from tests.reconcile.reconcilers import test_clusters
 from tests.reconcile.stage import IMAGE, QUICK, Stage, build_application, state_of
 
 KUBECONFIG = os.environ.get("KUEUE_KUBECONFIG")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_DRIVER
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_DRIVER
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
@@ -26,16 +26,16 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.election import Leadership
-from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics
-from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
-from local_kubernetes.api.registry import KindRegistry
-from local_kubernetes.api.server import ApiServer
-from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.store import Store
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.scope import NamedNamespaces, Scope
+from airflow_provider_spark_operator.reconcile.ownership.election import Leadership
+from airflow_provider_spark_operator.reconcile.serving.metrics import PREFIX, Metrics
+from airflow_provider_spark_operator.reconcile.settings.settings import ControllerSettings
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.server.server import ApiServer
+from local_kubernetes.api.store.registry import KindRegistry
+from local_kubernetes.api.store.store import Store
 from tests import builders
 
 DEADLINE = 60

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_CLUSTER_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import (
     EVENTS,
@@ -17,9 +17,8 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     STATEFUL_SETS,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from tests.reconcile.stage import FaultyClient, Killed, Stage, build_error, run_controller, state_of
-from tests.reconcile.test_clusters import (
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from tests.reconcile.reconcilers.test_clusters import (
     ALL_NAMES,
     FAILED_STATES,
     build_cluster,
@@ -32,6 +31,7 @@ from tests.reconcile.test_clusters import (
     wait_for_state,
     wait_until,
 )
+from tests.reconcile.stage import FaultyClient, Killed, Stage, build_error, run_controller, state_of
 
 State = ClusterState
 STAYING = ["cl-master-svc", "cl-worker", "cl-worker-svc"]

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.kubernetes.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
@@ -17,9 +17,9 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICES,
     SPARK_APPLICATIONS,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.events import EventRecorder
-from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, SelectedNamespaces
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, SelectedNamespaces
+from airflow_provider_spark_operator.reconcile.reports.events import EventRecorder
 from tests.reconcile.stage import (
     IMAGE,
     FaultyClient,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import (
     Conflict,
@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.kube.errors import (
     Unreachable,
 )
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
 from tests.reconcile.stage import (
     FaultyClient,
     Killed,

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.event_filter import EventSettings
-from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit
-from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.limits import ReconcileLimit
+from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope
+from airflow_provider_spark_operator.reconcile.reports.event_filter import EventSettings
+from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.reconcile.stage import QUICK, Stage, build_application, get_value, play_drivers, run_in_background
 
 State = ApplicationState

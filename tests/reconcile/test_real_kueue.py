@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import (
     PODS,
@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.kube.resources import (
     WORKLOADS,
 )
 from tests import builders
-from tests.reconcile import test_clusters
 from tests.reconcile.kueue_scene import CLUSTER, Scene, client, pytestmark, scene
+from tests.reconcile.reconcilers import test_clusters
 
 __all__ = ["client", "pytestmark", "scene"]
 

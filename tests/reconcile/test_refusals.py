@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, ResourceType

@@ -1,6 +1,6 @@
 """The Events of an application that is held, suspended and resumed."""
 
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.kube.resources import EVENTS
 from tests.reconcile.stage import Stage, build_application, play_drivers, run_controller
 

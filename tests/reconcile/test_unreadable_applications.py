@@ -4,15 +4,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import read_progress
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import judge_progress
+from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
 from airflow_provider_spark_operator.kube.client import PatchType
 from airflow_provider_spark_operator.kube.errors import Invalid
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     PODS,
 )
-from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.serving.metrics import Metrics
 from tests.reconcile.stage import (
     FaultyClient,
     Stage,

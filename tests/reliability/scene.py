@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from airflow_provider_spark_operator.reconcile.objects.cache import ObjectKey
 from tests.controller import ControllerProcess
 from tests.reliability.lives import TrackedApplication, find_endings
 from tests.reliability.node import ScriptedNode

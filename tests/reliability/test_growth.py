@@ -13,17 +13,17 @@ import yaml
 
 from airflow_provider_spark_operator.core.convert.schedule import parse_schedule
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver_log import LastLines, redact
-from airflow_provider_spark_operator.core.label_selector import parse_label_selector
-from airflow_provider_spark_operator.core.line_levels import LineLevels
+from airflow_provider_spark_operator.core.kubernetes.label_selector import parse_label_selector
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.log.driver_log import LastLines, redact
+from airflow_provider_spark_operator.core.log.line_levels import LineLevels
+from airflow_provider_spark_operator.core.log.root_cause import RootCause
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.properties import format_properties, parse_properties
-from airflow_provider_spark_operator.core.root_cause import RootCause
+from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.yaml_text import load
-from airflow_provider_spark_operator.reconcile.webhook_review import review
+from airflow_provider_spark_operator.reconcile.webhook.webhook_review import review
 from tests.builders import build_application_document
 from tests.core.cluster_resources.clusters import build_cluster_document
 

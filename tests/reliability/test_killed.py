@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from airflow_provider_spark_operator.kube.resources import LEASES
-from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE
+from airflow_provider_spark_operator.reconcile.objects.lease import DEFAULT_LEASE
 from tests.reliability.lives import parametrize_lives
 from tests.reliability.proxy import Fault, ReceivedRequest, reset_connection
 from tests.reliability.scene import Scene

@@ -17,8 +17,8 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch
 from tests.reconcile.stage import state_of
 from tests.reliability.odd import ANOTHER_FINALIZER, generate_odd_resources
 from tests.reliability.proxy import Fault, ReceivedRequest

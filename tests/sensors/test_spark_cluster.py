@@ -19,7 +19,8 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch
+from airflow_provider_spark_operator.follow.access import outage_tolerance
+from airflow_provider_spark_operator.follow.watching import shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import (
     ScriptedSparkCluster,

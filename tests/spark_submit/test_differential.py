@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from airflow_provider_spark_operator.cli.render import render_submission
-from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.cli.manifests.render import render_submission
+from airflow_provider_spark_operator.cli.submission.submission import SUBMIT_TIME
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.spark.properties import parse_properties
 from tests.core.driver.golden import normalize_documents
 from tests.spark_submit.command_lines import list_command_lines
 from tests.spark_submit.configurations import IMAGE, DrawnSubmission, draw_submission

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.links.link_target import build_link_target
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, stay_submitted

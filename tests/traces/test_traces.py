@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.crds import build_custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client

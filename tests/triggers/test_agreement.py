@@ -12,10 +12,10 @@ import pytest
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.follow.completion import Completion
-from airflow_provider_spark_operator.follow.completion_feed import receive_completions
-from airflow_provider_spark_operator.follow.reference import resource_of
-from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.follow.access.reference import resource_of
+from airflow_provider_spark_operator.follow.ending.completion import Completion
+from airflow_provider_spark_operator.follow.watching.completion_feed import receive_completions
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.triggers import kill, lifecycle
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.follow import driver_log
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.narration import driver_log
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import LogUnavailable
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
-from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.kinds.kinds import PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.task import call_when_logged, fire, run_to_first_event
 

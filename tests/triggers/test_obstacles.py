@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseTrigger
 
-from airflow_provider_spark_operator.follow import narrator, obstacles
-from airflow_provider_spark_operator.follow.obstacles import Pauses
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
-from local_kubernetes.api.kinds import EVENTS, PODS
+from local_kubernetes.api.kinds.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.task import call_when_logged, fire, run_to_first_event
 

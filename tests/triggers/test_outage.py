@@ -14,8 +14,9 @@ import yaml
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.follow import outage_tolerance, shared_watch, watch
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.access import outage_tolerance
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.watching import shared_watch, watch
 from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient

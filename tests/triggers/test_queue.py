@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from airflow_provider_spark_operator.follow import narrator, obstacles
-from airflow_provider_spark_operator.follow.obstacles import Pauses
+from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import spark_application_runtime
 from tests.cluster import Cluster

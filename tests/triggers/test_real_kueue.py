@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from airflow_provider_spark_operator.follow import narrator, obstacles
-from airflow_provider_spark_operator.follow.obstacles import Pauses
+from airflow_provider_spark_operator.follow.narration import narrator, obstacles
+from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS

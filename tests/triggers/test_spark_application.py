@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
 from airflow_provider_spark_operator.testing.applications import Application
@@ -23,7 +23,7 @@ from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.task import call_when_logged, fire, reload, run_to_first_event
 
 if TYPE_CHECKING:
-    from local_kubernetes.api.kinds import Kind
+    from local_kubernetes.api.kinds.kinds import Kind
 
 SetFate: TypeAlias = Callable[[Fate | Callable[[TaskStamp], Fate]], None]
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")

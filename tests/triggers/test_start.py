@@ -12,7 +12,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.airflow_compat import AirflowFailException
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator

@@ -9,7 +9,7 @@ from airflow.sdk.execution_time.comms import TaskStatesResult, TICount
 from pydantic import Field, TypeAdapter
 
 from airflow_provider_spark_operator.airflow_compat import REPORTS_LATER_TRIES, GetPreviousTI, PreviousTIResult
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate, read_fate_of_deferred
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")

@@ -12,9 +12,9 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.exceptions import SparkSchedulingFailed
-from airflow_provider_spark_operator.follow import end as end_module
-from airflow_provider_spark_operator.follow.narrator import Narrator
-from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.ending import end as end_module
+from airflow_provider_spark_operator.follow.narration.narrator import Narrator
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import ServerError
@@ -19,8 +19,8 @@ from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
-from airflow_provider_spark_operator.reconcile.webhook import list_hosts, serve_webhook
-from airflow_provider_spark_operator.reconcile.webhook_certificate import RENEWED_AFTER
+from airflow_provider_spark_operator.reconcile.webhook.webhook import list_hosts, serve_webhook
+from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import RENEWED_AFTER
 from tests import builders
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.reconcile.stage import install_definitions, serve_api

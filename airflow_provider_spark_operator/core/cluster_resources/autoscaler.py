@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.names import ROLE_WORKER
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_WORKER
 
 AUTOSCALER: Final = f"{ROLE_WORKER}-hpa"
 _CPU_UTILIZATION_PERCENT = 30

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
-from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.kubernetes.names import (
     LABEL_CLUSTER_NAME,
     LABEL_OPERATOR_NAME,
     LABEL_ROLE,
     LABEL_SPARK_VERSION,
 )
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 
 # Only the API server sets these fields. A template that is copied from a cluster contains them, and apply rejects some.
 _SERVER_FIELDS: Final = frozenset(

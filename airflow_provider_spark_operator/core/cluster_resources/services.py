@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import
     WORKER_PORTS,
     WORKER_SERVICE,
 )
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
-from airflow_provider_spark_operator.core.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.kubernetes.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
 
 
 def build_master_service(frame: Frame) -> JsonObject:

@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.core.cluster_resources.configuration import
 )
 from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, forbid_privilege_escalation, merge
+from airflow_provider_spark_operator.core.kubernetes.names import (
     MASTER_PORT,
     MASTER_REST_PORT,
     MASTER_WEB_PORT,
@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_WORKER,
     build_master_url,
 )
-from airflow_provider_spark_operator.core.spark_conf import IMAGE_KEY
+from airflow_provider_spark_operator.core.spark.spark_conf import IMAGE_KEY
 
 MASTER_PORTS: Final[Mapping[str, int]] = {"web": MASTER_WEB_PORT, "spark": MASTER_PORT, "rest": MASTER_REST_PORT}
 WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}

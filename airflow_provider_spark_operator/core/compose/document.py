@@ -2,16 +2,16 @@
 
 from typing import Protocol, TypeGuard
 
-from airflow_provider_spark_operator.core.arguments import FILE_EXTENSIONS
-from airflow_provider_spark_operator.core.identity import (
+from airflow_provider_spark_operator.core.kubernetes.identity import (
     APPLICATION_IDENTITY,
     NameRules,
     find_name_problem,
     find_namespace_problem,
 )
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.parameters.arguments import FILE_EXTENSIONS
 
 
 class PydanticModel(Protocol):

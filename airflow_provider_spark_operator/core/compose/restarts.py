@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
-from airflow_provider_spark_operator.core.backoff import choose_backoff_millis
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.json_object import is_integer
-from airflow_provider_spark_operator.core.pending import is_template
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.times import to_duration
+from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.kubernetes.times import to_duration
+from airflow_provider_spark_operator.core.parameters.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
+from airflow_provider_spark_operator.core.parameters.pending import is_template
+from airflow_provider_spark_operator.core.states.backoff import choose_backoff_millis
 
 _NEVER: Final = "Never"
 
@@ -112,7 +112,7 @@ def get_backoff(document: Mapping[str, object], failure_kind: str | None) -> tim
 
     Args:
         document: The application.
-        failure_kind: A word of `core.verdict.FailureKind`.
+        failure_kind: A word of `core.verdict.verdict.FailureKind`.
     """
     config = dialect_of(document.get("apiVersion")).read_restart_config(document)
     millis = choose_backoff_millis(

@@ -17,9 +17,9 @@ from airflow_provider_spark_operator.core.convert.schedulers import write_schedu
 from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
 from airflow_provider_spark_operator.core.convert.volumes import report_unused_volumes
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
-from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_LAST_APPLIED, DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
 _KUEUE: Final = "kueue.x-k8s.io/"

@@ -10,9 +10,9 @@ from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIEL
 from airflow_provider_spark_operator.core.convert.normalize import normalize
 from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, find_schedule_problems, move_problem
 from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
-from airflow_provider_spark_operator.core.json_object import is_integer
+from airflow_provider_spark_operator.core.kubernetes.json_object import is_integer
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity, filter_errors
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type
-from airflow_provider_spark_operator.core.problems import Problem, Severity, filter_errors
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_kubernetes_fields, suggest_field
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
 from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems

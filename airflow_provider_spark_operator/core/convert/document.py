@@ -7,8 +7,8 @@ from airflow_provider_spark_operator.core.convert.application import convert_app
 from airflow_provider_spark_operator.core.convert.report import Conversion, Status
 from airflow_provider_spark_operator.core.convert.scheduled import IsTimeZone, convert_schedule
 from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.problems import Problem
 
 _LISTS: Final = ("List", "SparkApplicationList", "ScheduledSparkApplicationList")
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_spark_operator.core.convert.report import Outcome
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 
 
 @dataclass

@@ -6,8 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import build_application_id
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import build_application_id
 
 _FIELD: Final = "spec.driverIngressOptions[].ingressURLFormat"
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*\$(appName|appNamespace|appId)\s*\}\}")

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _INTERVAL_SECONDS: Final = 5
 _MOST_RESTARTS: Final = (1 << 63) - 1

@@ -9,9 +9,9 @@ from airflow_provider_spark_operator.core.convert.draft import Draft
 from airflow_provider_spark_operator.core.convert.fields import ROLES
 from airflow_provider_spark_operator.core.convert.properties import ENVIRONMENT
 from airflow_provider_spark_operator.core.convert.volumes import write_volumes
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import LONGEST_LABEL_VALUE
-from airflow_provider_spark_operator.core.pod_settings import CONTAINERS
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import LONGEST_LABEL_VALUE
+from airflow_provider_spark_operator.core.parameters.pod_settings import CONTAINERS
 
 _HADOOP_DIRECTORY: Final = "/etc/hadoop/conf"
 _SPARK_DIRECTORY: Final = "/etc/spark/conf"

@@ -4,8 +4,8 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
 from airflow_provider_spark_operator.core.dialects.apache_pods import IVY_DIRECTORY, IVY_KEY
-from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.submission import detect_kind
+from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
+from airflow_provider_spark_operator.core.driver.submission.submission import detect_kind
 
 _TYPES: Final = {
     ApplicationKind.PYTHON: ("Python",),

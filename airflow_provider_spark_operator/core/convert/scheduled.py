@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.core.convert.normalize import normalize
 from airflow_provider_spark_operator.core.convert.report import Conversion, Status
 from airflow_provider_spark_operator.core.convert.schedule import InvalidSchedule, Schedule, parse_schedule
 from airflow_provider_spark_operator.core.convert.shapes import find_shape_problems
-from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
-from airflow_provider_spark_operator.core.problems import Problem, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 
 IsTimeZone: TypeAlias = Callable[[str], bool]

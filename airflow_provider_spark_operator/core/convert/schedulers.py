@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
 from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.driver.volcano import VOLCANO_STEP
+from airflow_provider_spark_operator.core.driver.pod.volcano import VOLCANO_STEP
 
 _VOLCANO: Final = "volcano"
 _YUNIKORN: Final = "yunikorn"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.fields import ROLES
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 
 _REQUIRED: Final = {
     "configMaps": ("name", "path"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.convert.draft import Draft
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 _LOCAL: Final = "spark-local-dir-"
 # Kubernetes' name of each type that Spark can mount as a scratch folder, Spark's name, and the options.

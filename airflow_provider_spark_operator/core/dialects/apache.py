@@ -8,22 +8,22 @@ from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
 from airflow_provider_spark_operator.core.dialects.spark_properties import read_properties
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.resource_names import get_driver_pod_name
-from airflow_provider_spark_operator.core.driver_end import get_main_container
-from airflow_provider_spark_operator.core.driver_log import split_lines
-from airflow_provider_spark_operator.core.java_message import shorten_java_message
-from airflow_provider_spark_operator.core.names import build_application_id
-from airflow_provider_spark_operator.core.pods import get_object, get_text
-from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
-from airflow_provider_spark_operator.core.states import (
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import get_driver_pod_name
+from airflow_provider_spark_operator.core.kubernetes.names import build_application_id
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_text
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from airflow_provider_spark_operator.core.lifecycle.driver_end import get_main_container
+from airflow_provider_spark_operator.core.log.driver_log import split_lines
+from airflow_provider_spark_operator.core.log.java_message import shorten_java_message
+from airflow_provider_spark_operator.core.spark.spark_conf import uses_dynamic_allocation
+from airflow_provider_spark_operator.core.states.states import (
     RUNNING,
     STOPPING,
     TERMINATED,
     ApplicationState,
     read_suspend_reason,
 )
-from airflow_provider_spark_operator.core.times import read_time
 
 # Spark's default of spark.executor.instances.
 _DEFAULT_EXECUTORS = 2

@@ -4,19 +4,24 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_JSON_KEY, POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
-from airflow_provider_spark_operator.core.parameter_types import (
+from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.pod.volcano import (
+    POD_GROUP_JSON_KEY,
+    POD_GROUP_TEMPLATE_KEY,
+    VOLCANO_STEP,
+)
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.parameters.parameter_types import (
     VOLCANO,
     YUNIKORN,
     DynamicAllocation,
     RestartPolicy,
     Timeouts,
 )
-from airflow_provider_spark_operator.core.parameter_values import build_value, read_flag, read_seconds
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.pod_settings import (
+from airflow_provider_spark_operator.core.parameters.parameter_values import build_value, read_flag, read_seconds
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.pod_settings import (
     CONTAINERS,
     DRIVER,
     EXECUTOR,
@@ -30,9 +35,8 @@ from airflow_provider_spark_operator.core.pod_settings import (
     read_template,
     remove_replaced_properties,
 )
-from airflow_provider_spark_operator.core.pod_template import extend_template, merge_templates
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.core.spark_conf import (
+from airflow_provider_spark_operator.core.parameters.pod_template import extend_template, merge_templates
+from airflow_provider_spark_operator.core.spark.spark_conf import (
     DYNAMIC_ALLOCATION_KEY,
     SHUFFLE_TRACKING_KEY,
     TEMPLATE_CONTAINER_KEYS,

@@ -5,9 +5,9 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.apache_pods import write_conf, write_lifecycle, write_pods
 from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
-from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_list, copy_object, is_integer
+from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_TTL_AFTER_SUCCESS,
     DEFAULT_API_VERSION,
     DRIVER_CONTAINER,
@@ -17,17 +17,17 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_EXECUTOR,
     build_master_url,
 )
-from airflow_provider_spark_operator.core.parameters import (
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from airflow_provider_spark_operator.core.parameters.parameters import (
     MEMORY_KEYS,
     Parameters,
     find_version_in_tag,
     split_list,
 )
-from airflow_provider_spark_operator.core.pod_template import extend_template
-from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.spark_conf import IMAGE_KEY, TEMPLATE_CONTAINER_KEYS
-from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
+from airflow_provider_spark_operator.core.parameters.pod_template import extend_template
+from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS, KEEP, TTL_AFTER_SUCCESS_SECONDS
+from airflow_provider_spark_operator.core.spark.spark_conf import IMAGE_KEY, TEMPLATE_CONTAINER_KEYS
 
 # Earlier versions lack some fields, for example those of retention and the time to live.
 _NEWEST: Final = DEFAULT_API_VERSION

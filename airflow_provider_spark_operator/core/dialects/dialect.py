@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core import names
-from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from airflow_provider_spark_operator.core.dialects import (
     apache,
     apache_spec,
@@ -15,8 +13,10 @@ from airflow_provider_spark_operator.core.dialects import (
 )
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.kubernetes import names
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
 
 APACHE: Final = Dialect(
     group=names.GROUP,

@@ -12,13 +12,18 @@ from airflow_provider_spark_operator.core.dialects.kubeflow_pods import (
     write_pods,
 )
 from airflow_provider_spark_operator.core.dialects.spark_properties import select_properties
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
-from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
-from airflow_provider_spark_operator.core.pod_settings import ROLES
-from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
-from airflow_provider_spark_operator.core.ttl import DEFAULT_TTL_SECONDS, KEEP
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject, copy_object, is_integer
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameters import (
+    MEMORY_KEYS,
+    Parameters,
+    find_version_in_tag,
+    split_list,
+)
+from airflow_provider_spark_operator.core.parameters.pod_settings import ROLES
+from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS, KEEP
+from airflow_provider_spark_operator.core.spark.spark_conf import uses_dynamic_allocation
 
 # The path of the field for each parameter.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
-from airflow_provider_spark_operator.core.states import (
+from airflow_provider_spark_operator.core.states.reasons import DRIVER_INTERRUPTED, SPEC_UNBUILDABLE, SPEC_UNSUPPORTED
+from airflow_provider_spark_operator.core.states.states import (
     INITIALIZING,
     RUNNING,
     STARTING,
@@ -65,7 +65,7 @@ class StateEntry:
         time: When the application entered the state. None if unknown.
         message: Message of the status. None if there is none.
         driver_status: Status of the driver pod at this time. None if it was not recorded.
-        reason: A constant of `core.reasons`. None if the operator writes no reasons.
+        reason: A constant of `core.states.reasons`. None if the operator writes no reasons.
         means: The equivalent state of `spark.apache.org`. None if there is none, or the state is one.
         log_lines: The last lines of the driver's log, if the controller of this package recorded them.
         suspended_by: Why the application was suspended. None if the state is another one.
@@ -103,8 +103,8 @@ class Progress:
         driver_kept: Whether the driver pod is kept after the application has ended, and has details that the resource
             lacks. See `with_driver_status`.
         driver_expected: Whether the driver was requested but does not run yet.
-        driver_read: Whether the end comes from the driver pods, see `core.unread_end`.
-        reason: Reason of the current state, a constant of `core.reasons`. None if the operator writes no reasons.
+        driver_read: Whether the end comes from the driver pods, see `core.verdict.unread_end`.
+        reason: Reason of the current state, a constant of `core.states.reasons`. None if the operator writes none.
         driver_name: Name of the driver pod of the latest attempt. None if the resource does not contain it.
         main_container: Name of the container that runs Spark. None if the configuration does not set it.
         settings: Names of settings, for messages.

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Protocol
 
 from airflow_provider_spark_operator.core.dialects.progress import Progress, StateEntry
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 
 class MountFiles(Protocol):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.attempt_inputs import build_attempt_inputs
 from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
-from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.routes import build_route_documents
+from airflow_provider_spark_operator.core.driver.objects.routes import build_route_documents
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, forbid_privilege_escalation, merge
 from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
 
 

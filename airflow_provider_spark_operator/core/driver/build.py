@@ -2,19 +2,25 @@
 
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.basics import fill_pod
-from airflow_provider_spark_operator.core.driver.command import add_command
-from airflow_provider_spark_operator.core.driver.config_map import mount_configuration
-from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.credentials import add_credentials
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.executor_template import mount_executor_template
-from airflow_provider_spark_operator.core.driver.hadoop import mount_hadoop_configuration
-from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.kerberos import mount_kerberos_configuration, mount_kerberos_tokens
-from airflow_provider_spark_operator.core.driver.local_dirs import add_local_directories
-from airflow_provider_spark_operator.core.driver.network_policy import add_network_policy
-from airflow_provider_spark_operator.core.driver.pod import (
+from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import Naming
+from airflow_provider_spark_operator.core.driver.credentials.credentials import add_credentials
+from airflow_provider_spark_operator.core.driver.credentials.hadoop import mount_hadoop_configuration
+from airflow_provider_spark_operator.core.driver.credentials.kerberos import (
+    mount_kerberos_configuration,
+    mount_kerberos_tokens,
+)
+from airflow_provider_spark_operator.core.driver.credentials.secrets import mount_secrets, set_secret_variables
+from airflow_provider_spark_operator.core.driver.objects.config_map import mount_configuration
+from airflow_provider_spark_operator.core.driver.objects.network_policy import add_network_policy
+from airflow_provider_spark_operator.core.driver.objects.service import add_service
+from airflow_provider_spark_operator.core.driver.pod.basics import fill_pod
+from airflow_provider_spark_operator.core.driver.pod.command import add_command
+from airflow_provider_spark_operator.core.driver.pod.executor_template import mount_executor_template
+from airflow_provider_spark_operator.core.driver.pod.local_dirs import add_local_directories
+from airflow_provider_spark_operator.core.driver.pod.pod import (
     BuildContext,
     Changes,
     JsonObject,
@@ -24,12 +30,9 @@ from airflow_provider_spark_operator.core.driver.pod import (
     apply_changes,
     merge,
 )
-from airflow_provider_spark_operator.core.driver.resource_names import Naming
-from airflow_provider_spark_operator.core.driver.secrets import mount_secrets, set_secret_variables
-from airflow_provider_spark_operator.core.driver.service import add_service
-from airflow_provider_spark_operator.core.driver.template import build_initial_pod
-from airflow_provider_spark_operator.core.driver.volcano import add_pod_group
-from airflow_provider_spark_operator.core.driver.volumes import check_executor_volumes, mount_volumes
+from airflow_provider_spark_operator.core.driver.pod.template import build_initial_pod
+from airflow_provider_spark_operator.core.driver.pod.volcano import add_pod_group
+from airflow_provider_spark_operator.core.driver.pod.volumes import check_executor_volumes, mount_volumes
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.uris import check_reachable
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
+from airflow_provider_spark_operator.core.driver.configuration.uris import check_reachable
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 
 

@@ -4,25 +4,25 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.attempt_inputs import build_attempt_inputs
-from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
+from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import DRIVER_TEMPLATE_KEY, ApplicationKind
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES
-from airflow_provider_spark_operator.core.driver.pod import SparkPod
-from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.resources import build_container_resources
-from airflow_provider_spark_operator.core.driver.template import split_template
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests
-from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.driver.pod.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.pod.pod import SparkPod
+from airflow_provider_spark_operator.core.driver.pod.resources import build_container_resources
+from airflow_provider_spark_operator.core.driver.pod.template import split_template
+from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_RESERVE_MAX_EXECUTORS,
     DRIVER_CONTAINER,
     EXECUTOR_CONTAINER,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.spark_conf import (
+from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests
+from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
+from airflow_provider_spark_operator.core.spark.spark_conf import (
     DYNAMIC_ALLOCATION_KEY,
     TEMPLATE_CONTAINER_KEYS,
     uses_dynamic_allocation,

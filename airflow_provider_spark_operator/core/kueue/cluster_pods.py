@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.driver.memory import parse_memory_mib
-from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.driver.configuration.memory import parse_memory_mib
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet, build_template, set_requests
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 _DAEMON_MEMORY: Final = "SPARK_DAEMON_MEMORY"
 _WORKER_MEMORY: Final = "SPARK_WORKER_MEMORY"

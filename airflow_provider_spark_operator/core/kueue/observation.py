@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.kueue.assignment import TemplateChange
 from airflow_provider_spark_operator.core.kueue.state import KubernetesObject
+from airflow_provider_spark_operator.core.states import reasons
 
 RETRY_INTERVAL: Final = timedelta(seconds=5)
 """The time after which a request is repeated that failed for a short time, or whose Workload had to be deleted."""
@@ -30,7 +30,7 @@ class Waiting:
 
     Attributes:
         message: Why the resource waits.
-        reason: A constant of `core.reasons`.
+        reason: A constant of `core.states.reasons`.
         after: The time after which to ask again; None for the regular interval of the controller.
     """
 

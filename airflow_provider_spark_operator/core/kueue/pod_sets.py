@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject, merge
 
 
 @dataclass(frozen=True)

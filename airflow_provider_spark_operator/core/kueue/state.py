@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core import pods
-from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.times import read_time, to_utc
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.times import read_time, to_utc
 
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.kueue import state
 from airflow_provider_spark_operator.core.kueue.actions import (
     GiveBackQuota,
@@ -14,6 +13,7 @@ from airflow_provider_spark_operator.core.kueue.actions import (
 )
 from airflow_provider_spark_operator.core.kueue.eviction import Keep, choose_requeue
 from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable
+from airflow_provider_spark_operator.core.states import reasons
 
 _AT_ONCE: Final = timedelta(0)
 
@@ -23,7 +23,7 @@ class QueueStep:
     """What to do before anything else.
 
     Attributes:
-        reason: A constant of `core.reasons`.
+        reason: A constant of `core.states.reasons`.
         message: A sentence for the user.
         after: The time after which to decide again; None for the regular interval of the controller.
         actions: What to do.

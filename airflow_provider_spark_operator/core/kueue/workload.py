@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
-from airflow_provider_spark_operator.core.kueue.priority import Priority
-from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_POD_SETS_HASH,
     ANNOTATION_READY_EXECUTORS,
     LABEL_APPLICATION_NAME,
@@ -18,6 +15,9 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_QUEUE_NAME,
     ROLE_EXECUTOR,
 )
+from airflow_provider_spark_operator.core.kueue.pod_sets import PodSet
+from airflow_provider_spark_operator.core.kueue.priority import Priority
+from airflow_provider_spark_operator.core.models.resource import Resource
 
 WORKLOAD_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 _APPLICATION_KIND: Final = "SparkApplication"

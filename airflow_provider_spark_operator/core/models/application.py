@@ -9,7 +9,6 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from airflow_provider_spark_operator.core.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from airflow_provider_spark_operator.core.models.base import (
     Boolean,
     Integer,
@@ -20,6 +19,7 @@ from airflow_provider_spark_operator.core.models.base import (
 )
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.states.backoff import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 
 
 class DeploymentMode(StrEnum):

@@ -35,7 +35,7 @@ class ClusterStateRecord(Model):
     """A state and the time of its transition.
 
     Attributes:
-        reason: A constant of `core.reasons`. The Apache operator neither writes nor keeps it.
+        reason: A constant of `core.states.reasons`. The Apache operator neither writes nor keeps it.
     """
 
     current_state_summary: ClusterState = Field(description="Name of the state.")

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from pydantic import Field, model_validator
 
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
 from airflow_provider_spark_operator.core.models.base import JsonObject, Model, ObjectMetadata
-from airflow_provider_spark_operator.core.names import DEFAULT_API_VERSION
 
 
 class Resource(Model):

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from airflow_provider_spark_operator.core.kubernetes.times import to_utc
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
-from airflow_provider_spark_operator.core.states import ApplicationState, SuspendReason
-from airflow_provider_spark_operator.core.times import to_utc
+from airflow_provider_spark_operator.core.states.states import ApplicationState, SuspendReason
 
 Time = Annotated[datetime, AfterValidator(to_utc)]
 
@@ -40,7 +40,7 @@ class StateRecord(Model):
     """A state and the time of its transition.
 
     Attributes:
-        reason: A constant of `core.reasons`. The Apache operator neither writes nor keeps it, and its
+        reason: A constant of `core.states.reasons`. The Apache operator neither writes nor keeps it, and its
             CustomResourceDefinition prunes it.
         last_observed_driver_status: The `status` of the driver pod at that time.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, find_last_stop
-from airflow_provider_spark_operator.core.states import INITIALIZING, TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.states.states import INITIALIZING, TERMINATED, ApplicationState
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class StateSpan:
         end: When the application left the state. None if it is still in the state, or if the time is unknown. The last
             state of an application that has ended has no duration.
         message: The message of the status. None if there is none.
-        reason: A constant of `core.reasons`. None if the operator writes no reasons.
+        reason: A constant of `core.states.reasons`. None if the operator writes no reasons.
     """
 
     state: str

@@ -7,10 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.event_times import read_first_time, read_last_time
+from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.times import read_first_time, read_last_time
 from airflow_provider_spark_operator.core.report.events import (
     find_pod_names,
     is_as_young,

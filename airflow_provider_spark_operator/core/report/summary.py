@@ -5,17 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_provider_spark_operator.core import names, pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, find_last_stop
-from airflow_provider_spark_operator.core.driver_facts import add_driver_facts
-from airflow_provider_spark_operator.core.executor_obstacles import name_executor_obstacle
-from airflow_provider_spark_operator.core.holds import find_held_application, get_queue
-from airflow_provider_spark_operator.core.obstacles import (
-    explain_missing_status,
-    is_status_missing,
-    name_driver_obstacle,
-)
+from airflow_provider_spark_operator.core.kubernetes import names, pods
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import name_executor_obstacle
 from airflow_provider_spark_operator.core.report.executors import (
     ExecutorNumbers,
     KubernetesObject,
@@ -23,9 +17,15 @@ from airflow_provider_spark_operator.core.report.executors import (
     select_executors,
     select_pods,
 )
-from airflow_provider_spark_operator.core.times import read_time
-from airflow_provider_spark_operator.core.unread_end import confirm_end
-from airflow_provider_spark_operator.core.verdict import Verdict, judge_progress
+from airflow_provider_spark_operator.core.verdict.driver_facts import add_driver_facts
+from airflow_provider_spark_operator.core.verdict.holds import find_held_application, get_queue
+from airflow_provider_spark_operator.core.verdict.obstacles import (
+    explain_missing_status,
+    is_status_missing,
+    name_driver_obstacle,
+)
+from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
+from airflow_provider_spark_operator.core.verdict.verdict import Verdict, judge_progress
 
 _NOTHING: Final = timedelta()
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.report.attempts import Attempt, list_attempts
 from airflow_provider_spark_operator.core.report.executor_spans import (
     ExecutorSpan,
@@ -17,8 +17,8 @@ from airflow_provider_spark_operator.core.report.executor_spans import (
 )
 from airflow_provider_spark_operator.core.report.executors import KubernetesObject, select_pods
 from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
-from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
-from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome
 
 
 class MarkKind(StrEnum):

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Final, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
 from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline
 from airflow_provider_spark_operator.core.report.timeline_rows import (
     Bar,
@@ -13,7 +14,6 @@ from airflow_provider_spark_operator.core.report.timeline_rows import (
     choose_ticks,
     describe_timeline,
 )
-from airflow_provider_spark_operator.core.times import format_duration
 
 _WIDTH: Final = 1100
 _LEFT: Final = 250  # of the bars; the labels are left of them

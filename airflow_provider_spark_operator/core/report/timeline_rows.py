@@ -6,11 +6,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
 from airflow_provider_spark_operator.core.report.attempts import Attempt, StateSpan
 from airflow_provider_spark_operator.core.report.executor_spans import ExecutorSpan, ExecutorState
 from airflow_provider_spark_operator.core.report.timeline import Timeline
-from airflow_provider_spark_operator.core.states import FAILURE, INITIALIZING, RUNNING, STARTING, ApplicationState
-from airflow_provider_spark_operator.core.times import format_duration
+from airflow_provider_spark_operator.core.states.states import (
+    FAILURE,
+    INITIALIZING,
+    RUNNING,
+    STARTING,
+    ApplicationState,
+)
 
 MOST_EXECUTORS: Final = 20
 

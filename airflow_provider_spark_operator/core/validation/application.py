@@ -5,17 +5,22 @@ from itertools import islice
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import PYTHON_RUNNER, R_RUNNER
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.driver.main_resource import find_main_resource
 from airflow_provider_spark_operator.core.driver.named_files import (
     build_stand_in_templates,
     find_application_template_files,
 )
-from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
-from airflow_provider_spark_operator.core.driver.routes import find_missing_ingress_fields, find_missing_route_fields
-from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY
-from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
+from airflow_provider_spark_operator.core.driver.objects.routes import (
+    find_missing_ingress_fields,
+    find_missing_route_fields,
+)
+from airflow_provider_spark_operator.core.kubernetes.identity import APPLICATION_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import OBJECT_RULE, is_object_name
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
     DeploymentMode,
@@ -30,9 +35,7 @@ from airflow_provider_spark_operator.core.models.parse import (
     parse_application,
     parse_model,
 )
-from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
+from airflow_provider_spark_operator.core.spark.spark_conf import DRIVER_IMAGE_KEY, IMAGE_KEY
 from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import find_identity_problems

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster
-from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.memory import is_positive_size, parse_memory_mib
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.memory import is_positive_size, parse_memory_mib
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.core.spark_conf import (
+from airflow_provider_spark_operator.core.spark.spark_conf import (
     DRIVER_IMAGE_KEY,
     DYNAMIC_ALLOCATION_KEY,
     EXECUTOR_IMAGE_KEY,

@@ -6,8 +6,8 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from airflow_provider_spark_operator.core.kubernetes.problems import MOST_PROBLEMS, Problem
 from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.problems import MOST_PROBLEMS, Problem
 
 _Location: TypeAlias = tuple[int | str, ...]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic.alias_generators import to_camel
 
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem, Severity
+from airflow_provider_spark_operator.core.kubernetes.times import LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.application import ApplicationTolerations
-from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import Problem, Severity
-from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
-from airflow_provider_spark_operator.core.kubernetes_names import DATA_KEY_RULE, is_data_key
+from airflow_provider_spark_operator.core.driver.configuration.configuration import Configuration
+from airflow_provider_spark_operator.core.driver.pod.plain_template import normalize_template
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import DATA_KEY_RULE, is_data_key
+from airflow_provider_spark_operator.core.kubernetes.names import EXECUTOR_CONTAINER
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object, list_objects
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.names import EXECUTOR_CONTAINER
-from airflow_provider_spark_operator.core.pods import get_object, list_objects
-from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.pod_rules import find_value_problems
 from airflow_provider_spark_operator.core.validation.rules import list_values
 

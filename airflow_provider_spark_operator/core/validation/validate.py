@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes.names import GROUP
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
 from airflow_provider_spark_operator.core.models.parse import name_type
-from airflow_provider_spark_operator.core.names import GROUP
-from airflow_provider_spark_operator.core.pods import get_object
-from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.identity import find_namespace_problems, report_unknown_word
 from airflow_provider_spark_operator.core.validation.json_values import find_json_problems

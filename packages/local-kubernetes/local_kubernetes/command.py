@@ -14,7 +14,7 @@ from local_kubernetes import __version__
 from local_kubernetes.cluster import LocalCluster
 from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, parse_rule
+from local_kubernetes.kubelet.node.images import DEFAULT_IMAGES, ImageRule, parse_rule
 
 _COMMAND = "local-kubernetes up"
 _EXIT_CODES = "exit codes: 0 success; 2 invalid input or usage; 5 infrastructure failure; 130 interrupted"

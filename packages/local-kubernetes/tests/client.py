@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from local_kubernetes.api.kinds import Kind
+from local_kubernetes.api.kinds.kinds import Kind
 
 from contract.servers import read_server
 

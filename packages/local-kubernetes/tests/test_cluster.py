@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.kinds import PODS, Kind
+from local_kubernetes.api.kinds.kinds import PODS, Kind
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 
 from api.builders import build_definition
 from client import ApiError, Client, open_client
 from kubelet.conditions import is_alive, wait_until
-from kubelet.pods import build_pod, build_shell, wait_until_async
+from kubelet.running_node import build_pod, build_shell, wait_until_async
 
 RUN_A_POD = """
 import asyncio, sys
 from pathlib import Path
 from client import open_client
-from kubelet.pods import build_pod, build_shell
-from local_kubernetes.api.kinds import PODS
+from kubelet.running_node import build_pod, build_shell
+from local_kubernetes.api.kinds.kinds import PODS
 from local_kubernetes.cluster import LocalCluster
 
 async def main():

@@ -39,7 +39,7 @@ def start_stopped(folder: Path, module: str, action: str) -> "subprocess.Popen[s
 
 
 @pytest.mark.parametrize(
-    "module", ["local_kubernetes.command", "argparse", "aiohttp", "local_kubernetes.kubelet.images"]
+    "module", ["local_kubernetes.command", "argparse", "aiohttp", "local_kubernetes.kubelet.node.images"]
 )
 def test_sigint_during_an_import_ends_with_130_and_no_traceback(tmp_path: Path, module: str) -> None:
     with start_stopped(tmp_path, module, "time.sleep(600)") as process:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from local_kubernetes import kubeconfig
-from local_kubernetes.api.tls import issue_identity
+from local_kubernetes.api.server.tls import issue_identity
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig, render_kubeconfig
 
 COMMAND = "local-kubernetes up"

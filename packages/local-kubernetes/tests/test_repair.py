@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_kubernetes.api.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Kind
+from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Kind
 from local_kubernetes.cluster import JOURNAL, LocalCluster
 
 from api.builders import build_definition, build_thing

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.diagnosis.controllers import check_controllers
-from airflow_provider_spark_operator.cli.diagnosis.finding import Finding, Status
-from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, LABEL_QUEUE_NAME
-from airflow_provider_spark_operator.core.ownership import LeaseReference
+from airflow_provider_spark_operator.cli.controller.diagnosis.controllers import check_controllers
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM, LABEL_QUEUE_NAME
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import LEASES, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.lease import LeaseTerms, build_lease
+from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
 from tests.cluster import NAMESPACE, Cluster
 
 LEASE = LeaseReference(NAMESPACE, "controller")

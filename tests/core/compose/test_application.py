@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.compose.files import MountedFiles
-from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
 PARAMETERS = Parameters(py_file="local:///a.py")

@@ -11,9 +11,9 @@ from airflow_provider_spark_operator.core.compose.document import (
     new_application,
     override_metadata,
 )
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.problems import InvalidResource
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
 

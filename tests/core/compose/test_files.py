@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.core.compose.files import (
     locate_files,
     pack_files,
 )
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 JOB = LocalFile("jobs/job.py", "job.py", b"x = 1\n")
 ARCHIVE = LocalFile("lib.zip", "lib.zip", b"PK\x03\xff")

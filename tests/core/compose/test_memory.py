@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
 from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, find_limits, grow_memory, is_size
-from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 
 def test_memory_grows_for_roles_with_factor() -> None:

@@ -7,9 +7,13 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameters import Parameters, find_cluster_problem, find_folder_problem
-from airflow_provider_spark_operator.core.pending import PENDING, Pending
-from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.parameters.parameters import (
+    Parameters,
+    find_cluster_problem,
+    find_folder_problem,
+)
+from airflow_provider_spark_operator.core.parameters.pending import PENDING, Pending
 from airflow_provider_spark_operator.core.validation.application import validate_application
 
 PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"

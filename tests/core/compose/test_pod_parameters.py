@@ -8,9 +8,9 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameter_types import convert_to_plain
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, filter_errors
+from airflow_provider_spark_operator.core.parameters.parameter_types import convert_to_plain
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS
 from airflow_provider_spark_operator.parameters import (

@@ -7,9 +7,9 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.pending import PENDING
-from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.pending import PENDING
 from airflow_provider_spark_operator.parameters import Scheduler
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"

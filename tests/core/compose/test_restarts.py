@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.compose.restarts import (
     Retries,
     build_retries,
@@ -15,11 +14,12 @@ from airflow_provider_spark_operator.core.compose.restarts import (
     get_backoff,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.lifecycle import policy
+from airflow_provider_spark_operator.core.lifecycle.transitions import move_to_next_attempt
 from airflow_provider_spark_operator.core.models.application import RestartConfig
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests.builders import NOW, build_status_at
 
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}

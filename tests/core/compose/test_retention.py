@@ -10,8 +10,8 @@ from airflow_provider_spark_operator.core.compose.retention import (
     find_ttl_problem,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
 
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 IMAGE = "spark:4.3.0"
 

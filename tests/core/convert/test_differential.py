@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from tests.core.convert.documents import draw_document
 from tests.core.convert.kubeflow import CONTAINERS, Submission, submit

@@ -11,7 +11,7 @@ import yaml
 from airflow_provider_spark_operator.core.convert.application import convert_application
 from airflow_provider_spark_operator.core.convert.fields import APPLICATION_FIELDS, SCHEDULE_FIELDS, Field
 from airflow_provider_spark_operator.core.convert.report import Outcome
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 
 DEFINITIONS = yaml.safe_load(

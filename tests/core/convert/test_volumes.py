@@ -4,7 +4,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.convert.document import convert_document
 from airflow_provider_spark_operator.core.convert.report import Conversion, Status
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 from tests.core.convert.documents import build_document
 
 SCRATCH = "spark-local-dir-1"

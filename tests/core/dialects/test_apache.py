@@ -5,11 +5,11 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import count_wanted_executors, read_progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_attempt_naming
+from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.states.states import ApplicationState
 from tests.builders import NOW, build_application_document, build_status, build_status_at
 
 S = ApplicationState

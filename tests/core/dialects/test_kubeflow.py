@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, dialect_of
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress as progress_of_any
 from airflow_provider_spark_operator.core.dialects.kubeflow import (
@@ -19,9 +18,10 @@ from airflow_provider_spark_operator.core.dialects.kubeflow import (
 )
 from airflow_provider_spark_operator.core.dialects.progress import Phase, find_last_stop, with_driver_status
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.unread_end import confirm_end
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, judge_progress
 
 SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
 EXIT_3 = "driver container failed with ExitCode: 3, Reason: Error"

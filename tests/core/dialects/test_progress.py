@@ -12,9 +12,9 @@ from airflow_provider_spark_operator.core.dialects.progress import (
     had_driver,
     with_driver_deleted,
 )
-from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
+from airflow_provider_spark_operator.core.states.reasons import DRIVER_INTERRUPTED
+from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, judge_progress
 
 
 def build_time(second: int) -> datetime:

@@ -9,11 +9,11 @@ from airflow_provider_spark_operator.core.compose.document import complete_kind,
 from airflow_provider_spark_operator.core.compose.restarts import Retries, build_retries, get_backoff
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.obstacles import wants_suspension
-from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.validate import validate
-from airflow_provider_spark_operator.follow.retention import read_ttl_seconds
-from airflow_provider_spark_operator.follow.versions import KindNotServed
+from airflow_provider_spark_operator.core.verdict.obstacles import wants_suspension
+from airflow_provider_spark_operator.follow.access.versions import KindNotServed
+from airflow_provider_spark_operator.follow.submission.retention import read_ttl_seconds
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.core.dialects.third import API_VERSION, THIRD
 

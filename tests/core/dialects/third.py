@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import Problem
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
 
 API_VERSION = "spark.example.com/v2"
 

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.driver.attempt import (
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.core.spark.properties import parse_properties
 
 IMAGE = {"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
 OPERATOR = "spark-kubernetes-operator"

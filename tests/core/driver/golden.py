@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
-from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
-from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
-from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.core.driver.configuration.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.submission.command_line import parse_command_line
+from airflow_provider_spark_operator.core.driver.submission.submission import SubmitContext, build_submission_inputs
+from airflow_provider_spark_operator.core.spark.properties import parse_properties
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FOLDER = Path(__file__).parents[2] / "golden" / "spark_submit"

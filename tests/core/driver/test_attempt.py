@@ -11,10 +11,10 @@ from airflow_provider_spark_operator.core.driver.attempt import (
     build_attempt,
     with_driver_owner,
 )
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import R_RUNNER
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.properties import parse_properties
+from airflow_provider_spark_operator.core.spark.properties import parse_properties
 from tests.core.driver.attempts import OPERATOR, build_application, build_resources, read_properties
 
 RECORDED = sorted((Path(__file__).parents[2] / "golden" / "apache_operator").glob("*.yaml"))

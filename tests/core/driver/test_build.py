@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
-from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import ApplicationKind, SubmissionInputs
-from airflow_provider_spark_operator.core.driver.pod import Upload, merge
-from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.inputs import ApplicationKind, SubmissionInputs
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.pod.pod import Upload, merge
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
 
 K = "spark.kubernetes."
 INPUTS = SubmissionInputs(

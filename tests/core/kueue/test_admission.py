@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.driver.pod.pod import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_POD_SETS_HASH
 from airflow_provider_spark_operator.core.kueue.admission import (
     Admission,
     Admitted,
@@ -17,7 +18,6 @@ from airflow_provider_spark_operator.core.kueue.admission import (
 )
 from airflow_provider_spark_operator.core.kueue.priority import POD_PRIORITY_CLASS, Priority, PriorityClassName
 from airflow_provider_spark_operator.core.kueue.workload import WantedWorkload
-from airflow_provider_spark_operator.core.names import ANNOTATION_POD_SETS_HASH
 from tests.builders import NOW
 from tests.core.kueue.workloads import ADMITTED, EVICTED, build_condition, build_wanted, build_workload
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.kueue.actions import GiveBackQuota, ReleaseQuota, RequestAdmission
 from airflow_provider_spark_operator.core.kueue.observation import Granted, QueueObservation, Unsuitable, Waiting
 from airflow_provider_spark_operator.core.kueue.steps import (
@@ -14,6 +13,7 @@ from airflow_provider_spark_operator.core.kueue.steps import (
     choose_requeue_step,
     find_eviction,
 )
+from airflow_provider_spark_operator.core.states import reasons
 from tests.builders import NOW
 from tests.core.kueue.workloads import ADMITTED, EVICTED, QUEUE, build_workload
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_spark_operator.core.names import (
+from airflow_provider_spark_operator.core.kubernetes.names import (
     ANNOTATION_DAG_ID,
     ANNOTATION_MAP_INDEX,
     ANNOTATION_RUN_ID,

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import read_progress
-from airflow_provider_spark_operator.core.event_times import read_first_time, read_last_time
+from airflow_provider_spark_operator.core.kubernetes.times import read_first_time, read_last_time
 from airflow_provider_spark_operator.core.report.events import (
     PodNames,
     find_pod_names,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.quantities import format_bytes, format_cores, parse_quantity
+from airflow_provider_spark_operator.core.kubernetes.quantities import format_bytes, format_cores, parse_quantity
 from airflow_provider_spark_operator.core.report.resources import Resources, add_up, read_requests, read_usage
-from local_kubernetes.api import quantities
+from local_kubernetes.api.kinds import quantities
 
 GIBIBYTE = Decimal(2**30)
 

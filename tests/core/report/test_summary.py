@@ -10,8 +10,8 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.report.executors import get_executor_number
 from airflow_provider_spark_operator.core.report.summary import TaskOrigin, summarize
 from airflow_provider_spark_operator.core.report.timeline import build_timeline
-from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
+from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
 from tests.builders import build_application_document, build_pod
 from tests.core.report.documents import (
     at,

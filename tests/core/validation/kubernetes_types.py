@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from airflow_provider_spark_operator.core.validation import kubernetes_fields
-from local_kubernetes.api import discovery, types
+from local_kubernetes.api.kinds import types
+from local_kubernetes.api.server import discovery
 
 ROOTS = (
     "apps.v1.StatefulSetSpec",

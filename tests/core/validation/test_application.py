@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.models.application import RestartCondition
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.identity import API_VERSIONS
 from tests.builders import build_application_document

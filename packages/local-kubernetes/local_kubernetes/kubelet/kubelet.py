@@ -7,21 +7,21 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.api.kinds import NODES, PODS
-from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.store import Store
-from local_kubernetes.api.watch import DELETED
+from local_kubernetes.api.kinds.documents import JsonObject
+from local_kubernetes.api.kinds.kinds import NODES, PODS
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.store.store import Store
+from local_kubernetes.api.store.watch import DELETED
 from local_kubernetes.clock import utc_now
-from local_kubernetes.kubelet.access import ApiAccess
-from local_kubernetes.kubelet.container_log import MAX_FILE_BYTES, LogQuery
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
-from local_kubernetes.kubelet.logs import log_start, read_log
-from local_kubernetes.kubelet.memory import MemoryLimits
-from local_kubernetes.kubelet.node import MAX_PODS, NODE_NAME, Node, build_node_document
-from local_kubernetes.kubelet.pod import PodWorker
-from local_kubernetes.kubelet.recorder import EventRecorder
-from local_kubernetes.kubelet.services import ServiceAddresses
+from local_kubernetes.kubelet.containers.container_log import MAX_FILE_BYTES, LogQuery
+from local_kubernetes.kubelet.node.access import ApiAccess
+from local_kubernetes.kubelet.node.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
+from local_kubernetes.kubelet.node.memory import MemoryLimits
+from local_kubernetes.kubelet.node.node import MAX_PODS, NODE_NAME, Node, build_node_document
+from local_kubernetes.kubelet.node.recorder import EventRecorder
+from local_kubernetes.kubelet.node.services import ServiceAddresses
+from local_kubernetes.kubelet.pods.logs import log_start, read_log
+from local_kubernetes.kubelet.pods.pod import PodWorker
 
 _KEPT_LOG_FOLDERS = 100
 _STOP_SECONDS = 15.0

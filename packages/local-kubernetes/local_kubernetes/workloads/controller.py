@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from local_kubernetes.api import resources
-from local_kubernetes.api.documents import JsonObject
-from local_kubernetes.api.kinds import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, Kind
-from local_kubernetes.api.registry import KindRegistry
-from local_kubernetes.api.requests import WriteOptions
-from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.api.store import Store
-from local_kubernetes.kubelet.recorder import EventRecorder
+from local_kubernetes.api.kinds.documents import JsonObject
+from local_kubernetes.api.kinds.kinds import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, Kind
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.requests.requests import WriteOptions
+from local_kubernetes.api.server import resources
+from local_kubernetes.api.store.registry import KindRegistry
+from local_kubernetes.api.store.store import Store
+from local_kubernetes.kubelet.node.recorder import EventRecorder
 from local_kubernetes.workloads.stateful_set import belongs_to, decide
 
 NAME = "statefulset-controller"

@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from local_kubernetes.api.kinds import NAMESPACES
-from local_kubernetes.api.registry import KindRegistry
-from local_kubernetes.api.requests import WriteOptions
-from local_kubernetes.api.resources import create
-from local_kubernetes.api.server import ApiServer
-from local_kubernetes.api.store import Store
-from local_kubernetes.api.tls import issue_identity
+from local_kubernetes.api.kinds.kinds import NAMESPACES
+from local_kubernetes.api.requests.requests import WriteOptions
+from local_kubernetes.api.server.resources import create
+from local_kubernetes.api.server.server import ApiServer
+from local_kubernetes.api.server.tls import issue_identity
+from local_kubernetes.api.store.registry import KindRegistry
+from local_kubernetes.api.store.store import Store
 
 from api.conftest import RecordedLogs
 from control_plane import Server, build_unverified_context

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from local_kubernetes.api import missing_features
+from local_kubernetes.api.kinds import missing_features
 
 from contract.conftest import REAL_SERVER_IS_GIVEN
 from contract.servers import run_local_server

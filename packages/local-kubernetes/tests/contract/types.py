@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from local_kubernetes.api import events
-from local_kubernetes.api.kinds import BUILT_IN_KINDS
-from local_kubernetes.api.types import PATH, get_type_name
+from local_kubernetes.api.kinds import events
+from local_kubernetes.api.kinds.kinds import BUILT_IN_KINDS
+from local_kubernetes.api.kinds.types import PATH, get_type_name
 
 Json = dict[str, Any]
 

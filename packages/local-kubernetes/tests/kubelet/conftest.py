@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kubelet.pods import RunningNode
+from kubelet.running_node import RunningNode
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from local_kubernetes.api.kinds import CONFIG_MAPS, PODS, SECRETS
+from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, PODS, SECRETS
 
 from client import ApiError, Client, WatchEvent
 from kubelet.scenarios import IMAGE, Json, Scenario

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.kinds.kinds import NAMESPACES
 
 from client import Client, open_client
 from kubelet.lives import run_scenario

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubelet.conditions import wait_until
-from kubelet.pods import RunningNode, build_pod, build_shell
+from kubelet.running_node import RunningNode, build_pod, build_shell
 
 SCRATCH = {"name": "s", "emptyDir": {}}
 

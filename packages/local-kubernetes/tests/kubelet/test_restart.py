@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.kinds.kinds import PODS
 
 from kubelet.conditions import wait_until
-from kubelet.pods import RunningNode, build_pod, build_shell
+from kubelet.running_node import RunningNode, build_pod, build_shell
 
 MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
 

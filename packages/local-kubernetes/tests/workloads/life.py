@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from local_kubernetes.api.kinds import EVENTS, PODS, STATEFUL_SETS
+from local_kubernetes.api.kinds.kinds import EVENTS, PODS, STATEFUL_SETS
 
 from client import Client, open_client
 from kubelet.record import create_namespace

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.kinds import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICE_ACCOUNTS, STATEFUL_SETS
+from local_kubernetes.api.kinds.kinds import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from local_kubernetes.cluster import LocalCluster
 
 from client import ApiError, Client, open_client
-from kubelet.pods import build_shell, wait_until_async
+from kubelet.running_node import build_shell, wait_until_async
 from workloads.life import RECORDED, run_life
 
 Json = dict[str, Any]

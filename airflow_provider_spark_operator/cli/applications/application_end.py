@@ -1,0 +1,133 @@
+"""Wait until an application ends or reaches a state, and report its end. An interrupted wait does not stop it."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Annotated, TypeAlias
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.ages import check_duration
+from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.program_name import get_program_name
+from airflow_provider_spark_operator.cli.output.progress_line import show_progress
+from airflow_provider_spark_operator.cli.output.terminal import Terminal
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.evidence import describe_failure
+from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED, WaitSituation
+from airflow_provider_spark_operator.follow.watching.wait import Conclusion, ReachedState, wait_for_end, wait_for_state
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
+from airflow_provider_spark_operator.kube.client import KubeClient
+
+Timeout: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--timeout",
+        metavar="DURATION",
+        callback=check_duration,
+        help="stop waiting after this time, for example 90s or 2h; the exit code is then 4 (default: no limit)",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """How to wait for an application.
+
+    Attributes:
+        states: States to wait for. Empty to wait for the end.
+        limit: The time after which to stop waiting. None if there is no limit.
+        with_log: Whether to print the driver's log to stdout.
+    """
+
+    states: Sequence[str] = ()
+    limit: timedelta | None = None
+    with_log: bool = False
+
+
+async def wait_and_report(client: KubeClient, reference: ApplicationReference, wait: Wait) -> ExitCode:
+    """Wait for an application. Print its states and its verdict to stderr.
+
+    Raises:
+        KubeError: The API rejected a request, or could not be reached for a long time.
+    """
+    hub, situation = WatchHub(client), WaitSituation()
+    try:
+        async with asyncio.timeout(wait.limit.total_seconds() if wait.limit is not None else None) as limit:
+            end = await _follow(hub, reference, wait, situation)
+        return _report_end(end, wait)
+    except TimeoutError:
+        if wait.limit is None or not limit.expired():
+            raise
+        goal = f"did not reach state {' or '.join(wait.states)}" if wait.states else "did not end"
+        print_error(f"{reference} {goal} within {format_duration(wait.limit)}{situation}. The application continues")
+        return ExitCode.TIMED_OUT
+    except ApplicationDeleted as error:
+        print_error(str(error))
+        return ExitCode.INFRASTRUCTURE_FAILED
+    except asyncio.CancelledError:
+        print_continuation(reference)
+        raise
+    finally:
+        await hub.close()
+
+
+async def _follow(
+    hub: WatchHub, reference: ApplicationReference, wait: Wait, situation: WaitSituation
+) -> ReachedState | Conclusion:
+    """Wait for the end or for a state. A terminal shows the state, unless it shows the driver's log."""
+    driver_log = DriverLogOptions(longest=sys.maxsize) if wait.with_log else None
+    async with show_progress(None if wait.with_log else sys.stderr) as progress:
+        terminal = Terminal(is_shared=True, shows_log=wait.with_log, progress=progress)
+        narration = Narration(terminal, driver_log, situation, ATTENDED)
+        if not wait.states:
+            return await wait_for_end(hub, reference, narration)
+        return await wait_for_state(hub, reference, wait.states, narration)
+
+
+def print_continuation(reference: ApplicationReference) -> None:
+    """Print that the application continues although the command was interrupted, and how to follow or delete it."""
+    program, place = get_program_name(), f"{reference.name} -n {reference.namespace}"
+    print_note(
+        f"interrupted; {reference} continues. To follow it again, run `{program} wait {place}`. To delete it, run "
+        f"`{program} delete {place}`"
+    )
+
+
+def _report_end(end: ReachedState | Conclusion, wait: Wait) -> ExitCode:
+    if isinstance(end, ReachedState):
+        print_note(f"{end.reference} reached state {end.state}")
+        return ExitCode.SUCCESS
+    if not wait.states or end.ending.verdict.outcome is not Outcome.SUCCEEDED:
+        return report_conclusion(end, is_shown=wait.with_log)
+    print_error(f"{end.reference} succeeded without reaching state {' or '.join(wait.states)}")
+    return ExitCode.APPLICATION_FAILED
+
+
+def report_conclusion(conclusion: Conclusion, *, is_shown: bool = False) -> ExitCode:
+    """Print the verdict on an application that has ended, and return its exit code.
+
+    Args:
+        conclusion: How the application ended.
+        is_shown: Whether the log of the driver was printed to stdout. If stdout is a terminal, its last lines
+            are not printed again.
+    """
+    verdict = conclusion.ending.verdict
+    if verdict.outcome is Outcome.SUCCEEDED:
+        print_note(f"{conclusion.reference}: {verdict.sentence}")
+        return ExitCode.SUCCESS
+    evidence = conclusion.evidence
+    if is_shown and evidence.log_lines and sys.stdout.isatty():
+        evidence = replace(evidence, log_lines=(), events=())
+    print_error(describe_failure(verdict, evidence))
+    if verdict.failure_kind is FailureKind.APPLICATION:
+        return ExitCode.APPLICATION_FAILED
+    return ExitCode.INFRASTRUCTURE_FAILED

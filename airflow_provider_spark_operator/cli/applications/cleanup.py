@@ -1,0 +1,141 @@
+"""`spark-operator cleanup`: delete applications that ended long ago."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.named_applications import act_on_applications, list_applications
+from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
+from airflow_provider_spark_operator.cli.base.ages import check_age, parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import AllNamespaces, Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
+from airflow_provider_spark_operator.core.dialects.dialect import list_ended_states
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# List the applications of the current namespace that ended more than seven days ago
+spark-operator cleanup --older-than 7d --dry-run
+
+# Delete the successful ones of a team in all namespaces
+spark-operator cleanup --older-than 1d --state succeeded -l team=a -A
+"""
+
+_OUTCOMES = (Outcome.SUCCEEDED, Outcome.FAILED)
+
+
+@dataclass(frozen=True)
+class _Criteria:
+    """Which applications to delete.
+
+    Attributes:
+        older_than: The time since their end.
+        states: Their states or outcomes, in lower case. Empty for all.
+    """
+
+    older_than: timedelta
+    states: frozenset[str]
+
+    def accepts(self, summary: ApplicationSummary, now: datetime) -> bool:
+        """Return whether an application is deleted. Its age counts if the time of its end is unknown."""
+        end = summary.ended or summary.created
+        is_old = end is not None and now - end >= self.older_than
+        words = {summary.state.lower(), summary.verdict.outcome.lower()}
+        return (
+            summary.phase is Phase.ENDED
+            and summary.verdict.outcome is not Outcome.UNKNOWN
+            and not summary.is_deleting
+            and is_old
+            and (not self.states or not self.states.isdisjoint(words))
+        )
+
+
+def run(
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than",
+            metavar="DURATION",
+            callback=check_age,
+            help="only applications that ended at least this long ago, for example 7d (required)",
+        ),
+    ],
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            callback=require_states(_OUTCOMES, list_ended_states()),
+            autocompletion=lambda: list_state_words(_OUTCOMES, list_ended_states()),
+            help="only applications with this outcome (succeeded or failed) or in this state, for example "
+            "ResourceReleased; can be repeated",
+        ),
+    ] = None,
+    selector: Selector = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+    ] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+) -> ExitCode:
+    """Delete applications that ended long ago, with their pods.
+
+    The command prints each application that it deletes. It deletes only applications that have ended. --older-than is
+    the time since an application ended, not since it was created.
+    """
+    criteria = _Criteria(parse_duration(older_than), frozenset(word.lower() for word in state or ()))
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(
+        access, lambda client: _clean_up(client, criteria, selector, all_namespaces=all_namespaces, dry_run=dry_run)
+    )
+
+
+async def _clean_up(
+    client: KubeClient, criteria: _Criteria, selector: str | None, *, all_namespaces: bool, dry_run: bool
+) -> ExitCode:
+    scope = None if all_namespaces else client.default_namespace
+    census = PodCensus(client, scope)
+
+    async def delete(reference: ApplicationReference, resource: JsonObject) -> str:
+        summary, now = census.summarize(resource), client.get_time()
+        end = summary.ended or summary.created or now
+        place = f" in namespace {reference.namespace}" if all_namespaces else ""
+        details = f"{place} ({summary.state}, ended {format_duration(now - end)} ago)"
+        try:
+            await client.delete(
+                reference.resource,
+                reference.name,
+                reference.namespace,
+                uid=reference.uid,
+                resource_version=resource["metadata"]["resourceVersion"],
+                dry_run=dry_run,
+            )
+        except NotFound:
+            return f"was already deleted{place}"
+        except Conflict:  # it may have been restarted
+            return f"skipped{place}: it changed in the meantime"
+        return f"would be deleted{details}" if dry_run else f"deleted{details}"
+
+    found = await list_applications(client, scope, selector)
+    await census.read_drivers([resource for _, resource in found])
+    chosen = [one for one in found if criteria.accepts(census.summarize(one[1]), client.get_time())]
+    for refusal in census.refusals:
+        print_error(f"applications whose end is unknown are kept: {refusal}")
+    if not chosen:
+        where = "any namespace" if all_namespaces else f"namespace {client.default_namespace}"
+        print_note(f"no application in {where} meets the conditions")
+    return await act_on_applications(chosen, delete)

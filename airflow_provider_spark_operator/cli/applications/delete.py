@@ -1,0 +1,122 @@
+"""`spark-operator delete`: delete applications by name or by label."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.named_applications import (
+    act_on_applications,
+    act_on_names,
+    list_applications,
+)
+from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.object_names import require_applications
+from airflow_provider_spark_operator.cli.options.completers import complete_applications
+from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, Selector
+from airflow_provider_spark_operator.follow.access.errors import DeletionStuck
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.requests import wait_until_deleted
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Delete two applications, and wait until they no longer exist
+spark-operator delete pi report --wait
+
+# Delete all applications with a label
+spark-operator delete -l team=a,stage=test
+
+# Print which applications of a namespace would be deleted, and delete nothing
+spark-operator delete --all -n jobs --dry-run
+"""
+
+
+def run(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME…",
+            callback=require_applications,
+            autocompletion=complete_applications,
+            help="names of the applications",
+        ),
+    ] = None,
+    selector: Selector = None,
+    every: Annotated[bool, typer.Option("--all", help="all applications in the namespace")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="check and print what would be deleted, and delete nothing")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the applications no longer exist")] = False,
+    timeout: Annotated[
+        str,
+        typer.Option(
+            "--timeout",
+            metavar="DURATION",
+            callback=check_duration,
+            help="stop waiting after this time; the exit code is then 4",
+        ),
+    ] = "5m",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Delete applications by name, by labels, or all applications in a namespace. There is no confirmation.
+
+    If an application is deleted, its driver and its executors are deleted too, even if they are running. A task of
+    Airflow that waits for a deleted application fails.
+    """
+    if (bool(names), selector is not None, every).count(True) != 1:
+        raise CommandError("delete needs one of: names, -l SELECTOR, or --all", ExitCode.INVALID)
+    limit = parse_duration(timeout) if wait else None
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _delete(client, names or (), selector, limit, dry_run=dry_run))
+
+
+async def _delete(
+    client: KubeClient, names: Sequence[str], selector: str | None, limit: timedelta | None, *, dry_run: bool
+) -> ExitCode:
+    async def delete(reference: ApplicationReference, resource: JsonObject) -> str:
+        result = "is already being deleted"
+        if not resource["metadata"].get("deletionTimestamp"):
+            result = "would be deleted" if dry_run else "deleted"
+            try:
+                await client.delete(
+                    reference.resource, reference.name, reference.namespace, uid=reference.uid, dry_run=dry_run
+                )
+            except NotFound:  # deleted since it was listed
+                return "was already deleted"
+        if limit is not None and not dry_run:
+            await wait_for_deletion(client, reference, limit)
+            return "deleted"
+        return result
+
+    if names:
+        return await act_on_names(client, names, delete)
+    found = await list_applications(client, client.default_namespace, selector)
+    if not found:
+        place = f"in namespace {client.default_namespace}"
+        labels = f"no application {place} has the labels {selector}"
+        print_note(f"there are no applications {place}" if selector is None else labels)
+    return await act_on_applications(found, delete)
+
+
+async def wait_for_deletion(client: KubeClient, reference: ApplicationReference, limit: timedelta) -> None:
+    """Wait until a resource no longer exists.
+
+    Raises:
+        CommandError: It still exists after the limit.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    try:
+        with suppress(NotFound):
+            await wait_until_deleted(client, reference, limit.total_seconds())
+    except DeletionStuck as error:
+        raise CommandError(str(error), ExitCode.TIMED_OUT) from None

@@ -1,0 +1,292 @@
+"""`spark-operator describe`: everything that the cluster knows about one application."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from airflow_provider_spark_operator.cli.applications.application_columns import (
+    describe_message,
+    describe_outcome,
+    describe_state,
+    format_optional,
+)
+from airflow_provider_spark_operator.cli.applications.event_rows import TITLES, build_event_row, style_type
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_error
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.program_name import format_command
+from airflow_provider_spark_operator.cli.base.styles import style_state
+from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.output.section_printer import SectionPrinter
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.kubernetes.pods import get_object, get_status, get_text, list_objects
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.log.driver_log import clean_line, redact
+from airflow_provider_spark_operator.core.report.executors import select_pods
+from airflow_provider_spark_operator.core.report.recorded_cause import find_recorded_cause
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary
+from airflow_provider_spark_operator.core.report.timeline import Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import number_missing
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict
+from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
+from airflow_provider_spark_operator.follow.ending.end import EndUnknown, judge_with_driver, judge_with_pods
+from airflow_provider_spark_operator.follow.ending.evidence import Evidence, gather_evidence
+from airflow_provider_spark_operator.follow.narration.obstacles import describe_wait
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Why did the application fail?
+spark-operator describe pi
+"""
+
+_MOST_ROWS: Final = 20
+
+
+@dataclass(frozen=True)
+class _Report:
+    snapshot: Snapshot
+    timeline: Timeline
+    verdict: Verdict
+    evidence: Evidence | None
+    wait: str | None
+    now: datetime
+
+
+def run(
+    name: ApplicationName, namespace: Namespace = None, context: Context = None, kubeconfig: Kubeconfig = None
+) -> ExitCode:
+    """Describe an application: verdict, attempts and states, executors, conditions, Events and the driver's log.
+
+    If the application failed, the description contains the cause and the last lines of the driver's log. If you lack a
+    permission, the command leaves out the section that needs it, and names the permission.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _describe(client, name))
+
+
+async def _describe(client: KubeClient, name: str) -> ExitCode:
+    snapshot = await read_snapshot(client, name)
+    now = client.get_time()
+    timeline = build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=snapshot.events or ())
+    ending, evidence = None, None
+    with suppress(EndUnknown):  # the snapshot reports the missing permission
+        ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
+    verdict = timeline.summary.verdict
+    if verdict.outcome is Outcome.FAILED or timeline.summary.ended:
+        evidence = await gather_evidence(client, snapshot.reference, snapshot.progress, with_events=False)
+    if ending is not None and evidence is not None:
+        judged = judge_with_driver(
+            ending,
+            evidence.driver_status,
+            driver_deleted=evidence.driver_deleted,
+            warnings=_list_warnings(snapshot.events or (), timeline.summary.driver),
+        )
+        verdict = judged.verdict
+    resume = f"run {format_command('resume', snapshot.reference)}"
+    wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
+    _print(_Report(snapshot, timeline, verdict, evidence, wait, now))
+    for error in snapshot.refusals:
+        print_error(str(error))
+    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+def _print(report: _Report) -> None:
+    printer = SectionPrinter()
+    _print_summary(printer, report)
+    _print_attempts(printer, report.timeline)
+    _print_executors(printer, report)
+    _print_conditions(printer, report)
+    if report.snapshot.events is not None:
+        printer.print_heading("Events")
+        rows = [build_event_row(event, report.now) for event in report.snapshot.events[-_MOST_ROWS:]]
+        _print_rows(printer, TITLES, rows, len(report.snapshot.events))
+    if report.evidence is not None and report.verdict.outcome is Outcome.FAILED:
+        printer.print_heading("Last lines of the driver's log")
+        printer.print_lines(
+            [redact(line) for line in report.evidence.log_lines]
+            or [f"not available: {report.evidence.log_problem or 'empty'}"]
+        )
+
+
+def _print_summary(printer: SectionPrinter, report: _Report) -> None:
+    summary, verdict, resource = report.timeline.summary, report.verdict, report.snapshot.resource
+    is_failed = verdict.outcome is Outcome.FAILED
+    spec = get_object(resource.get("spec"))
+    outcome = f"{verdict.outcome} ({verdict.failure_kind})" if verdict.failure_kind else describe_outcome(summary)
+    pairs = [
+        ("Name", summary.name),
+        ("Namespace", summary.namespace),
+        ("API version", summary.api_version),
+        ("Labels", _format_labels(resource)),
+        ("Airflow task", _describe_task(summary)),
+        ("State", describe_state(summary)),
+        ("Message", describe_message(summary)),
+        ("Outcome", outcome),
+        ("Verdict", "" if verdict.outcome is Outcome.WAITING else verdict.sentence),
+        ("Cause", _find_cause(report.evidence) if report.evidence and verdict.has_cause_in_log else ""),
+        ("Waiting", report.wait or ""),
+        ("Retry", _describe_retry(verdict) if is_failed else ""),
+        ("Attempts", str(summary.attempts)),
+        (
+            "Executors",
+            "not known: no pod or Event shows them" if report.timeline.has_lost_executors else str(summary.executors),
+        ),
+        ("Created", _format_time(summary.created, report.now)),
+        ("Ended", _format_time(summary.ended, report.now)),
+        ("Duration", format_optional(summary.duration)),
+        ("Suspended", "yes" if summary.is_suspended else ""),
+        ("Queue", summary.queue),
+        ("Application", _describe_program(spec)),
+        ("Image", _read_image(report)),
+        ("Application id", summary.application_id or ""),
+        ("Driver pod", _find_driver(report)),
+        ("Spark UI", _describe_ui(report)),
+    ]
+    styles = {"State": style_state(summary.state), "Outcome": style_state(str(verdict.outcome)), "Cause": "red"}
+    printer.print_pairs(pairs, styles)
+
+
+def _print_attempts(printer: SectionPrinter, timeline: Timeline) -> None:
+    printer.print_heading("States")
+    rows = []
+    if timeline.missing_attempts:
+        rows.append((number_missing(timeline), "", "unknown", "", "the status no longer contains these attempts"))
+    for attempt in timeline.attempts:
+        for state in attempt.states:
+            end = state.end or (timeline.end if timeline.is_live else None)
+            lasted = format_duration(end - state.begin) if end and state.begin else ""
+            since = format_duration(state.begin - timeline.begin) if state.begin and timeline.begin else ""
+            rows.append((str(attempt.number), f"+{since}" if since else "", state.state, lasted, state.message or ""))
+    titles = ("ATTEMPT", "AT", "STATE", "LASTED", "MESSAGE")
+    printer.print_table(titles, rows, {"STATE": style_state})
+
+
+def _print_executors(printer: SectionPrinter, report: _Report) -> None:
+    spans = report.timeline.executors
+    if not spans:
+        return
+    printer.print_heading("Executors")
+    begin = report.timeline.begin
+    rows = [
+        (
+            span.name,
+            str(span.state),
+            f"+{format_duration(span.begin - begin)}" if span.begin and begin else "",
+            format_optional((span.end or report.timeline.end) - span.begin if span.begin else None),
+            span.detail,
+        )
+        for span in spans[-_MOST_ROWS:]
+    ]
+    _print_rows(printer, ("NAME", "STATE", "AT", "LASTED", "DETAIL"), rows, len(spans))
+
+
+def _print_conditions(printer: SectionPrinter, report: _Report) -> None:
+    drivers = _list_drivers(report)
+    conditions = list_objects(get_status(drivers[-1]).get("conditions")) if drivers else []
+    if not conditions:
+        return
+    printer.print_heading("Conditions of the driver pod")
+    keys = ("type", "status", "reason", "message")
+    rows = [[get_text(condition.get(key)) for key in keys] for condition in conditions]
+    printer.print_table([key.upper() for key in keys], rows)
+
+
+def _print_rows(printer: SectionPrinter, titles: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> None:
+    if not rows:
+        printer.print_lines(["none"])
+        return
+    if count > len(rows):
+        printer.print_lines([f"the last {len(rows)} of {count}:"])
+    printer.print_table(titles, rows, {"TYPE": style_type, "STATE": style_state})
+
+
+def _list_drivers(report: _Report) -> list[dict[str, object]]:
+    found = select_pods(report.snapshot.resource, report.snapshot.pods or (), ROLE_DRIVER)
+    return sorted(map(dict, found), key=lambda pod: get_text(get_object(pod.get("metadata")).get("creationTimestamp")))
+
+
+def _find_driver(report: _Report) -> str:
+    """Return the name of the driver pod of the latest attempt; empty if the pod does not exist."""
+    driver, pods = report.timeline.summary.driver or "", report.snapshot.pods
+    if pods is None or any(get_text(get_object(pod.get("metadata")).get("name")) == driver for pod in pods):
+        return driver
+    return ""
+
+
+def _describe_ui(report: _Report) -> str:
+    """Return the URL of the Spark UI, or the command that shows it; empty if the driver does not run."""
+    resource = report.snapshot.resource
+    if url := dialect_of(resource.get("apiVersion")).read_ui_url(resource):
+        return url
+    return (
+        format_command("forward", report.snapshot.reference) if report.timeline.summary.phase is Phase.RUNNING else ""
+    )
+
+
+def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> list[str]:
+    """Return the warnings about a pod, oldest first."""
+    about = (event for event in events if get_object(event.get("involvedObject")).get("name") == pod)
+    warnings = (event for event in about if event.get("type") == "Warning")
+    return [clean_line(f"{event.get('reason')}: {event.get('message')}") for event in warnings]
+
+
+def _describe_retry(verdict: Verdict) -> str:
+    """Return what a retry would do after a failure."""
+    if not verdict.retry_worthy:
+        return "would fail again: change the application first"
+    if verdict.failure_kind is FailureKind.APPLICATION:
+        return "would run the same program again, and helps only if the cause was temporary"
+    return "can succeed: the program did not cause the failure"
+
+
+def _find_cause(evidence: Evidence) -> str:
+    """Return the cause in the log of the driver, or in its last lines if only the status still contains them."""
+    return redact(evidence.cause or find_recorded_cause(evidence.log_lines) or "")
+
+
+def _describe_task(summary: ApplicationSummary) -> str:
+    task = summary.task
+    if task is None:
+        return ""
+    parts = (
+        str(task),
+        f"run {task.run_id}" if task.run_id else "",
+        f"try {task.try_number}" if task.try_number else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _describe_program(spec: object) -> str:
+    fields = get_object(spec)
+    words = [
+        get_text(fields.get(key)) for key in ("mainClass", "jars", "pyFiles", "sparkRFiles", "mainApplicationFile")
+    ]
+    arguments = fields.get("driverArgs") or fields.get("arguments")
+    words += [str(word) for word in arguments] if isinstance(arguments, list) else []
+    return redact(" ".join(word for word in words if word))
+
+
+def _read_image(report: _Report) -> str:
+    for pod in reversed(_list_drivers(report)):
+        for container in list_objects(get_object(pod.get("spec")).get("containers")):
+            if image := get_text(container.get("image")):
+                return image
+    resource = report.snapshot.resource
+    properties = dialect_of(resource.get("apiVersion")).read_properties(resource)
+    spec = get_object(resource.get("spec"))
+    return get_text(spec.get("image")) or get_text(properties.get("spark.kubernetes.container.image"))
+
+
+def _format_labels(resource: dict[str, object]) -> str:
+    labels = get_object(get_object(resource.get("metadata")).get("labels"))
+    return ", ".join(f"{key}={value}" for key, value in labels.items())
+
+
+def _format_time(time: datetime | None, now: datetime) -> str:
+    return f"{time.astimezone():%Y-%m-%d %H:%M:%S %Z} ({format_duration(now - time)} ago)" if time else ""

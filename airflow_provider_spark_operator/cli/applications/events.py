@@ -1,0 +1,131 @@
+"""`spark-operator events`: the Kubernetes Events of an application and its pods."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.event_rows import TITLES, build_event_row, style_type
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import (
+    TABLE,
+    ApplicationName,
+    Context,
+    EventOutput,
+    Kubeconfig,
+    Namespace,
+)
+from airflow_provider_spark_operator.cli.output.resource_list import open_list
+from airflow_provider_spark_operator.cli.output.row_printer import RowPrinter
+from airflow_provider_spark_operator.core.report.summary import has_ended
+from airflow_provider_spark_operator.core.report.timeline import build_timeline
+from airflow_provider_spark_operator.follow.access.requests import read_present
+from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import PASSING
+from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Events of an application and its pods in the current namespace
+spark-operator events pi
+
+# Print new events until the application has ended
+spark-operator events pi -f
+"""
+
+# Airflow's role permits to list Events, but not to watch them.
+_PAUSE_SECONDS: Final = 2.0
+# The items of a list have no kind.
+_EVENT: Final = {"apiVersion": "v1", "kind": "Event"}
+_WIDTHS: Final = (9, 7, 20, 30, 0)
+
+
+def run(
+    name: ApplicationName,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="print new events until the application has ended")
+    ] = False,
+    output: EventOutput = TABLE,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """List the Kubernetes Events of an application and its pods, the oldest first.
+
+    Kubernetes deletes Events after an hour by default. Events of deleted driver pods are included. Events of deleted
+    executor pods usually cannot be found, because the names of these pods have a random prefix.
+    """
+    if follow and output != TABLE:
+        raise CommandError(f"--follow prints a table only: it cannot be combined with -o {output}", ExitCode.INVALID)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _follow(client, name) if follow else _list(client, name, output))
+
+
+async def _list(client: KubeClient, name: str, output: str) -> ExitCode:
+    snapshot = await read_snapshot(client, name)
+    events = _require_events(snapshot)
+    now = datetime.now(UTC)
+    if output != TABLE:
+        _print_resources(events, output)
+        for error in snapshot.refusals:
+            print_error(str(error))
+        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+    RowPrinter(TITLES, (0,) * len(TITLES), {"TYPE": style_type}).print([build_event_row(one, now) for one in events])
+    if not events:
+        print_note(f"no events found for {snapshot.reference}")
+    if build_timeline(snapshot.resource, now, all_pods=snapshot.pods, events=events).has_lost_executors:
+        print_note(
+            "could not find the Events of the executors: Spark has deleted their pods, and the names of "
+            "these pods are not known"
+        )
+    for error in snapshot.refusals:
+        print_error(str(error))
+    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+def _print_resources(events: Sequence[JsonObject], output: str) -> None:
+    printer = open_list(output)
+    printer.print([{**_EVENT, **event} for event in events])
+    printer.finish()
+
+
+async def _follow(client: KubeClient, name: str) -> ExitCode:
+    """Print Events that are new or happened again, until the application has ended or was deleted."""
+    printer = RowPrinter(("TIME", *TITLES[1:]), _WIDTHS, {"TYPE": style_type})
+    snapshot, shown = await read_snapshot(client, name), set[tuple[str, str]]()
+    while True:
+        events = [event for event in _require_events(snapshot) if _identify(event) not in shown]
+        printer.print([build_event_row(event, None) for event in events])
+        shown |= {_identify(event) for event in events}
+        if has_ended(snapshot.progress):
+            return ExitCode.SUCCESS
+        await asyncio.sleep(_PAUSE_SECONDS)
+        try:
+            if await read_present(client, snapshot.reference) is None:
+                print_note(f"{snapshot.reference} was deleted")
+                return ExitCode.SUCCESS
+            snapshot = await read_snapshot(client, name)
+        except PASSING as error:
+            print_note(f"{error}; retrying")
+
+
+def _require_events(snapshot: Snapshot) -> list[JsonObject]:
+    """Return the Events.
+
+    Raises:
+        Forbidden: Events may not be listed.
+    """
+    if snapshot.events is None:
+        raise next(error for error in snapshot.refusals if error.resource == EVENTS.qualified_name)
+    return snapshot.events
+
+
+def _identify(event: JsonObject) -> tuple[str, str]:
+    metadata = event["metadata"]
+    return str(metadata.get("uid")), str(metadata.get("resourceVersion"))

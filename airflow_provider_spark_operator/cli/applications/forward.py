@@ -1,0 +1,92 @@
+"""`spark-operator forward`: the Spark UI of an application on a local port."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_spark_operator.cli.applications.local_port import LocalPort, PodPort, Unavailable, get_port
+from airflow_provider_spark_operator.cli.applications.port_forward import Interface, forward
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.local_home import find_running_home
+from airflow_provider_spark_operator.cli.base.web_interfaces import read_ui_url
+from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.report.summary import summarize
+from airflow_provider_spark_operator.follow.access.find import find_application
+from airflow_provider_spark_operator.follow.access.pods import has_ended, read_driver_pod
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Show the Spark UI of an application at http://127.0.0.1:4040
+spark-operator forward pi
+
+# Use a free port
+spark-operator forward pi --port 0
+"""
+
+_UI_PORT = 4040
+_UI_PORT_NAME = "spark-ui"
+_UI_PROPERTY = "spark.ui.port"
+
+
+def run(
+    name: ApplicationName,
+    port: LocalPort = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Show the Spark UI of an application on a local port, until the application ends.
+
+    The address is printed. Only programs on this machine can connect. After a restart of the application, the address
+    shows the new driver. While no driver runs, the page shows the reason, and reloads until a driver runs.
+
+    You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
+
+
+async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    if _has_ended(resource):
+        raise CommandError(f"{reference} has ended, so its Spark UI is no longer available", ExitCode.INVALID)
+    default = _read_port(resource)
+
+    async def find() -> PodPort:
+        pod = await read_driver_pod(client, reference)
+        if pod is None or has_ended(pod) or (pod.get("status") or {}).get("phase") != "Running":
+            raise Unavailable(f"the driver of {reference} is not running")
+        metadata = pod["metadata"]
+        return PodPort(metadata["namespace"], metadata["name"], get_port(pod, _UI_PORT_NAME, default))
+
+    async def find_address() -> str:
+        home = find_running_home(kubeconfig)
+        url = await read_ui_url(client, summarize(resource, datetime.now(UTC))) if home else None
+        if url is None:
+            status = f"`spark-operator local status --home {home.home if home else 'DIR'}`"
+            raise Unavailable(f"In a local cluster, {status} shows the address when the driver runs")
+        return url
+
+    interface = Interface("the Spark UI", reference, find, _UI_PORT, _has_ended, _describe_attempt, find_address)
+    return await forward(client, interface, port)
+
+
+def _has_ended(resource: dict[str, Any]) -> bool:
+    return read_progress(resource).phase is Phase.ENDED
+
+
+def _describe_attempt(resource: dict[str, Any]) -> str:
+    progress = read_progress(resource)
+    return f"attempt {progress.attempt + 1}: {progress.state}"
+
+
+def _read_port(resource: dict[str, Any]) -> int:
+    """Return the port of the UI from the properties, for a driver pod that does not name it."""
+    value = str(dialect_of(resource.get("apiVersion")).read_properties(resource).get(_UI_PROPERTY, ""))
+    return int(value) if value.isdecimal() else _UI_PORT

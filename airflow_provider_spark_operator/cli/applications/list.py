@@ -1,0 +1,162 @@
+"""`spark-operator list`: list applications of every API group that the cluster serves."""
+
+from contextlib import aclosing
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.application_columns import (
+    ApplicationFilter,
+    ApplicationTable,
+    Query,
+)
+from airflow_provider_spark_operator.cli.applications.list_watch import watch_applications
+from airflow_provider_spark_operator.cli.applications.pod_census import PodCensus
+from airflow_provider_spark_operator.cli.base.ages import check_age, parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import (
+    TABLE,
+    AllNamespaces,
+    Context,
+    Kubeconfig,
+    Namespace,
+    Output,
+    Selector,
+)
+from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
+from airflow_provider_spark_operator.cli.output.resource_list import open_list
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome
+from airflow_provider_spark_operator.follow.access.find import list_served_kinds
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import Forbidden
+
+EXAMPLES = """
+# Applications in the current namespace
+spark-operator list
+
+# Applications of the last day that failed because of the infrastructure, in all namespaces
+spark-operator list -A --failure infrastructure --younger-than 1d
+
+# Failed applications in all namespaces, with the reason and the time since their end
+spark-operator list -A --state failed -o wide
+
+# Follow the running applications of a team
+spark-operator list -l team=a --state running --watch
+"""
+
+_WIDE = "wide"
+_NAME = "name"
+_WORDS = (*Phase, Outcome.SUCCEEDED, Outcome.FAILED)
+
+
+class Failure(StrEnum):
+    """The kinds of failures."""
+
+    APPLICATION = "application"
+    INFRASTRUCTURE = "infrastructure"
+    SCHEDULING = "scheduling"
+
+
+def run(
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            callback=require_states(_WORDS),
+            autocompletion=lambda: list_state_words(_WORDS),
+            help="only applications with this state (for example RunningHealthy), phase (waiting, running, stopping, "
+            "ended) or outcome (succeeded, failed); can be repeated",
+        ),
+    ] = None,
+    failure: Annotated[
+        Failure | None,
+        typer.Option(
+            "--failure",
+            metavar="KIND",
+            help="only applications that failed for this kind of cause: application, infrastructure or scheduling",
+        ),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than",
+            metavar="AGE",
+            callback=check_age,
+            help="only those created longer ago than this, for example 7d (in `cleanup`, the age counts from the end)",
+        ),
+    ] = None,
+    younger_than: Annotated[
+        str | None,
+        typer.Option(
+            "--younger-than",
+            metavar="AGE",
+            callback=check_age,
+            help="only those created more recently than this, for example 90m",
+        ),
+    ] = None,
+    selector: Selector = None,
+    watch: Annotated[
+        bool, typer.Option("-w", "--watch", help="keep running, and print each application that changes")
+    ] = False,
+    output: Output = TABLE,
+    all_namespaces: AllNamespaces = False,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """List applications with their outcome, executors and duration.
+
+    The list contains the applications of spark.apache.org and, if Kubeflow's operator is installed, those of
+    sparkoperator.k8s.io. The number of executors is shown only if you may list pods. `-o wide`
+    adds the time since the end, the reason, the driver pod, the queue of Kueue, the DAG run and the apiVersion.
+    """
+    criteria = ApplicationFilter(
+        states=[word.lower() for word in state or ()],
+        failure=failure,
+        older_than=parse_duration(older_than) if older_than else None,
+        younger_than=parse_duration(younger_than) if younger_than else None,
+    )
+
+    async def list_applications(client: KubeClient) -> ExitCode:
+        place = None if all_namespaces else client.default_namespace
+        query = Query(place, selector, criteria, output)
+        return await (watch_applications(client, query) if watch else _list(client, query))
+
+    return run_with_client(
+        ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace), list_applications
+    )
+
+
+async def _list(client: KubeClient, query: Query) -> ExitCode:
+    """Print each page of applications as soon as it is received. Groups that are not permitted are named last."""
+    refusals, count = list[Forbidden](), 0
+    census = PodCensus(client, query.namespace)
+    table = ApplicationTable(census, query.namespace, is_wide=query.output == _WIDE)
+    printer = None if query.output in (TABLE, _WIDE) else open_list(query.output)
+    for kind in await list_served_kinds(client):
+        pages = client.list_pages(kind, query.namespace, label_selector=query.selector)
+        try:
+            async with aclosing(pages) as stream:
+                async for page in stream:
+                    shown = await query.select(page.items, census)
+                    count += len(shown)
+                    if printer is None:
+                        await table.print(shown)
+                    else:
+                        printer.print(shown)
+        except Forbidden as error:
+            refusals.append(error)
+    if printer is not None:
+        printer.finish()
+    if not count and not refusals and query.output in (TABLE, _WIDE, _NAME):
+        print_note(f"no applications found in {query.describe_place()}")
+    refusals += census.refusals
+    for refusal in refusals:
+        print_error(str(refusal))
+    return ExitCode.API_FAILED if refusals else ExitCode.SUCCESS

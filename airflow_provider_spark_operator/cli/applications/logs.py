@@ -1,0 +1,318 @@
+"""`spark-operator logs`: print the logs of the driver or the executors of an application."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.application_end import print_continuation
+from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.completers import complete_executors
+from airflow_provider_spark_operator.cli.options.options import (
+    ApplicationName,
+    Context,
+    Kubeconfig,
+    Namespace,
+    require_text,
+)
+from airflow_provider_spark_operator.cli.output.output import open_console
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.report.attempts import list_attempts
+from airflow_provider_spark_operator.core.report.executors import get_executor_number
+from airflow_provider_spark_operator.follow.access.find import find_application
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.requests import read_present
+from airflow_provider_spark_operator.follow.logs.attempt_logs import (
+    PodLine,
+    follow_drivers,
+    follow_executors,
+    merge_lines,
+    read_driver_of_attempt,
+    read_executors_of_driver,
+    read_logs,
+)
+from airflow_provider_spark_operator.follow.logs.logs import LogStart
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: Final = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
+
+
+class LogPrinter:
+    """Prints lines, with a colour for each pod on a terminal.
+
+    Args:
+        with_pod: Whether each line begins with the name of its pod.
+        is_live: Whether each line is written at once.
+
+    Attributes:
+        has_printed: Whether a line was printed.
+    """
+
+    def __init__(self, *, with_pod: bool, is_live: bool) -> None:
+        self.has_printed = False
+        self._with_pod = with_pod
+        self._is_live = is_live
+        self._styles: dict[str, str] = {}
+        self._drivers = 0
+        self._console: Console | None = open_console() if with_pod and sys.stdout.isatty() else None
+
+    def announce(self, driver: str) -> None:
+        """Print the name of a driver that follows another one."""
+        self._drivers += 1
+        if self._drivers > 1:
+            print_note(f"another attempt begins with driver {driver}")
+
+    def print(self, line: PodLine) -> None:
+        """Print a line."""
+        self.has_printed = True
+        prefix = f"{line.pod} | " if self._with_pod else ""
+        if self._console is not None:
+            style = self._styles.setdefault(line.pod, _STYLES[len(self._styles) % len(_STYLES)])
+            self._console.print(prefix, style=style, end="", markup=False, soft_wrap=True)
+            prefix = ""
+        print(f"{prefix}{line.text}", flush=self._is_live)
+
+
+EXAMPLES = """
+# Print the driver's log so far
+spark-operator logs pi
+
+# Follow the driver from its last ten lines, also through restarts
+spark-operator logs pi -f --tail 10
+
+# Follow all executors, with the name of the pod before each line
+spark-operator logs pi -f --executor all
+
+# Follow the driver and all executors
+spark-operator logs pi -f --all-pods
+
+# Print the last five lines of one executor
+spark-operator logs pi --executor 1 --tail 5
+
+# Print the log of the driver before the last restart
+spark-operator logs pi --previous
+"""
+
+_ALL = "all"
+# The largest number that the API accepts.
+_MOST_LINES = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class _Query:
+    """Which logs to print.
+
+    Attributes:
+        executor: Number or pod name of an executor, or `all`. None for none.
+        with_driver: Whether to print the log of the driver.
+        attempt: The attempt, from 1. None for the latest.
+        is_previous: Whether to print the attempt before the latest.
+        follow: Whether to continue until the end.
+        start: Where to start.
+    """
+
+    executor: str | None
+    with_driver: bool
+    attempt: int | None
+    is_previous: bool
+    follow: bool
+    start: LogStart
+
+    def chooses(self, pod: JsonObject) -> bool:
+        """Return whether the log of an executor pod is wanted."""
+        return self.executor in (_ALL, str(pod["metadata"]["name"]), get_executor_number(pod))
+
+
+def run(
+    name: ApplicationName,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "-f",
+            "--follow",
+            help="print new lines until the application ends, also those of later attempts; with --executor, until "
+            "the current driver ends",
+        ),
+    ] = False,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="N|all",
+            autocompletion=complete_executors,
+            callback=require_text,
+            help="the log of one executor (its number or its pod), or the logs of all executors (default: the driver)",
+        ),
+    ] = None,
+    all_pods: Annotated[bool, typer.Option("--all-pods", help="the logs of the driver and of all executors")] = False,
+    previous: Annotated[bool, typer.Option("--previous", help="the log of the attempt before the latest one")] = False,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            "--attempt",
+            metavar="N",
+            min=1,
+            help="the log of this attempt; the first is 1, and its driver pod is NAME-0-driver (default: the latest)",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DURATION",
+            callback=check_duration,
+            help="only lines that are newer than this, for example 10m (default: all lines)",
+        ),
+    ] = None,
+    tail: Annotated[
+        int | None,
+        typer.Option(
+            "--tail",
+            metavar="N",
+            min=0,
+            max=_MOST_LINES,
+            help="only the last N lines of each log (default: all lines)",
+        ),
+    ] = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Print the log of the driver, or the logs of executors.
+
+    If the driver pod no longer exists, the last lines that the controller has recorded are printed. With `--all-pods`
+    or `--executor all`, each line begins with the name of its pod. With -f and `--executor`, the command ends when the
+    current driver ends, even if the application is then restarted.
+    """
+    if all_pods and executor is not None:
+        raise CommandError("--all-pods and --executor cannot be combined", ExitCode.INVALID)
+    if previous and attempt is not None:
+        raise CommandError("--previous and --attempt cannot be combined", ExitCode.INVALID)
+    start = LogStart(datetime.now(UTC) - parse_duration(since) if since is not None else None, tail)
+    query = _Query(_ALL if all_pods else executor, not executor, attempt, previous, follow, start)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _print_logs(client, name, query))
+
+
+async def _print_logs(client: KubeClient, name: str, query: _Query) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    latest = read_progress(resource).attempt
+    attempt = _choose_attempt(reference, latest, query)
+    printer = LogPrinter(with_pod=query.executor == _ALL, is_live=query.follow)
+    try:
+        if query.follow and attempt == latest:
+            lines = _follow(client, reference, query, printer)
+        else:
+            lines = await _read(client, reference, resource, attempt, query)
+        async with aclosing(lines) as stream:
+            async for line in stream:
+                printer.print(line)
+    except asyncio.CancelledError:
+        if query.follow:
+            print_continuation(reference)
+        raise
+    if query.follow and await read_present(client, reference) is None:
+        print_note(f"{reference} was deleted")
+    elif query.follow and not printer.has_printed:
+        print_note(f"{reference} has ended, and no log exists any more")
+    return ExitCode.SUCCESS
+
+
+def _choose_attempt(reference: ApplicationReference, latest: int, query: _Query) -> int:
+    """Return the number of the attempt, from 0.
+
+    Raises:
+        CommandError: The application has no such attempt.
+    """
+    if query.is_previous and latest == 0:
+        raise CommandError(f"{reference} has no previous attempt: it was not restarted", ExitCode.INVALID)
+    if query.attempt is not None and query.attempt > latest + 1:
+        noun = "attempt" if latest == 0 else "attempts"
+        raise CommandError(f"--attempt {query.attempt}: {reference} has {latest + 1} {noun}", ExitCode.INVALID)
+    if query.attempt is not None:
+        return query.attempt - 1
+    return latest - 1 if query.is_previous else latest
+
+
+def _follow(
+    client: KubeClient, reference: ApplicationReference, query: _Query, printer: LogPrinter
+) -> AsyncGenerator[PodLine, None]:
+    drivers = follow_drivers(client, reference, query.start, printer.announce)
+    if query.executor is None:
+        return drivers
+    executors = follow_executors(client, reference, query.chooses, query.start)
+    return merge_lines(drivers, executors) if query.with_driver else executors
+
+
+async def _read(
+    client: KubeClient, reference: ApplicationReference, resource: JsonObject, attempt: int, query: _Query
+) -> AsyncGenerator[PodLine, None]:
+    """Return the lines so far.
+
+    Raises:
+        CommandError: The pod does not exist, and no lines were recorded.
+        KubeError: The API rejected a request or could not be reached.
+    """
+    driver = await read_driver_of_attempt(client, reference, resource, attempt)
+    if driver is None and query.with_driver:
+        return _recall(reference, resource, attempt, query.start)
+    if driver is None:
+        raise _build_missing(reference, attempt, "the executors were deleted with the driver")
+    if query.executor is None:
+        return read_logs(client, [driver], query.start)
+    present = await read_executors_of_driver(client, reference, driver)
+    pods = [pod for pod in present if query.chooses(pod)]
+    if query.with_driver:
+        return read_logs(client, [driver, *pods], query.start)
+    if not pods:
+        raise _build_missing_executor(reference, attempt, query, present)
+    return read_logs(client, pods, query.start)
+
+
+def _build_missing_executor(
+    reference: ApplicationReference, attempt: int, query: _Query, present: Sequence[JsonObject]
+) -> CommandError:
+    wanted = "executor pods" if query.executor == _ALL else f"executor {query.executor}"
+    numbers = ", ".join(get_executor_number(pod) for pod in present)
+    advice = f". These executors exist: {numbers}" if numbers else ""
+    return CommandError(f"{reference} has no {wanted} in attempt {attempt + 1}{advice}", ExitCode.API_FAILED)
+
+
+async def _recall(
+    reference: ApplicationReference, resource: JsonObject, attempt: int, start: LogStart
+) -> AsyncGenerator[PodLine, None]:
+    """Yield the last lines of a deleted driver that the controller has recorded."""
+    history = dialect_of(resource.get("apiVersion")).read_history(resource, None)
+    attempts = {each.number: each for each in list_attempts(history, read_progress(resource))}
+    found = attempts.get(attempt + 1)
+    lines = found.stop.log_lines if found is not None and found.stop is not None else ()
+    if not lines:
+        reason = "it does not exist yet" if found is not None and not found.is_over else "it was deleted"
+        raise _build_missing(reference, attempt, reason)
+    print_note("the driver pod was deleted; these are the last lines that the controller has recorded")
+    for line in lines if start.tail_lines is None else lines[len(lines) - min(start.tail_lines, len(lines)) :]:
+        yield PodLine("", line)
+
+
+def _build_missing(reference: ApplicationReference, attempt: int, reason: str) -> CommandError:
+    advice = (
+        "To keep driver pods, submit with --keep-driver"
+        if reason != "it does not exist yet"
+        else "To wait for it, use --follow"
+    )
+    message = f"{reference} has no driver pod of attempt {attempt + 1}: {reason}. {advice}"
+    return CommandError(message, ExitCode.API_FAILED)

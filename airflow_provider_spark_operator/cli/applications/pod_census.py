@@ -1,0 +1,160 @@
+"""Read what a list needs in addition to the applications.
+
+Executors are counted. Drivers show why they do not start, or the end that a status lacks. Warnings show which volumes
+are missing, and Leases whether controllers run.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.kubernetes.names import (
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.core.kubernetes.pods import get_status, is_pending
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
+from airflow_provider_spark_operator.core.verdict.obstacles import name_driver_obstacle
+from airflow_provider_spark_operator.follow.access.events import list_stops
+from airflow_provider_spark_operator.follow.access.snapshot import MOST_EVENTS
+from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
+from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+_APPLICATION_LABELS: Final = frozenset(dialect.application_label for dialect in DIALECTS)
+_LABELS: Final = (LABEL_ROLE, LABEL_APPLICATION_SELECTOR, *_APPLICATION_LABELS)
+_METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+class PodCensus:
+    """Reads the pods of a namespace, once for each role, when an application needs them.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace. If None, all namespaces.
+
+    Attributes:
+        refusals: The missing permission, if pods cannot be listed.
+    """
+
+    def __init__(self, client: KubeClient, namespace: str | None) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._pods: dict[str, list[JsonObject]] = {}
+        self._pods_of: defaultdict[tuple[str, str, str], list[JsonObject]] = defaultdict(list)
+        self._stops: list[JsonObject] | None = None
+        self._warnings: list[JsonObject] | None = None
+        self._events_of: defaultdict[tuple[str | None, str | None], list[JsonObject]] = defaultdict(list)
+        self.refusals: tuple[Forbidden, ...] = ()
+
+    async def read(self, applications: Sequence[JsonObject]) -> None:
+        """Read the pods and Events that these applications need.
+
+        Raises:
+            KubeError: The API could not be reached. A missing permission is no error.
+        """
+        await self._read_role(ROLE_EXECUTOR, is_needed=any(map(_can_have_executors, applications)))
+        await self._read_role(ROLE_DRIVER, is_needed=any(map(_has_requested_driver, applications)))
+        pending = [pod for pod in self._pods.get(ROLE_DRIVER, ()) if is_pending(get_status(pod))]
+        if self._warnings is None and any(not name_driver_obstacle(pod) for pod in pending):
+            self._warnings = await self._list_warnings({pod["metadata"]["uid"] for pod in pending})
+        await self.read_drivers(applications)
+
+    async def _list_warnings(self, uids: Collection[str]) -> list[JsonObject]:
+        """List the warnings about pods. Empty if the Events cannot be read."""
+        selector = "involvedObject.kind=Pod,type=Warning"
+        with suppress(KubeError):  # this permission is often missing, and Events are optional
+            found = await self._client.list(EVENTS, self._namespace, field_selector=selector, most=MOST_EVENTS)
+            return [event for event in found.items if event["involvedObject"].get("uid") in uids]
+        return []
+
+    def get_pods(self, application: JsonObject) -> list[JsonObject] | None:
+        """Return the pods of an application that were read. None if no pods were read."""
+        metadata, label = application["metadata"], dialect_of(application["apiVersion"]).application_label
+        return self._pods_of.get((metadata["namespace"], label, metadata["name"]), []) if self._pods else None
+
+    def get_events(self, application: JsonObject) -> list[JsonObject]:
+        """Return the Events that were read about the drivers of an application."""
+        namespace, known = application["metadata"]["namespace"], self.get_pods(application) or ()
+        names = {pod["metadata"]["name"] for pod in known} | {read_progress(application).driver_name}
+        return [event for name in names for event in self._events_of.get((namespace, name), ())]
+
+    def get_time(self) -> datetime:
+        """Return the current time by the clock of the API server."""
+        return self._client.get_time()
+
+    def summarize(self, application: JsonObject, *, controller_lost: bool = False) -> ApplicationSummary:
+        """Summarize an application with the pods and Events that were read."""
+        pods, events = self.get_pods(application), self.get_events(application)
+        return summarize(application, self.get_time(), pods, events, controller_lost=controller_lost)
+
+    async def has_lost_controller(self, application: JsonObject) -> bool:
+        """Return whether the controller that manages an application is known not to run."""
+        return await find_lost_controller(self._client, application) is not None
+
+    async def read_drivers(self, applications: Sequence[JsonObject]) -> None:
+        """Read the drivers if only they show how one of these applications ended, and the Events about their end.
+
+        Raises:
+            KubeError: The API could not be reached. A missing permission is no error.
+        """
+        await self._read_role(ROLE_DRIVER, is_needed=any(map(_needs_driver, applications)))
+        if self._stops is None and any(has_more_facts(read_progress(one)) for one in applications):
+            self._stops = await list_stops(self._client, self._namespace)
+        # Each application gets only its own pods and Events: a list can have thousands of applications.
+        self._events_of = defaultdict(list)
+        for event in (*(self._stops or ()), *(self._warnings or ())):
+            self._events_of[event["metadata"].get("namespace"), event["involvedObject"].get("name")].append(event)
+
+    def forget(self) -> None:
+        """Read the pods again when they are needed next."""
+        self._pods.clear()
+        self._pods_of.clear()
+        self._stops = self._warnings = None
+
+    async def _read_role(self, role: str, *, is_needed: bool) -> None:
+        if not is_needed or role in self._pods or self.refusals:
+            return
+        try:
+            found = await self._client.list(PODS, self._namespace, label_selector=f"{LABEL_ROLE}={role}", trim=_trim)
+            self._pods[role] = found.items
+            for pod in found.items:
+                labels = pod["metadata"]["labels"]
+                for label in _APPLICATION_LABELS & labels.keys():
+                    self._pods_of[pod["metadata"]["namespace"], label, labels[label]].append(pod)
+        except Forbidden as error:
+            self.refusals = (error,)
+
+
+def _can_have_executors(application: JsonObject) -> bool:
+    return read_progress(application).phase in (Phase.RUNNING, Phase.STOPPING)
+
+
+def _has_requested_driver(application: JsonObject) -> bool:
+    seen = read_progress(application)
+    return seen.phase is Phase.WAITING and seen.driver_expected
+
+
+def _needs_driver(application: JsonObject) -> bool:
+    seen = read_progress(application)
+    return seen.has_unread_end or has_more_facts(seen)
+
+
+def _trim(pod: JsonObject) -> None:
+    """Keep what is needed: a namespace may have thousands of executors."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    kept = {key: metadata[key] for key in _METADATA if key in metadata}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key in _LABELS}
+    if labels.get(LABEL_ROLE) == ROLE_EXECUTOR:
+        pod.clear()
+        status = status if is_pending(status) else {"phase": status.get("phase")}
+    pod.update({"metadata": {**kept, "labels": labels}, "status": status})

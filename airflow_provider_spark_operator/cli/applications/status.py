@@ -1,0 +1,113 @@
+"""`spark-operator status`: the state of an application in one line, and the verdict."""
+
+from airflow_provider_spark_operator.cli.applications.application_columns import (
+    describe_message,
+    describe_outcome,
+    describe_state,
+)
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_error
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.program_name import format_command
+from airflow_provider_spark_operator.cli.options.options import (
+    TEXT,
+    ApplicationName,
+    Context,
+    Kubeconfig,
+    Namespace,
+    TextOutput,
+)
+from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.report.summary import ApplicationSummary, summarize
+from airflow_provider_spark_operator.core.states.reasons import DRIVER_START_TIMED_OUT
+from airflow_provider_spark_operator.core.verdict.driver_facts import has_more_facts
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome, Verdict
+from airflow_provider_spark_operator.follow.access.events import list_stops
+from airflow_provider_spark_operator.follow.access.find import find_application
+from airflow_provider_spark_operator.follow.access.snapshot import Snapshot, read_snapshot
+from airflow_provider_spark_operator.follow.ending.end import judge_with_driver, judge_with_pods
+from airflow_provider_spark_operator.follow.ending.evidence import gather_evidence
+from airflow_provider_spark_operator.follow.narration.obstacles import describe_wait
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# The state of an application in the current namespace
+spark-operator status pi
+
+# Print the application. Change the output, and submit it under another name
+spark-operator status pi -o yaml
+"""
+
+
+def run(
+    name: ApplicationName,
+    output: TextOutput = TEXT,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """Show the state of an application in one line, and the verdict.
+
+    The exit code does not depend on the state of the application: it is also 0 for a failed application. It is 3 if the
+    application does not exist, or if a permission is missing. In a script, use `spark-operator wait`: it has an exit
+    code for each outcome.
+
+    With a format other than text, the command prints the application as the API returns it, and needs no permission to
+    list pods. You can edit this output, and submit it under another name with `spark-operator submit`.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(
+        access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
+    )
+
+
+async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
+    resource, _ = await find_application(client, name)
+    print_resource(resource, output)
+    return ExitCode.SUCCESS
+
+
+async def _show(client: KubeClient, name: str) -> ExitCode:
+    snapshot = await read_snapshot(client, name, with_events=False)
+    seen, namespace = snapshot.progress, snapshot.reference.namespace
+    stops = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
+    summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, stops)
+    print(clean_cell(_describe(summary)))
+    resume = f"run {format_command('resume', snapshot.reference)}"
+    wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
+    if wait is not None:
+        print(f"Waiting: {clean_cell(wait)}")
+    verdict = await _judge(client, snapshot, summary.verdict)
+    if text := describe_message(summary) if verdict.outcome is Outcome.WAITING else verdict.sentence:
+        print(clean_cell(text))
+    for error in snapshot.refusals:
+        print_error(str(error))
+    return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+
+async def _judge(client: KubeClient, snapshot: Snapshot, reported: Verdict) -> Verdict:
+    """Return the reported verdict, or one with the cause that only Events show."""
+    if reported.reason != DRIVER_START_TIMED_OUT:
+        return reported
+    ending = await judge_with_pods(client, snapshot.reference, snapshot.resource)
+    if ending is None:
+        return reported
+    evidence = await gather_evidence(client, snapshot.reference, ending.progress)
+    return judge_with_driver(ending, evidence.driver_status, warnings=evidence.events).verdict
+
+
+def _describe(summary: ApplicationSummary) -> str:
+    """Return one line: `pi: RunningHealthy, attempt 1, executors 2/2, running for 3m12s`."""
+    outcome = describe_outcome(summary)
+    parts = [describe_state(summary), outcome, f"attempt {summary.attempts}" if summary.attempts else ""]
+    if summary.verdict.outcome is Outcome.WAITING:
+        parts.append(f"executors {summary.executors}")
+    if summary.duration is not None:
+        parts.append(f"{'lasted' if outcome else 'for'} {format_duration(summary.duration)}")
+    if summary.is_suspended and not summary.is_held:
+        parts.append("suspended")
+    if summary.task:
+        parts.append(f"task {summary.task}")
+    return f"{summary.name}: {', '.join(part for part in parts if part)}"

@@ -1,0 +1,125 @@
+"""`spark-operator submit`: submit an application from a manifest or a program."""
+
+from typing import Annotated, Any
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.application_end import Timeout, Wait, wait_and_report
+from airflow_provider_spark_operator.cli.applications.named_applications import format_name
+from airflow_provider_spark_operator.cli.base.ages import parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import (
+    Context,
+    Kubeconfig,
+    Namespace,
+)
+from airflow_provider_spark_operator.cli.output.log_records import show_warnings
+from airflow_provider_spark_operator.cli.submission.parameter_options import (
+    add_parameter_options,
+    read_parameter_values,
+)
+from airflow_provider_spark_operator.cli.submission.submission_options import (
+    USUAL_KEEP_FAILED_DRIVER,
+    ApiVersion,
+    Assignments,
+    DownloadFrom,
+    KeepDriver,
+    KeepFailedDriver,
+    NewName,
+    ProgramArguments,
+    SubmittedFile,
+    TimeToLive,
+    UploadTo,
+    build_settings,
+)
+from airflow_provider_spark_operator.cli.submission.submission_source import (
+    Request,
+    compose_request,
+    describe_taken_name,
+)
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.follow.access.errors import NameTaken
+from airflow_provider_spark_operator.follow.submission.submit import submit
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Submit a manifest
+spark-operator submit pi.yaml
+
+# Submit a script with its arguments, print the driver's log, and exit with the code of its outcome
+spark-operator submit report.py --image spark:4.3.0 --follow -- --day 2026-01-31
+
+# Write the arguments without -- if none of them begins with a hyphen
+spark-operator submit report.py 2026-01-31 eu --image spark:4.3.0
+
+# Submit a manifest under another name and with other values
+spark-operator submit pi.yaml --name pi-large --executor-instances 10 --conf spark.ui.port=4050
+
+# Set any field of the manifest
+spark-operator submit pi.yaml --set spec.applicationTolerations.resourceRetainPolicy=Always
+"""
+
+
+@add_parameter_options(before="ttl")
+def run(
+    file: SubmittedFile,
+    arguments: ProgramArguments = None,
+    name: NewName = None,
+    assignments: Assignments = None,
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the application ends")] = False,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="wait until the application ends, and print the driver's log")
+    ] = False,
+    timeout: Timeout = None,
+    api_version: ApiVersion = None,
+    upload_to: UploadTo = None,
+    download_from: DownloadFrom = None,
+    ttl: TimeToLive = None,
+    keep_driver: KeepDriver = None,
+    keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    **parameters: Any,
+) -> ExitCode:
+    """Submit an application from a manifest, or from a program and options.
+
+    The options override the fields of the manifest; only --keep-failed-driver does not. The options have the same names
+    as the parameters of Airflow's SparkApplicationOperator. Two names differ: --queue is kueue_queue there, and
+    --priority is kueue_priority. Local files of a program become a ConfigMap of the application; large and binary files
+    are uploaded to --upload-to. The application continues if the command is interrupted.
+    """
+    if timeout is not None and not (wait or follow):
+        raise CommandError("--timeout needs --wait or --follow", ExitCode.INVALID)
+    show_warnings()
+    values = read_parameter_values(parameters)
+    request = Request(
+        file=file,
+        name=name,
+        values={**values, **({"arguments": arguments} if arguments else {})},
+        settings=build_settings(ttl, keep_driver, keep_failed_driver),
+        assignments=assignments or (),
+        upload_to=upload_to,
+        download_from=download_from,
+        api_version=api_version,
+    )
+    document = compose_request(request)
+    limit = parse_duration(timeout) if timeout is not None else None
+    waiting = Wait(limit=limit, with_log=follow) if wait or follow else None
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _submit(client, document, namespace, waiting))
+
+
+async def _submit(client: KubeClient, document: JsonObject, namespace: str | None, waiting: Wait | None) -> ExitCode:
+    try:
+        reference = (await submit(client, document, namespace)).reference
+    except NameTaken as error:
+        raise CommandError(describe_taken_name(error), ExitCode.API_FAILED) from None
+    if waiting is None:
+        print(f"{format_name(reference)} created")
+        return ExitCode.SUCCESS
+    print_note(f"{reference} submitted")
+    return await wait_and_report(client, reference, waiting)

@@ -1,0 +1,187 @@
+"""`spark-operator timeline`: the states, attempts and executors of an application over time."""
+
+import shutil
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.text import Text
+
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.streams import is_unicode
+from airflow_provider_spark_operator.cli.options.options import (
+    ApplicationName,
+    Context,
+    Kubeconfig,
+    Namespace,
+    require_text,
+)
+from airflow_provider_spark_operator.cli.output.output import clean_cell, open_console
+from airflow_provider_spark_operator.core.kubernetes.times import format_duration
+from airflow_provider_spark_operator.core.report.timeline import MarkKind, Timeline, build_timeline
+from airflow_provider_spark_operator.core.report.timeline_picture import draw_timeline
+from airflow_provider_spark_operator.core.report.timeline_rows import (
+    Bar,
+    Group,
+    Tone,
+    build_groups,
+    choose_ticks,
+    describe_timeline,
+)
+from airflow_provider_spark_operator.follow.access.snapshot import read_snapshot
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Show the timeline on the terminal
+spark-operator timeline pi
+
+# Draw it for a report
+spark-operator timeline pi --svg pi.svg
+"""
+
+_STANDARD_OUTPUT: Final = "-"
+
+
+def run(
+    name: ApplicationName,
+    svg: Annotated[
+        str | None,
+        typer.Option("--svg", metavar="FILE", callback=require_text, help="draw an SVG picture; - is standard output"),
+    ] = None,
+    namespace: Namespace = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> ExitCode:
+    """Show the states, the attempts and the executors of an application over time.
+
+    The application can be running or ended. Executors whose pods are deleted are usually left out, because their
+    Events cannot be found. With --svg, the command draws a picture instead of printing the timeline.
+    """
+
+    async def show(client: KubeClient) -> ExitCode:
+        snapshot = await read_snapshot(client, name)
+        timeline = build_timeline(
+            snapshot.resource, datetime.now(UTC), all_pods=snapshot.pods, events=snapshot.events or ()
+        )
+        if svg is None:
+            print_timeline(timeline)
+        else:
+            _write(draw_timeline(timeline), svg)
+        if timeline.has_lost_executors:
+            print_note(
+                "the executors are not known: no pod or Event shows them. Spark deletes the pods of its executors when "
+                "the application ends"
+            )
+        for error in snapshot.refusals:
+            print_error(str(error))
+        return ExitCode.API_FAILED if snapshot.refusals else ExitCode.SUCCESS
+
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, show)
+
+
+def _write(picture: str, path: str) -> None:
+    if path == _STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(picture.encode())
+        return
+    try:
+        Path(path).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"could not write {path}: {error.strerror or error}", ExitCode.INVALID) from None
+    print_note(f"wrote {path}")
+
+
+_FEWEST_COLUMNS: Final = 20
+_WIDEST_LABEL: Final = 36
+_TICK: Final = 12
+_STYLES: Final[Mapping[Tone, str]] = {
+    Tone.WAITING: "bright_black",
+    Tone.STARTING: "yellow",
+    Tone.RUNNING: "green",
+    Tone.SUCCEEDED: "bold green",
+    Tone.FAILED: "red",
+    Tone.RELEASED: "bright_black",
+    Tone.EXECUTOR: "cyan",
+}
+_SIGNS: Final[Mapping[MarkKind, tuple[str, str, str]]] = {
+    MarkKind.ATTEMPT_FAILED: ("✗", "x", "red"),
+    MarkKind.RESTARTED: ("↻", "@", "yellow"),
+    MarkKind.SUSPENDED: ("‖", "=", "yellow"),
+    MarkKind.RESUMED: ("↻", "@", "yellow"),
+    MarkKind.EXECUTOR_FAILED: ("✗", "x", "red"),
+    MarkKind.SUCCEEDED: ("✓", "+", "green"),
+    MarkKind.FAILED: ("✗", "x", "red"),
+}
+
+
+def print_timeline(timeline: Timeline) -> None:
+    """Print the chart of a timeline for the width of the terminal. In a locale without UTF-8, it is drawn in ASCII."""
+    console = open_console()
+    console.print(Text(clean_cell(describe_timeline(timeline)), "bold"), soft_wrap=True)
+    groups = build_groups(timeline)
+    if timeline.begin is not None and groups:
+        chart = _Chart(timeline, timeline.begin, groups)
+        console.print(chart.build_axis(), soft_wrap=True)
+        for group in groups:
+            console.print(Text(group.title, "bold"), soft_wrap=True)
+            for bar in group.bars:
+                console.print(chart.build_row(bar), soft_wrap=True)
+    for mark in timeline.marks:
+        sign, plain, style = _SIGNS[mark.kind]
+        since = format_duration(mark.time - timeline.begin) if timeline.begin else ""
+        line = f"{sign if is_unicode(sys.stdout) else plain} +{since:<7} {clean_cell(mark.text)}"
+        console.print(Text(line, style), soft_wrap=True)
+
+
+class _Chart:
+    """The columns of the chart, and the scale of its bars."""
+
+    def __init__(self, timeline: Timeline, begin: datetime, groups: list[Group]) -> None:
+        bars = [bar for group in groups for bar in group.bars]
+        self._begin = begin
+        self._span = max(timeline.end - begin, timedelta(seconds=1))
+        self._label = min(_WIDEST_LABEL, max(len(bar.label) for bar in bars))
+        self._lasted = max(len(bar.lasted) for bar in bars)
+        free = shutil.get_terminal_size().columns - self._label - self._lasted - 6
+        self._width = max(_FEWEST_COLUMNS, min(free, 100))
+        self._full = "█" if is_unicode(sys.stdout) else "#"
+
+    def build_axis(self) -> Text:
+        """Return the line with the times from the beginning."""
+        line = [" "] * self._width
+        for tick in choose_ticks(self._span, max(2, self._width // _TICK)):
+            place = self._find_column(self._begin + tick)
+            lasted = format_duration(tick)
+            text = f"|{lasted}"
+            if place + len(text) > self._width:  # near the end, the time stands before its mark
+                text, place = f"{lasted}|", min(place, self._width - 1) - len(lasted)
+            line[place : place + len(text)] = text
+        return Text(" " * (self._label + self._lasted + 6) + "".join(line).rstrip(), "dim")
+
+    def build_row(self, bar: Bar) -> Text:
+        """Return the label, the duration and the bar."""
+        first = min(self._find_column(bar.begin), self._width - 1)
+        last = max(first + 1, self._find_column(bar.end))
+        label = _shorten(clean_cell(bar.label), self._label)
+        return Text.assemble(
+            f"  {label:<{self._label}}  ",
+            (f"{bar.lasted:>{self._lasted}}  ", "dim"),
+            " " * first,
+            (self._full * (last - first), _STYLES[bar.tone]),
+        )
+
+    def _find_column(self, time: datetime) -> int:
+        share = (time - self._begin) / self._span
+        return max(0, min(self._width, round(share * self._width)))
+
+
+def _shorten(text: str, width: int) -> str:
+    """Return a text that fits. The end of a name tells executors apart."""
+    return text if len(text) <= width else f"..{text[len(text) - width + 2 :]}"

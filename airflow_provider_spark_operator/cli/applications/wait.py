@@ -1,0 +1,83 @@
+"""`spark-operator wait`: wait until an application ends or reaches a state."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.application_end import Timeout, Wait, wait_and_report
+from airflow_provider_spark_operator.cli.base.ages import parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import ApplicationName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.options.state_words import list_state_words, require_states
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.follow.access.find import find_application
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# Wait for the end; the exit code tells how the application ended
+spark-operator wait pi
+
+# Wait at most ten minutes until the application runs
+spark-operator wait pi --for RunningHealthy --timeout 10m
+"""
+
+
+def run(
+    name: ApplicationName,
+    states: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="STATE",
+            callback=require_states(),
+            autocompletion=lambda: list_state_words(),
+            help="wait until the application is, or has been, in this state, for example RunningHealthy; can be "
+            "repeated to wait for the first of several states (default: wait for the end)",
+        ),
+    ] = None,
+    timeout: Timeout = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Wait until an application ends, or reaches a state.
+
+    The command prints to stderr the states of the application, and what the application waits for. The exit code is 0
+    if the application succeeded or reached the state. It is 1 if the program failed, or if the application succeeded
+    without reaching the state. It is 5 after an infrastructure or scheduling failure, or if the application was
+    deleted. It is 4 after the timeout.
+    """
+    limit = parse_duration(timeout) if timeout is not None else None
+    wait = Wait(states or (), limit)
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _wait(client, name, wait))
+
+
+async def _wait(client: KubeClient, name: str, wait: Wait) -> ExitCode:
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    return await wait_and_report(client, reference, replace(wait, states=_translate(reference, wait.states)))
+
+
+def _translate(reference: ApplicationReference, states: Sequence[str]) -> list[str]:
+    """Return the states as the operator of the application writes them: `FAILED` for `failed` with Kubeflow's.
+
+    Raises:
+        CommandError: The operator of the application has no such state.
+    """
+    dialect = dialect_of(reference.resource.api_version)
+    known = {str(state).lower(): str(state) for state in dialect.states}
+    foreign = [state for state in states if state.lower() not in known]
+    if foreign:
+        raise CommandError(
+            f"--for {foreign[0]}: {reference} never has this state; the states of {dialect.group} are "
+            f"{', '.join(dialect.states)}",
+            ExitCode.INVALID,
+        )
+    return [known[state.lower()] for state in states]

@@ -1,0 +1,1 @@
+"""What every verb uses: clients, errors, exit codes, signals, streams and names."""

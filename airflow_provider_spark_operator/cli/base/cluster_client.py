@@ -1,0 +1,33 @@
+"""Run a verb with a client for the cluster."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.signals import GRACE_SECONDS, run_until_signal
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+
+
+def run_with_client(access: ClusterAccess, main: Callable[[KubeClient], Coroutine[Any, Any, ExitCode]]) -> ExitCode:
+    """Open a client, run a coroutine with it until it ends or a signal cancels it, and close the client.
+
+    Args:
+        access: The options `--kubeconfig`, `--context` and `--namespace`. The rules of kubectl apply to the others:
+            `KUBECONFIG`, `~/.kube/config`, its current context and the namespace of that context, or the service
+            account of the pod. `client.default_namespace` is the resulting namespace.
+        main: Creates the coroutine.
+
+    Returns:
+        The result of the coroutine, or INTERRUPTED after a signal.
+
+    Raises:
+        ConfigurationError: The configuration of the client is missing or invalid.
+        KubeError: A request failed.
+    """
+
+    async def run() -> ExitCode:
+        async with await open_client(access) as client:
+            return await main(client)
+
+    return run_until_signal(run, after_sigterm=ExitCode.INTERRUPTED, grace_seconds=GRACE_SECONDS)

@@ -1,0 +1,45 @@
+"""Errors and notes of a command: one sentence on stderr, and an exit code."""
+
+import os
+import sys
+from typing import TextIO
+
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.program_name import get_program_name
+from airflow_provider_spark_operator.cli.base.streams import discard, escape_controls
+
+_RED = "\033[31m"
+_PLAIN = "\033[0m"
+
+
+class CommandError(Exception):
+    """An error that ends a command. Its text is the message for the user, without the name of the program."""
+
+    def __init__(self, message: str, exit_code: ExitCode) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def print_error(message: str, stream: TextIO | None = None) -> None:
+    """Print an error, each line after the name of the program. On a terminal, its label is red without NO_COLOR.
+
+    Control characters are escaped, because messages quote files and the cluster.
+    """
+    stream = stream or sys.stderr
+    colour = stream.isatty() and not os.environ.get("NO_COLOR")
+    label = f"{_RED}error:{_PLAIN}" if colour else "error:"
+    for line in message.splitlines() or [""]:
+        _print(f"{get_program_name()}: {label} {escape_controls(line)}", stream)
+
+
+def print_note(message: str, stream: TextIO | None = None) -> None:
+    """Print a message of one line that is not a result, to stderr. Control characters are escaped."""
+    _print(f"{get_program_name()}: {escape_controls(message)}", stream or sys.stderr)
+
+
+def _print(line: str, stream: TextIO) -> None:
+    """Print a line. If the stream cannot be written, for example after its terminal was closed, discard its output."""
+    try:
+        print(line, file=stream, flush=True)
+    except OSError:
+        discard(stream)

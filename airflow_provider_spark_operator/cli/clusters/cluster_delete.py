@@ -1,0 +1,70 @@
+"""`spark-operator cluster delete`: delete SparkClusters."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.delete import wait_for_deletion
+from airflow_provider_spark_operator.cli.applications.named_applications import act_on_names
+from airflow_provider_spark_operator.cli.base.ages import check_duration, parse_duration
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.object_names import require_clusters
+from airflow_provider_spark_operator.cli.options.completers import complete_clusters
+from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.follow.access.find import find_cluster
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+EXAMPLES = """
+# Delete a SparkCluster, and wait until it no longer exists
+spark-operator cluster delete analytics --wait
+"""
+
+
+def run(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME…",
+            callback=require_clusters,
+            autocompletion=complete_clusters,
+            help="names of the SparkClusters",
+        ),
+    ],
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the SparkClusters no longer exist")] = False,
+    timeout: Annotated[
+        str,
+        typer.Option(
+            "--timeout",
+            metavar="DURATION",
+            callback=check_duration,
+            help="stop waiting after this time; the exit code is then 4",
+        ),
+    ] = "5m",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Delete SparkClusters. There is no confirmation.
+
+    When a SparkCluster is deleted, Kubernetes deletes its master and its workers, too. Applications that run on the
+    SparkCluster fail.
+    """
+    limit = parse_duration(timeout) if wait else None
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _delete(client, names, limit))
+
+
+async def _delete(client: KubeClient, names: Sequence[str], limit: timedelta | None) -> ExitCode:
+    async def delete(reference: ApplicationReference, _: JsonObject) -> str:
+        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+        if limit is not None:
+            await wait_for_deletion(client, reference, limit)
+        return "deleted"
+
+    return await act_on_names(client, names, delete, find_cluster)

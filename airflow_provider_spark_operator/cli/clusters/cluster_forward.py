@@ -1,0 +1,74 @@
+"""`spark-operator cluster forward`: the web interface of the master of a SparkCluster on a local port."""
+
+from typing import Any
+
+from airflow_provider_spark_operator.cli.applications.local_port import LocalPort, PodPort, Unavailable, get_port
+from airflow_provider_spark_operator.cli.applications.port_forward import Interface, forward
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.local_home import find_running_home
+from airflow_provider_spark_operator.cli.base.web_interfaces import read_started_url
+from airflow_provider_spark_operator.cli.clusters.cluster_list import read_state
+from airflow_provider_spark_operator.cli.options.options import ClusterName, Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.core.kubernetes.names import MASTER_WEB_PORT, build_master_pod_name
+from airflow_provider_spark_operator.core.spark.spark_ui import MASTER_UI
+from airflow_provider_spark_operator.follow.access.find import find_cluster
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
+
+EXAMPLES = """
+# Show the web interface of the master at http://127.0.0.1:8080
+spark-operator cluster forward analytics
+"""
+
+_PORT_NAME = "web"
+
+
+def run(
+    name: ClusterName,
+    port: LocalPort = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Show the web interface of the master of a SparkCluster on a local port, until the SparkCluster is deleted.
+
+    The address is printed. Only programs on this machine can connect. The links to workers and applications lead into
+    the network of the Kubernetes cluster, and do not work.
+
+    You need the permissions to get and create pods/portforward. Ctrl+C ends the command with exit code 0.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _forward(client, name, port, kubeconfig))
+
+
+async def _forward(client: KubeClient, name: str, port: int | None, kubeconfig: str | None) -> ExitCode:
+    cluster, kind = await find_cluster(client, name)
+    reference = ApplicationReference.of(cluster, kind)
+    master = build_master_pod_name(name)
+
+    async def find() -> PodPort:
+        try:
+            pod = await client.get(PODS, master, reference.namespace)
+        except NotFound:
+            raise Unavailable(f"the master of {reference} is not running") from None
+        if (pod.get("status") or {}).get("phase") != "Running":
+            raise Unavailable(f"the master of {reference} is not running")
+        return PodPort(reference.namespace, master, get_port(pod, _PORT_NAME, MASTER_WEB_PORT))
+
+    async def find_address() -> str:
+        is_local = find_running_home(kubeconfig) is not None
+        url = await read_started_url(client, reference.namespace, master, MASTER_UI) if is_local else None
+        if url is None:
+            raise Unavailable(f"In a local cluster, the log of pod {master} contains the address when the master runs")
+        return url
+
+    interface = Interface("the web interface", reference, find, MASTER_WEB_PORT, _is_over, read_state, find_address)
+    return await forward(client, interface, port)
+
+
+def _is_over(_: dict[str, Any]) -> bool:
+    return False  # until the SparkCluster is deleted

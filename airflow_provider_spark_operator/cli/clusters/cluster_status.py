@@ -1,0 +1,80 @@
+"""`spark-operator cluster status`: the state of a SparkCluster and the URL of its master."""
+
+from airflow_provider_spark_operator.cli.base.ages import format_age
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_error
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.clusters.cluster_list import read_message, read_state, read_view
+from airflow_provider_spark_operator.cli.options.options import (
+    TEXT,
+    ClusterName,
+    Context,
+    Kubeconfig,
+    Namespace,
+    TextOutput,
+)
+from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
+from airflow_provider_spark_operator.core.kubernetes.names import build_master_url
+from airflow_provider_spark_operator.core.verdict.holds import find_held_cluster
+from airflow_provider_spark_operator.core.verdict.obstacles import describe_missing_status
+from airflow_provider_spark_operator.follow.access.find import find_cluster
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
+from airflow_provider_spark_operator.follow.narration.holds import read_hold
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+EXAMPLES = """
+# The state of a SparkCluster in the current namespace
+spark-operator cluster status analytics
+"""
+
+
+def run(
+    name: ClusterName,
+    output: TextOutput = TEXT,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+) -> ExitCode:
+    """Show the state of a SparkCluster, its ready pods and the URL of its master.
+
+    The command shows why a pod cannot start, what a suspended or queued SparkCluster waits for, and whether its
+    controller does not run. The exit code is 0 if the SparkCluster exists, whatever its state. With a format other than
+    text, the command prints the SparkCluster as the API returns it.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(
+        access, lambda client: _show(client, name) if output == TEXT else _print(client, name, output)
+    )
+
+
+async def _print(client: KubeClient, name: str, output: str) -> ExitCode:
+    cluster, _ = await find_cluster(client, name)
+    print_resource(cluster, output)
+    return ExitCode.SUCCESS
+
+
+async def _show(client: KubeClient, name: str) -> ExitCode:
+    cluster, kind = await find_cluster(client, name)
+    now, place = client.get_time(), cluster["metadata"]["namespace"]
+    view, refusal = await read_view(client, place, name)
+    ready = view.read_readiness(cluster)
+    parts = [read_state(cluster)]
+    if ready is not None:
+        parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
+    parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), now)}")
+    print(clean_cell(f"{name}: {', '.join(parts)}"))
+    why = await find_lost_controller(client, cluster) or await read_hold(
+        client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster)
+    )
+    if wait := why.describe(now) if why else describe_missing_status(cluster, now):
+        print(f"Waiting: {clean_cell(wait)}")
+    print(build_master_url(f"{place}/{name}"))
+    for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
+        if line:
+            print(clean_cell(line))
+    if refusal:
+        print_error(refusal)
+        return ExitCode.API_FAILED
+    return ExitCode.SUCCESS

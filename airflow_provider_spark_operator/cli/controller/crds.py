@@ -1,0 +1,50 @@
+"""`spark-operator crds`: print the CustomResourceDefinitions."""
+
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.errors import CommandError
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.options.options import DocumentFormat, DocumentOutput, require_text
+from airflow_provider_spark_operator.cli.output.output import print_documents
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+
+EXAMPLES = """
+# Install the definitions
+spark-operator crds | kubectl apply --server-side -f -
+
+# Print one definition as JSON
+spark-operator crds --kind SparkCluster -o json
+"""
+
+
+def _list_kinds() -> list[str]:
+    return [str(definition["spec"]["names"]["kind"]) for definition in build_custom_resource_definitions()]
+
+
+def run(
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K",
+            autocompletion=_list_kinds,
+            callback=require_text,
+            help="print only this kind, for example SparkApplication (default: all)",
+        ),
+    ] = None,
+    output: DocumentOutput = DocumentFormat.YAML,
+) -> ExitCode:
+    """Print the CustomResourceDefinitions.
+
+    Install them before you start the controller or create an application.
+    """
+    definitions = build_custom_resource_definitions()
+    if kind:
+        kinds = {str(definition["spec"]["names"]["kind"]): definition for definition in definitions}
+        chosen = {name.lower(): definition for name, definition in kinds.items()}.get(kind.lower())
+        if chosen is None:
+            raise CommandError(f"--kind {kind}: unknown kind; must be one of {', '.join(kinds)}", ExitCode.INVALID)
+        definitions = [chosen]
+    print_documents(definitions, output)
+    return ExitCode.SUCCESS

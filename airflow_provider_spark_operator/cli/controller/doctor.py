@@ -1,0 +1,125 @@
+"""`spark-operator doctor`: check everything that an application needs in a cluster."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.controller.diagnosis.access import (
+    check_access,
+    check_optional_kinds,
+    check_verbs,
+)
+from airflow_provider_spark_operator.cli.controller.diagnosis.controllers import check_controllers
+from airflow_provider_spark_operator.cli.controller.diagnosis.definitions import check_definitions
+from airflow_provider_spark_operator.cli.controller.diagnosis.dns import check_dns
+from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import check_drivers
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding_table import print_findings
+from airflow_provider_spark_operator.cli.controller.diagnosis.namespace import check_namespace
+from airflow_provider_spark_operator.cli.controller.diagnosis.quotas import check_quotas
+from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace, require_text
+from airflow_provider_spark_operator.follow.access.find import list_served_kinds
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
+
+EXAMPLES = """
+# Check the cluster and the current namespace
+spark-operator doctor
+
+# Print only the checks that failed, as JSON
+spark-operator doctor -n jobs -o json | jq '.checks[] | select(.status == "failed")'
+"""
+
+
+class ReportFormat(StrEnum):
+    """The formats of the report."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def run(
+    service_account: Annotated[
+        str,
+        typer.Option("--service-account", metavar="NAME", callback=require_text, help="service account of the drivers"),
+    ] = "spark",
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    output: Annotated[
+        ReportFormat, typer.Option("-o", "--output", metavar="table|json", help="format of the report")
+    ] = ReportFormat.TABLE,
+) -> ExitCode:
+    """Check everything that an application needs in a cluster, and print how to fix what failed.
+
+    The command changes nothing. It checks the connection, the CustomResourceDefinitions and their versions, the
+    controllers, and your own permissions (those of the kubeconfig). It also checks the service account of drivers and
+    its permissions, the ResourceQuotas of the namespace, and DNS.
+
+    A missing permission that only `forward` or `cluster scale` needs is a warning. If you lack the permission for a
+    check, the check is skipped, and its result names the permission.
+
+    The exit code is 0 if no check failed; skipped checks do not change it. It is 3 if the connection failed, or if a
+    permission that applications need is missing. It is 5 if another check failed.
+    """
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _diagnose(client, service_account, output))
+
+
+async def _diagnose(client: KubeClient, account: str, output: ReportFormat) -> ExitCode:
+    findings = await _collect(client, account)
+    if output is ReportFormat.JSON:
+        _print_json(client, findings)
+    else:
+        print_findings(findings)
+        counts = Counter(one.status for one in findings)
+        print_note(", ".join(f"{counts[status]} {status}" for status in Status))
+    failed = [one for one in findings if one.status is Status.FAILED]
+    if not failed:
+        return ExitCode.SUCCESS
+    return ExitCode.API_FAILED if any(one.is_access for one in failed) else ExitCode.INFRASTRUCTURE_FAILED
+
+
+async def _collect(client: KubeClient, account: str) -> list[Finding]:
+    """Run all checks. Without a connection, there is only one."""
+    namespace = client.default_namespace
+    access = await check_access(client, namespace)
+    if access[0].status is Status.FAILED:
+        return [access[0]]
+    kinds = await _list_kinds(client)
+    verbs = await check_verbs(client, namespace, kinds)
+    place = await check_namespace(client, namespace)
+    optional, definitions, controllers, drivers, quotas, dns = await asyncio.gather(
+        check_optional_kinds(client, kinds),
+        check_definitions(client, kinds),
+        check_controllers(client, namespace, kinds, client.get_time()),
+        check_drivers(client, namespace, account),
+        check_quotas(client, namespace),
+        check_dns(client),
+    )
+    general = [one for one in access if not one.is_access or one is access[0]]
+    permissions = [one for one in access[1:] if one.is_access]
+    return [*general, *optional, *definitions, *controllers, place, *permissions, *verbs, *drivers, *quotas, dns]
+
+
+async def _list_kinds(client: KubeClient) -> list[ResourceType]:
+    """Return the kinds of applications that the cluster serves. `check_access` reports why there are none."""
+    try:
+        return await list_served_kinds(client)
+    except KubeError:
+        return []
+
+
+def _print_json(client: KubeClient, findings: Sequence[Finding]) -> None:
+    checks = [{"check": one.check, "status": one.status, "result": one.result, "fix": one.fix} for one in findings]
+    print(json.dumps({"server": client.server, "namespace": client.default_namespace, "checks": checks}, indent=2))

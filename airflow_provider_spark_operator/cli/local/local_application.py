@@ -1,0 +1,103 @@
+"""Read or compose the application of `local run`: from a manifest, or from a Python script of this machine."""
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.files.documents import read_application_file
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
+from airflow_provider_spark_operator.core.driver.configuration.uris import build_file_uri, is_local
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.problems import filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.core.spark.spark_conf import DYNAMIC_ALLOCATION_KEY
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.local.cluster import WORKLOAD_SERVICE_ACCOUNT
+from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
+
+_SCRIPT = ".py"
+_DRIVER_CONTAINER: Final = "spark-kubernetes-driver"
+_EXECUTOR_NUMBER_KEYS: Final = frozenset({"spark.executor.instances", DYNAMIC_ALLOCATION_KEY})
+_LONGEST_NAME = 40
+
+
+def compose_local_application(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
+    """Return the application of a manifest or a script. Print its warnings.
+
+    The pods of a local cluster are processes of this machine, so local files are not shipped: the application names
+    their paths as `local://` URIs.
+
+    Args:
+        file: A Python script, if its name ends with `.py`; otherwise a manifest, or `-` for standard input.
+        arguments: The arguments of the script.
+        values: The values of parameters by their names. They override the manifest.
+
+    Raises:
+        CommandError: The file cannot be read, the application is not valid, or Spark is not installed.
+        InvalidResource: A parameter is not valid.
+    """
+    located = dict(values)
+    if "py_files" in values:
+        located["py_files"] = [_locate(path) if is_local(path) else path for path in values["py_files"]]
+    if file.endswith(_SCRIPT):
+        document = _compose_script(file, arguments, located)
+    elif arguments:
+        raise CommandError(
+            f"{file}: a manifest takes no arguments: set spec.driverArgs, or run a .py file", ExitCode.INVALID
+        )
+    else:
+        manifest, _ = read_application_file(file)
+        document = apply_parameters(manifest, Parameters(**located))
+    problems = validate_application(document)
+    if errors := filter_errors(problems):
+        raise CommandError("\n".join(f"{file}: {problem}" for problem in errors), ExitCode.INVALID)
+    for warning in filter_warnings(problems):
+        print_note(str(warning))
+    return document
+
+
+def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, Any]) -> JsonObject:
+    script = Path(file)
+    if not script.is_file():
+        raise CommandError(f"{file}: could not read the script: it is not a file", ExitCode.INVALID)
+    defaults: dict[str, Any] = {
+        "py_file": _locate(file),
+        "arguments": list(arguments),
+        "image": f"spark:{_find_spark_version()}",
+        "service_account": WORKLOAD_SERVICE_ACCOUNT,
+        # Relative paths of the script begin at the current folder, as with spark-submit.
+        "driver_template": {"spec": {"containers": [{"name": _DRIVER_CONTAINER, "workingDir": str(Path.cwd())}]}},
+    }
+    if not _EXECUTOR_NUMBER_KEYS & (values.get("conf") or {}).keys():
+        defaults["executor_instances"] = 1
+    document = override_metadata(new_application(), name=_build_name(script.stem), namespace=None)
+    return apply_parameters(document, Parameters(**{**defaults, **values}))
+
+
+def _locate(path: str) -> str:
+    absolute = Path(path.removeprefix("file://").removeprefix("file:")).absolute()
+    return f"local://{build_file_uri(str(absolute)).removeprefix('file:')}"
+
+
+def _find_spark_version() -> str:
+    try:
+        find_spark()
+        return version("pyspark")
+    except SparkMissing as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+    except PackageNotFoundError:
+        raise CommandError(
+            "could not find the version of Spark: the package pyspark has no metadata. Run a manifest "
+            "that sets spec.runtimeVersions.sparkVersion",
+            ExitCode.INFRASTRUCTURE_FAILED,
+        ) from None
+
+
+def _build_name(stem: str) -> str:
+    name = re.sub("[^a-z0-9]+", "-", stem.lower())[:_LONGEST_NAME].strip("-")
+    return name if name[:1].isalpha() else f"script-{name}".rstrip("-")

@@ -1,0 +1,277 @@
+"""`spark-operator local run`: run one application on a temporary local cluster."""
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from airflow_provider_spark_operator.cli.applications.application_end import report_conclusion
+from airflow_provider_spark_operator.cli.base.ages import check_limit, parse_duration
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.signals import run_until_signal
+from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
+from airflow_provider_spark_operator.cli.local.local_images import parse_image_rules
+from airflow_provider_spark_operator.cli.options.options import (
+    ImageRules,
+    LogFormat,
+    LogFormatOption,
+    require_namespace,
+    require_text,
+)
+from airflow_provider_spark_operator.cli.output.log_records import configure_logs
+from airflow_provider_spark_operator.cli.output.terminal import Terminal
+from airflow_provider_spark_operator.cli.submission.parameter_options import (
+    add_parameter_options,
+    read_parameter_values,
+)
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.follow.access.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.narration.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.narration.narrator import Narration
+from airflow_provider_spark_operator.follow.narration.obstacles import ATTENDED
+from airflow_provider_spark_operator.follow.submission.submit import submit
+from airflow_provider_spark_operator.follow.watching.wait import Conclusion, wait_for_end
+from airflow_provider_spark_operator.follow.watching.watch import WatchHub
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists
+from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cluster
+from local_kubernetes.home import LocalClusterError, create_temporary_home
+from local_kubernetes.kubelet.node.images import ImageRule
+from local_kubernetes.log_export import export_logs
+
+_PARAMETERS = (
+    *("py_files", "packages", "conf"),
+    *("driver_memory", "executor_memory", "executor_cores", "executor_instances"),
+)
+
+EXAMPLES = """
+# Run a script with one executor, and keep the output of its driver
+spark-operator local run report.py 2026-01-31 > report.log
+
+# Pass options to the script, and set memory and a Spark property
+spark-operator local run report.py --driver-memory 2g --conf spark.sql.shuffle.partitions=4 -- --day 2026-01-31
+
+# Run a manifest, and stop after ten minutes with exit code 4
+spark-operator local run pi.yaml --timeout 10m
+"""
+
+
+@dataclass(frozen=True)
+class _Options:
+    namespace: str | None
+    limit: timedelta | None
+    images: Sequence[ImageRule]
+    logs: str | None
+
+
+@add_parameter_options(before="namespace", names=_PARAMETERS)
+def run(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            callback=require_text,
+            help="Python script (.py), or a file with the manifest of one SparkApplication; - reads a manifest from "
+            "standard input",
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ARGUMENT…", help="arguments of the script; write -- before arguments that begin with -"
+        ),
+    ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            "--namespace",
+            metavar="NAMESPACE",
+            callback=require_namespace,
+            help="namespace of a script, or of a manifest that sets none (default: default)",
+        ),
+    ] = None,
+    logs: Annotated[
+        str | None,
+        typer.Option(
+            "--logs",
+            metavar="DIR",
+            callback=require_text,
+            help="new or empty folder for the logs of driver and executors (default: a new folder in "
+            "~/.local/state/spark-operator/runs)",
+        ),
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            callback=check_limit,
+            help="stop after this time, for example 90s or 10m; the exit code is then 4 (default: no limit)",
+        ),
+    ] = None,
+    image: ImageRules = None,
+    log_format: LogFormatOption = LogFormat.TEXT,
+    **parameters: Any,
+) -> ExitCode:
+    """Run a script or a manifest on a temporary local cluster, which stops when the application ends.
+
+    The driver's log goes to stdout. The states of the application, the address of the Spark UI and the folder with all
+    logs go to stderr. The exit code tells how the application ended. SIGTERM, SIGINT and SIGHUP end the application and
+    its cluster.
+
+    A script runs with the installed Spark, in the current folder, with one executor by default.
+    """
+    document = compose_local_application(file, arguments or (), read_parameter_values(parameters))
+    limit = parse_duration(timeout) if timeout is not None else None
+    options = _Options(namespace, limit, parse_image_rules(image), logs)
+    configure_logs(log_format, logging.WARNING)
+    return run_until_signal(lambda: _run(document, options), after_sigterm=ExitCode.INTERRUPTED)
+
+
+async def _run(document: JsonObject, options: _Options) -> ExitCode:
+    name = str((document.get("metadata") or {}).get("name") or "application")
+    try:
+        with create_temporary_home() as home, keep_logs(options.logs, name, home):
+            print_note("starting a local cluster")
+            async with run_cluster(home, images=options.images) as cluster:
+                return await cluster.run_with_controller(_follow_through(cluster, document, options))
+    except LocalClusterError as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+
+
+async def _follow_through(cluster: RunningCluster, document: JsonObject, options: _Options) -> ExitCode:
+    namespace = options.namespace or (document.get("metadata") or {}).get("namespace")
+    if namespace:
+        await _ensure_namespace(cluster.client, namespace)
+    submission = await submit(cluster.client, _retain_driver(document), namespace)
+    print_note(f"{submission.reference} submitted")
+    hub = WatchHub(cluster.client)
+    try:
+        async with asyncio.timeout(options.limit.total_seconds() if options.limit is not None else None) as limit:
+            conclusion = await _wait(hub, submission.reference)
+        if isinstance(conclusion, str):
+            print_error(f"{submission.reference}: {conclusion}")
+            return ExitCode.INFRASTRUCTURE_FAILED
+        return report_conclusion(conclusion, is_shown=True)
+    except TimeoutError:
+        if options.limit is None or not limit.expired():
+            raise
+        print_error(f"{submission.reference} did not end within {options.limit.total_seconds():g} s")
+        return ExitCode.TIMED_OUT
+    except ApplicationDeleted as error:
+        print_error(str(error))
+        return ExitCode.INFRASTRUCTURE_FAILED
+    finally:
+        await hub.close()
+
+
+def _retain_driver(document: JsonObject) -> JsonObject:
+    """Return the application with a driver that is retained after its end, unless the application sets a policy.
+
+    Without this policy, a driver that fails at once is deleted before its log is read.
+    """
+    spec = document["spec"]
+    tolerations = {"resourceRetainPolicy": "Always", **(spec.get("applicationTolerations") or {})}
+    return {**document, "spec": {**spec, "applicationTolerations": tolerations}}
+
+
+async def _wait(hub: WatchHub, reference: ApplicationReference) -> Conclusion | str:
+    """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
+    terminal = Terminal(shows_ui=True)
+    narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
+    end = asyncio.create_task(wait_for_end(hub, reference, narration))
+    either: set[asyncio.Future[Any]] = {end, terminal.obstacle}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return await end if end.done() else terminal.obstacle.result()
+    finally:
+        end.cancel()
+        await asyncio.wait({end})
+
+
+async def _ensure_namespace(client: KubeClient, name: str) -> None:
+    body = {"apiVersion": NAMESPACES.api_version, "kind": NAMESPACES.kind, "metadata": {"name": name}}
+    try:
+        await client.create(NAMESPACES, body, None)
+    except AlreadyExists:
+        return
+
+
+_PRIVATE = 0o700
+_MOST_RUNS = 20
+
+
+@contextmanager
+def keep_logs(chosen: str | None, name: str, home: Path) -> Iterator[None]:
+    """Write the logs of all pods to a folder when the context ends, and print its path.
+
+    Args:
+        chosen: The folder that the user named; None for a new folder below the state folder of the user. Only the
+            newest 20 of these folders remain.
+        name: The name of the application.
+        home: The home of the cluster.
+
+    Raises:
+        CommandError: The folder that the user named is not empty, or cannot be written.
+    """
+    folder = _create_default(name) if chosen is None else _create_chosen(Path(chosen))
+    try:
+        yield
+    finally:
+        if folder is not None:
+            _write(home, folder)
+
+
+def _write(home: Path, folder: Path) -> None:
+    try:
+        if export_logs(home, folder):
+            print_note(f"the logs of the driver and the executors are in {folder}")
+        else:
+            folder.rmdir()
+    except OSError as error:
+        print_note(f"could not keep the logs in {folder}: {error.strerror or error}")
+
+
+def _create_chosen(folder: Path) -> Path:
+    folder = folder.absolute()
+    try:
+        folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise CommandError(f"--logs: {folder} is not empty. Choose another folder", ExitCode.INVALID)
+        folder.chmod(_PRIVATE)
+    except OSError as error:
+        raise CommandError(f"--logs: could not use {folder}: {error.strerror or error}", ExitCode.INVALID) from None
+    return folder
+
+
+def _create_default(name: str) -> Path | None:
+    """Return a new folder, and delete the oldest ones. Return None if no folder can be created: the run continues."""
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or ""
+        base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+        runs = base / "spark-operator" / "runs"
+        runs.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        folder = runs / f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{name}"
+        folder.mkdir(mode=_PRIVATE)
+        _delete_oldest(runs)
+    except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home folder
+        print_note(f"the logs of this run are not kept: {error}")
+        return None
+    return folder
+
+
+def _delete_oldest(runs: Path) -> None:
+    with suppress(OSError):
+        for folder in sorted(path for path in runs.iterdir() if path.is_dir())[:-_MOST_RUNS]:
+            shutil.rmtree(folder, ignore_errors=True)

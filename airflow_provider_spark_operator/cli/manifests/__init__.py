@@ -1,0 +1,1 @@
+"""The verbs of manifests, which need no cluster."""

@@ -1,0 +1,178 @@
+"""`spark-operator diff`: show what submitting a manifest would change."""
+
+import difflib
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+
+from airflow_provider_spark_operator.cli.base.cluster_client import run_with_client
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.files.documents import describe_source
+from airflow_provider_spark_operator.cli.options.options import Context, Kubeconfig, Namespace
+from airflow_provider_spark_operator.cli.output.log_records import show_warnings
+from airflow_provider_spark_operator.cli.output.output import format_yaml, open_console
+from airflow_provider_spark_operator.cli.submission.parameter_options import (
+    add_parameter_options,
+    read_parameter_values,
+)
+from airflow_provider_spark_operator.cli.submission.submission_options import (
+    USUAL_KEEP_FAILED_DRIVER,
+    ApiVersion,
+    Assignments,
+    ComparedName,
+    DownloadFrom,
+    KeepDriver,
+    KeepFailedDriver,
+    ProgramArguments,
+    SubmittedFile,
+    TimeToLive,
+    UploadTo,
+    build_settings,
+)
+from airflow_provider_spark_operator.cli.submission.submission_source import Request, advise_on_name, compose_request
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.names import GROUP, LABEL_TASK
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.prepare import prepare_document, set_served_version
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import NotFound
+
+EXAMPLES = """
+# Compare a manifest with the application of the same name in the cluster
+spark-operator diff pi.yaml
+
+# Compare after setting other values
+spark-operator diff pi.yaml --executor-instances 10 --set spec.driverSpec=null
+"""
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+# Annotations and labels of other clients: kubectl's copy of the manifest, and the stamp of a task of Airflow.
+_FOREIGN = ("kubectl.kubernetes.io/", f"{LABEL_TASK.partition('/')[0]}/")
+# See `core.compose.files.build_config_map_name`.
+_SHIPPED_FILES = re.compile(r"(?<= name: )(\S+-files-)[0-9a-f]{10}$", re.MULTILINE)
+
+
+@add_parameter_options(before="ttl")
+def run(
+    file: SubmittedFile,
+    arguments: ProgramArguments = None,
+    name: ComparedName = None,
+    assignments: Assignments = None,
+    api_version: ApiVersion = None,
+    upload_to: UploadTo = None,
+    download_from: DownloadFrom = None,
+    ttl: TimeToLive = None,
+    keep_driver: KeepDriver = None,
+    keep_failed_driver: KeepFailedDriver = USUAL_KEEP_FAILED_DRIVER,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = None,
+    **parameters: Any,
+) -> ExitCode:
+    """Compare an application in the cluster with the one that `submit` would create, as a unified diff.
+
+    Give the file and the options that you would give to `submit`. The command reads the application of the same name
+    from the cluster, and compares its spec, labels and annotations. It ignores fields whose value is the default. It
+    does not change or upload anything. The exit code is 0 without a difference, and 1 with a difference, like that of
+    `kubectl diff`.
+
+    `submit` does not change an existing application: to apply the difference, delete the application first, or submit
+    with another name. For a program, --name is required: without it, each submission gets a new name.
+    """
+    if name is None and PurePosixPath(file).suffix in (".py", ".jar"):
+        raise CommandError(
+            f"{file} is a program, and each submission of it creates an application with a new name. Add "
+            "--name NAME to name the application to compare with",
+            ExitCode.INVALID,
+        )
+    show_warnings()
+    values = read_parameter_values(parameters)
+    request = Request(
+        file=file,
+        name=name,
+        values={**values, **({"arguments": arguments} if arguments else {})},
+        settings=build_settings(ttl, keep_driver, keep_failed_driver),
+        assignments=assignments or (),
+        upload_to=upload_to,
+        download_from=download_from,
+        api_version=api_version,
+    )
+    document = compose_request(request, write=_upload_nothing)
+    has_options = any((values, arguments, assignments, api_version, ttl, keep_driver))
+    source = describe_source(file)
+    title = f"{source} (with options)" if has_options else source
+    access = ClusterAccess(kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return run_with_client(access, lambda client: _compare(client, document, (source, title), namespace))
+
+
+def _upload_nothing(*_: object, **__: object) -> bool:
+    return False
+
+
+async def _compare(client: KubeClient, document: JsonObject, names: tuple[str, str], namespace: str | None) -> ExitCode:
+    """Compare a document with the cluster. The names are those of its file, and of the new side of the difference."""
+    source, title = names
+    body = prepare_document(client, document, namespace, None)
+    resource = await set_served_version(client, body)
+    metadata = body["metadata"]
+    name, place = metadata.get("name"), metadata["namespace"]
+    if not name:
+        raise CommandError(f"{source}: metadata.name: is required: add the name to compare with", ExitCode.INVALID)
+    try:
+        present = await client.get(resource, name, place)
+    except NotFound:
+        print_note(f"{resource.kind} {place}/{name} does not exist: submit creates it")
+        return _print_difference("", _format(body), f"cluster {place}/{name}", title)
+    code = _print_difference(_format(present), _format(body), f"cluster {place}/{name}", title)
+    if code is ExitCode.CHECK_FAILED:
+        reference = ApplicationReference.of(present, resource)
+        print_note(f"submit does not change {reference}. {advise_on_name(reference)}")
+    return code
+
+
+def _format(resource: Mapping[str, Any]) -> str:
+    """Return the part of a resource that its author writes, as YAML with sorted keys."""
+    metadata = {"name": resource["metadata"]["name"]}
+    for part in ("labels", "annotations"):
+        given = resource["metadata"].get(part) or {}
+        if own := {key: value for key, value in given.items() if not key.startswith(_FOREIGN)}:
+            metadata[part] = own
+    shown = {"apiVersion": resource["apiVersion"], "kind": resource["kind"], "metadata": metadata}
+    return _name_files(format_yaml({**shown, "spec": _drop_defaults(resource)}))
+
+
+def _name_files(text: str) -> str:
+    """Replace the names of ConfigMaps with shipped files: each submission has new ones, also of the same files."""
+    return _SHIPPED_FILES.sub(r"\1…", text)
+
+
+def _drop_defaults(resource: Mapping[str, Any]) -> object:
+    """Return the spec without the fields that have their default, because the API server adds some defaults."""
+    if resource["apiVersion"].partition("/")[0] == GROUP:
+        with suppress(InvalidResource):  # written for a newer version of the definition
+            application = parse_application({key: value for key, value in resource.items() if key != "status"})
+            return application.model_dump(mode="json", by_alias=True, exclude_defaults=True)["spec"]
+    return resource["spec"]
+
+
+def _print_difference(before: str, after: str, old: str, new: str) -> ExitCode:
+    lines = [
+        line.rstrip("\n")
+        for line in difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="")
+    ]
+    if sys.stdout.isatty():
+        from rich.text import Text  # noqa: PLC0415 - pipes do not need it
+
+        console = open_console()
+        for line in lines:
+            console.print(Text(line, _STYLES.get(line[:1], "")), soft_wrap=True)
+    else:
+        print(*lines, sep="\n", end="\n" if lines else "")
+    return ExitCode.CHECK_FAILED if lines else ExitCode.SUCCESS

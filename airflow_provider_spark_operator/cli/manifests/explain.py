@@ -1,0 +1,142 @@
+"""`spark-operator explain`: explain the fields of a resource, without a cluster."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.errors import CommandError
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.files.field_tree import Field, build_kubeflow_tree, build_tree, find_paths
+from airflow_provider_spark_operator.core.dialects.kubeflow import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+
+EXAMPLES = """
+# The fields of a SparkApplication
+spark-operator explain sparkapp
+
+# One field, with its type, default and allowed values
+spark-operator explain sparkapp.spec.deploymentMode
+
+# All fields of a SparkCluster
+spark-operator explain sparkcluster.spec --recursive
+
+# A field of Kubeflow's operator
+spark-operator explain sparkapp.spec.restartPolicy --kubeflow
+"""
+
+_KINDS = {
+    "SparkApplication": ("sparkapplication", "sparkapplications", "sparkapp", "sparkapps"),
+    "SparkCluster": ("sparkcluster", "sparkclusters"),
+}
+_WIDTH = 100
+
+
+def run(
+    field: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIELD",
+            help="KIND, KIND.PATH or PATH, for example sparkapp, sparkapp.spec.sparkConf or spec.sparkConf; a PATH "
+            "without a kind is a field of SparkApplication",
+            show_default=False,
+            autocompletion=lambda: [names[0] for names in _KINDS.values()],
+        ),
+    ],
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="list the fields of all levels, without descriptions")
+    ] = False,
+    kubeflow: Annotated[
+        bool, typer.Option("--kubeflow", help="explain the SparkApplication of Kubeflow's operator")
+    ] = False,
+) -> ExitCode:
+    """Explain a kind or a field: its type, description, default, allowed values and fields.
+
+    The command does not contact a cluster. The fields are those of `spark-operator crds`. For fields of Kubeflow's
+    operator, the description names the corresponding field of spark.apache.org/v1.
+    """
+    kind, path = _split(field)
+    if kubeflow and kind != "SparkApplication":
+        raise CommandError(f"{kind}: Kubeflow's operator has no such kind", ExitCode.INVALID)
+    tree = build_kubeflow_tree() if kubeflow else build_tree(kind)
+    found = _find(tree, kind, path)
+    print(f"KIND:     {kind}\nVERSION:  {f'{GROUP}/{VERSIONS[0]}' if kubeflow else DEFAULT_API_VERSION}\n")
+    if path:
+        print(f"FIELD: {'.'.join(path)} <{found.type_name}>{' -required-' if found.is_required else ''}")
+    for line in _format_details(found):
+        print(line)
+    fields = list(_format_fields(found, recursive=recursive))
+    if fields:
+        print("FIELDS:", *fields, sep="\n")
+    return ExitCode.SUCCESS
+
+
+def _split(field: str) -> tuple[str, list[str]]:
+    """Return the kind and the names of the path. Indexes and brackets of lists are left out.
+
+    Raises:
+        CommandError: There is no name.
+    """
+    names = re.sub(r"\[\d*\]", "", field).strip(".").split(".")
+    if names == [""]:
+        raise CommandError(f"{field!r} is not a field: write for example sparkapp.spec", ExitCode.INVALID)
+    for kind, words in _KINDS.items():
+        if names[0].lower() in words:
+            return kind, names[1:]
+    return "SparkApplication", names
+
+
+def _find(tree: Field, kind: str, path: Sequence[str]) -> Field:
+    """Return the field at a path.
+
+    Raises:
+        CommandError: The field does not exist.
+    """
+    found = tree
+    for position, name in enumerate(path):
+        known = found.list_fields()
+        if name not in known:
+            owner = ".".join(path[:position]) or kind
+            advice = _suggest(tree, list(known), path[:position], name)
+            raise CommandError(f"{'.'.join(path)}: {name!r} is not a field of {owner}{advice}", ExitCode.INVALID)
+        found = known[name]
+    return found
+
+
+def _suggest(tree: Field, known: Sequence[str], owner: Sequence[str], name: str) -> str:
+    """Return the most similar field at the same place, or the fields with this name at other places."""
+    by_lower = {each.lower(): each for each in known}
+    similar = get_close_matches(name.lower(), by_lower, 1, cutoff=0.7)
+    elsewhere = list(find_paths(tree, name))[:3]
+    meant = [".".join([*owner, by_lower[similar[0]]])] if similar else elsewhere
+    if meant:
+        return f": did you mean {' or '.join(meant)}?"
+    return f": must be one of {', '.join(known)}" if known else ": it has no fields"
+
+
+def _format_details(field: Field) -> Iterator[str]:
+    if field.allowed:
+        yield f"ALLOWED: {', '.join(field.allowed)}"
+    if field.default:
+        yield f"DEFAULT: {field.default}"
+    if field.description:
+        yield "DESCRIPTION:"
+        yield _wrap(field.description, "    ")
+    yield ""
+
+
+def _format_fields(field: Field, *, recursive: bool, indent: str = "  ") -> Iterator[str]:
+    for name, inner in field.list_fields().items():
+        yield f"{indent}{name} <{inner.type_name}>{' -required-' if inner.is_required else ''}"
+        if not recursive:
+            if inner.description:
+                yield _wrap(inner.description, f"{indent}  ")
+        elif not inner.is_foreign:
+            yield from _format_fields(inner, recursive=True, indent=f"{indent}  ")
+
+
+def _wrap(text: str, indent: str) -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

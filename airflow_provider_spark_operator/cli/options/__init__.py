@@ -1,0 +1,1 @@
+"""The options of verbs and the values that they take."""

@@ -1,0 +1,46 @@
+"""The words of the options that select applications by their state."""
+
+from collections.abc import Callable, Collection, Iterable
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.usage_errors import suggest
+from airflow_provider_spark_operator.core.dialects.dialect import list_known_states
+
+
+def list_state_words(others: Iterable[str] = (), states: Iterable[str] | None = None) -> list[str]:
+    """Return the words that an option accepts, each once whatever its case.
+
+    Args:
+        others: Words in addition to the states, for example the phases. They come first.
+        states: The states. None for those of all dialects.
+    """
+    words = {word.lower(): word.lower() for word in others}
+    known = list_known_states() if states is None else states
+    for state in sorted(known, key=lambda state: (state.lower(), state.isupper())):
+        words.setdefault(state.lower(), state)
+    return list(words.values())
+
+
+def require_states(
+    others: Collection[str] = (), states: Collection[str] | None = None
+) -> Callable[[list[str] | None], list[str]]:
+    """Return a callback of an option. It returns the values as `list_state_words` writes them.
+
+    Args:
+        others: See `list_state_words`.
+        states: See `list_state_words`.
+
+    Raises:
+        typer.BadParameter: A value is not one of the words. Raised by the callback.
+    """
+
+    def check(values: list[str] | None) -> list[str]:
+        known = {word.lower(): word for word in list_state_words(others, states)}
+        for value in values or ():
+            if value.lower() not in known:
+                meant = suggest(value, known.values()) or f": must be one of {', '.join(known.values())}"
+                raise typer.BadParameter(f"unknown state {value}{meant}")
+        return [known[value.lower()] for value in values or ()]
+
+    return check

@@ -1,0 +1,1 @@
+"""Tables, rows, sections, JSON and progress on the terminal."""

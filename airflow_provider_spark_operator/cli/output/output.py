@@ -1,0 +1,171 @@
+"""Print results to stdout: manifests, and resources in the formats of `kubectl get -o`.
+
+A table has one line for each resource. It is aligned with spaces, without borders, so that `awk` and `cut` can read it.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from airflow_provider_spark_operator.cli.base.streams import escape_controls, is_unicode
+from airflow_provider_spark_operator.cli.options.options import DocumentFormat
+from airflow_provider_spark_operator.cli.output.table_layout import GAP
+from airflow_provider_spark_operator.kube.yaml_text import dump
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+JsonObject: TypeAlias = dict[str, Any]
+
+_MISSING = "-"
+
+
+def print_resource(resource: JsonObject, output: str) -> None:
+    """Print one resource of several that follow each other, for example each change of a watch.
+
+    Args:
+        resource: The resource, as the API returned it.
+        output: The value of the option `Output`, except `table` and `wide`.
+    """
+    if output == "name":
+        print_names([resource])
+    elif output == "yaml":
+        print(dump(arrange(resource), is_document=True, allow_unicode=is_unicode(sys.stdout)), end="")
+    else:
+        print(format_value(arrange(resource), output), end="")
+    sys.stdout.flush()
+
+
+def print_table(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, Callable[[str], str]] | None = None,
+) -> None:
+    """Print rows of texts below their titles. Control characters are escaped, and empty cells are shown as `-`.
+
+    Args:
+        titles: The titles of the columns.
+        rows: The cells of each row.
+        styles: The functions that return the style of a cell on a terminal, by the title of the column.
+    """
+    cells = [[clean_cell(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _print_on_terminal(titles, cells, styles or {})
+        return
+    widths = _measure_columns(titles, cells)
+    for line in (titles, *cells):
+        print(GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def measure_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of characters of the longest line that `print_table` prints if the width is not limited."""
+    widths = _measure_columns(titles, [[clean_cell(cell) for cell in row] for row in rows])
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _measure_columns(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+
+
+def _print_on_terminal(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, Callable[[str], str]]
+) -> None:
+    """Print with colours. Cells that do not fit the terminal continue on the next line."""
+    # rich takes a tenth of a second to import. Pipes do not need it.
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        cells = zip(titles, row, strict=True)
+        table.add_row(*(Text(cell, styles[title](cell) if title in styles else "") for title, cell in cells))
+    open_console().print(table)
+
+
+def open_console() -> "Console":
+    """Return a console of rich on stdout. It writes colours only on a terminal, and not with NO_COLOR."""
+    from rich.console import Console  # noqa: PLC0415
+
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    # rich 13 would also obey a NO_COLOR that is set but empty.
+    return Console(file=sys.stdout, highlight=False, color_system=colours, no_color=False)
+
+
+def print_documents(documents: Sequence[JsonObject], output: DocumentFormat) -> None:
+    """Print manifests as YAML documents, or as one JSON List. Both stay valid in every locale."""
+    if output is DocumentFormat.JSON:
+        print(format_documents(documents, output, allow_unicode=is_unicode(sys.stdout)), end="")
+        return
+    for document in documents:
+        print(format_documents([document], output, allow_unicode=is_unicode(sys.stdout)), end="")
+
+
+def format_documents(documents: Sequence[JsonObject], output: DocumentFormat, *, allow_unicode: bool = True) -> str:
+    """Return manifests as YAML documents, or as one JSON List.
+
+    Args:
+        documents: The manifests.
+        output: The format.
+        allow_unicode: Whether characters outside of ASCII are written as they are.
+    """
+    if output is DocumentFormat.JSON:
+        return _format_json({"apiVersion": "v1", "kind": "List", "items": documents}, allow_unicode=allow_unicode)
+    texts = [dump(document, is_document=True, allow_unicode=allow_unicode) for document in documents]
+    return "".join(texts)
+
+
+def arrange(resource: JsonObject) -> JsonObject:
+    """Return a resource as `kubectl get` prints it: without `managedFields`, and its parts in the usual order."""
+    metadata = resource.get("metadata")
+    arranged = {key: resource[key] for key in ("apiVersion", "kind", "metadata") if key in resource}
+    if isinstance(metadata, dict):
+        arranged["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return (
+        arranged
+        | {key: value for key, value in resource.items() if key != "status" and key not in arranged}
+        | ({"status": resource["status"]} if "status" in resource else {})
+    )
+
+
+def format_value(value: JsonObject | list[JsonObject], output: str) -> str:
+    """Return an object or a list for stdout.
+
+    Args:
+        value: The object or the list.
+        output: Either `json` or `yaml`.
+    """
+    allow_unicode = is_unicode(sys.stdout)
+    if output == "json":
+        return _format_json(value, allow_unicode=allow_unicode)
+    return dump(value, allow_unicode=allow_unicode)
+
+
+def print_names(resources: Iterable[JsonObject]) -> None:
+    """Print the kind and the name of each resource."""
+    for resource in resources:
+        print(_name(resource))
+
+
+def _name(resource: JsonObject) -> str:
+    """Return the name as `kubectl get -o name` prints it: `sparkapplication.spark.apache.org/pi`."""
+    group = str(resource["apiVersion"]).rpartition("/")[0]
+    kind = str(resource["kind"]).lower()
+    return f"{kind}.{group}/{resource['metadata']['name']}" if group else f"{kind}/{resource['metadata']['name']}"
+
+
+def _format_json(value: JsonObject | list[JsonObject], *, allow_unicode: bool) -> str:
+    return f"{json.dumps(value, indent=2, ensure_ascii=not allow_unicode)}\n"
+
+
+def format_yaml(value: JsonObject) -> str:
+    """Return an object as YAML with sorted keys, so that two texts can be compared."""
+    return dump(value, sort_keys=True, allow_unicode=is_unicode(sys.stdout))
+
+
+def clean_cell(cell: str) -> str:
+    """Return a cell as one line with visible control characters, `-` if it is empty."""
+    return escape_controls(" ".join(cell.split())) or _MISSING

@@ -1,0 +1,97 @@
+"""Print sections of text with headings, pairs and tables; with colours on a terminal."""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rich.text import Text
+
+from airflow_provider_spark_operator.cli.output.output import clean_cell, open_console
+from airflow_provider_spark_operator.cli.output.table_layout import GAP, fold, fold_last
+
+_INDENT: Final = "  "
+
+
+class SectionPrinter:
+    """Prints sections. Control characters in values are escaped.
+
+    On a terminal, long values continue below themselves. Pipes get one line for each value.
+    """
+
+    def __init__(self) -> None:
+        self._console = open_console()
+        self._is_folded = sys.stdout.isatty()
+        self._limit = shutil.get_terminal_size().columns
+
+    def print_pairs(self, pairs: Sequence[tuple[str, str]], styles: Mapping[str, str] | None = None) -> None:
+        """Print names and values in two columns. Pairs without a value are left out.
+
+        Args:
+            pairs: The names and values.
+            styles: The styles of values on a terminal, by name.
+        """
+        shown = [(name, value) for name, value in pairs if value]
+        width = max((len(name) for name, _ in shown), default=0) + 1
+        for name, value in shown:
+            label, style = f"{name + ':':<{width}}", (styles or {}).get(name, "")
+            for part in self._fold(clean_cell(value), width + len(GAP)):
+                self._print(Text.assemble((label, "bold"), GAP, (part, style)))
+                label = " " * width
+
+    def print_heading(self, heading: str) -> None:
+        """Print the heading of a section, below an empty line."""
+        self._print(Text(f"\n{heading}:", "bold"))
+
+    def print_lines(self, lines: Sequence[str]) -> None:
+        """Print lines below a heading. Their indentation is kept."""
+        for line in lines:
+            indentation = " " * (len(line) - len(line.lstrip(" ")))
+            for part in self._fold(clean_cell(line), len(_INDENT) + len(indentation)):
+                self._print(Text(f"{_INDENT}{indentation}{part}"))
+
+    def print_table(
+        self,
+        titles: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        styles: Mapping[str, Callable[[str], str]] | None = None,
+    ) -> None:
+        """Print a table below a heading.
+
+        Args:
+            titles: The titles of the columns.
+            rows: The cells of each row.
+            styles: The functions that return the style of a cell on a terminal, by the title of the column.
+        """
+        lines = [[clean_cell(cell) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
+        self._print_row(titles, widths, dict.fromkeys(titles, "dim"))
+        for line in lines:
+            cells = dict(zip(titles, line, strict=True))
+            self._print_row(
+                line,
+                widths,
+                {title: style(cells[title]) for title, style in (styles or {}).items() if title in cells},
+                titles,
+            )
+
+    def _print_row(
+        self,
+        cells: Sequence[str],
+        widths: Sequence[int],
+        styles: Mapping[str, str],
+        titles: Sequence[str] | None = None,
+    ) -> None:
+        limit = self._limit - len(_INDENT)
+        for line in fold_last(cells, widths, limit) if self._is_folded else [cells]:
+            padded = [f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)]
+            padded[-1] = padded[-1].rstrip()
+            parts = [Text(cell, styles.get(title, "")) for cell, title in zip(padded, titles or cells, strict=True)]
+            self._print(Text(_INDENT) + Text(GAP).join(parts))
+
+    def _fold(self, text: str, indentation: int) -> list[str]:
+        return fold(text, self._limit - indentation) if self._is_folded else [text]
+
+    def _print(self, text: Text) -> None:
+        text.rstrip()
+        self._console.print(text, soft_wrap=True)

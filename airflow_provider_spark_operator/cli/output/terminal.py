@@ -1,0 +1,117 @@
+"""Show an application on a terminal: the driver's log on stdout, everything else on stderr."""
+
+import asyncio
+import errno
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from airflow_provider_spark_operator.cli.base.errors import print_note
+from airflow_provider_spark_operator.cli.base.streams import OutputError
+from airflow_provider_spark_operator.cli.output.progress_line import ProgressLine
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus
+from airflow_provider_spark_operator.core.spark.spark_ui import find_ui_url
+from airflow_provider_spark_operator.follow.access.pods import ExecutorCount, describe_block
+from airflow_provider_spark_operator.follow.ending.executor_ends import ExecutorEnd
+
+# A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
+_RESTARTED = "CrashLoopBackOff"
+_LOOPBACK = "127.0.0.1"
+
+
+class Terminal:
+    """The sink that writes to a terminal.
+
+    Args:
+        is_shared: Whether the cluster exists without the command, so that a user can fix a pod that cannot be
+            started. Such a pod is then shown.
+        shows_log: Whether to print the driver's log.
+        shows_ui: Whether to print the address of the Spark UI, because the driver is a process of this machine.
+        progress: The line that shows the state. None if there is no such line.
+
+    Attributes:
+        obstacle: The sentence about the first pod that cannot be started, unless the cluster is shared.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_shared: bool = False,
+        shows_log: bool = True,
+        shows_ui: bool = False,
+        progress: ProgressLine | None = None,
+    ) -> None:
+        self._progress = progress
+        self._is_shared = is_shared
+        self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._shows_ui = shows_ui
+        self._shows_log = shows_log  # becomes False when a write fails
+
+    def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+        """Print the time and the state, and the executors of an application that runs."""
+        if self._progress is not None:
+            self._progress.state = entry.state
+        message = f": {entry.message}" if entry.message else ""
+        self._print_note(f"{_format_clock(entry.time)} {entry.state}{message}")
+        if executors is not None:
+            self.show_executors(executors)
+
+    def show_executors(self, executors: ExecutorCount) -> None:
+        """Print the time and the number of executors."""
+        if executors.present:
+            self._print_note(f"{_format_clock(None)} executors {executors}")
+
+    def show_obstacle(self, sentence: str) -> None:
+        """Print the sentence."""
+        self._print_note(sentence)
+
+    def show_blocked_pod(self, role: str, name: str, container: ContainerStatus) -> None:
+        """Set the obstacle, unless Spark itself replaces the pod. In a shared cluster, print executors instead."""
+        is_driver = role == ROLE_DRIVER
+        if self._is_shared:
+            if not is_driver:  # a driver is shown as an obstacle
+                self._print_note(f"executor {name} cannot be started: {describe_block(container)}")
+            return
+        if self.obstacle.done() or (not is_driver and container.reason == _RESTARTED):
+            return
+        subject = "the driver" if is_driver else f"executor pod {name}"
+        self.obstacle.set_result(f"{subject} cannot be started: {describe_block(container)}")
+
+    def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
+        """Print the line to stdout, until a write fails."""
+        if self._shows_ui and (url := find_ui_url(line, _LOOPBACK)):
+            self._print_note(f"Spark UI: {url}")
+        if not self._shows_log:
+            return
+        try:
+            print(line, flush=True)
+        except OutputError as error:
+            # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
+            self._shows_log = False
+            if error.errno != errno.EPIPE:
+                self._print_note(f"stopped printing the driver's log: {error}")
+
+    def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        """Print the warning events of the cluster, and the last lines of the executors that failed."""
+        for event in events:
+            self._print_note(f"event: {event}")
+        for executor in executors:
+            self._print_note(f"executor {executor.pod} ended with {executor.how}")
+            for line in executor.log_lines:
+                self._print_note(f"{executor.pod} | {line}")
+
+    def show_remark(self, level: int, sentence: str) -> None:
+        """Print a remark of level WARNING or above."""
+        if level >= logging.WARNING:
+            self._print_note(sentence)
+
+    def _print_note(self, message: str) -> None:
+        if self._progress is not None:
+            self._progress.erase()
+        print_note(message)
+
+
+def _format_clock(time: datetime | None) -> str:
+    return f"{(time or datetime.now(UTC)).astimezone():%H:%M:%S}"

@@ -1,0 +1,1 @@
+"""The program: its verbs, help, completion and version."""

@@ -1,0 +1,83 @@
+"""Run one command: from its arguments to a verb, and from an exception to an exit code."""
+
+import errno
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_error
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.program_name import get_program_name
+from airflow_provider_spark_operator.cli.base.streams import OutputError, finish_results, prepare_streams
+from airflow_provider_spark_operator.cli.base.usage_errors import USAGE_ERROR, describe_usage_error
+from airflow_provider_spark_operator.cli.program.program import build_program
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+
+
+def run_command(argv: Sequence[str] | None) -> int:
+    """Run one command. See `airflow_provider_spark_operator.cli.main`."""
+    prepare_streams()
+    return _finish(_run_and_report(sys.argv[1:] if argv is None else argv))
+
+
+def _run(words: Sequence[str]) -> ExitCode:
+    """Parse the words and run their verb."""
+    program = build_program()
+    try:
+        with program.make_context(get_program_name(), list(words)) as context:
+            exit_code: ExitCode = program.invoke(context)
+    except typer.Exit as end:  # after --help or --version
+        return ExitCode(end.exit_code)
+    except USAGE_ERROR as error:
+        raise CommandError(describe_usage_error(error), ExitCode.INVALID) from None
+    return exit_code
+
+
+def _run_and_report(words: Sequence[str]) -> ExitCode:
+    try:
+        return _run(words)
+    except CommandError as error:
+        print_error(str(error))
+        return error.exit_code
+    except (ConfigurationError, InvalidResource) as error:
+        print_error(str(error))
+        return ExitCode.INVALID
+    except KubeError as error:
+        print_error(str(error))
+        return ExitCode.API_FAILED
+    except KeyboardInterrupt:
+        print_error("interrupted")
+        return ExitCode.INTERRUPTED
+    except OutputError:
+        return ExitCode.SUCCESS  # _finish reports it
+    except Exception as defect:
+        if isinstance(defect, FileNotFoundError) and not _has_working_directory():
+            print_error("could not read the working directory: it was deleted. Change to another directory")
+            return ExitCode.INVALID
+        traceback.print_exc()
+        print_error(f"internal error: {defect}. Report this error with the traceback above")
+        return ExitCode.INFRASTRUCTURE_FAILED
+
+
+def _has_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _finish(exit_code: ExitCode) -> ExitCode:
+    """Flush the results, and return the exit code of the command.
+
+    If results were lost, success becomes a failure, unless the reader closed the pipe (`… | head`).
+    """
+    problem = finish_results()
+    if problem is None or problem.errno == errno.EPIPE:
+        return exit_code
+    print_error(str(problem))
+    return exit_code or ExitCode.INFRASTRUCTURE_FAILED

@@ -1,0 +1,85 @@
+"""`spark-operator completion`: print the completion script of a shell."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+
+EXAMPLES = """
+# Complete in this shell
+source <(spark-operator completion bash)
+
+# Complete in each new zsh
+spark-operator completion zsh > "${fpath[1]}/_spark-operator"
+
+# Complete in each new fish
+spark-operator completion fish > ~/.config/fish/completions/spark-operator.fish
+"""
+
+_BASH = """\
+_spark_operator() {
+  local IFS=$'\\n'
+  local word="${COMP_WORDS[COMP_CWORD]#=}"
+  COMPREPLY=($(spark-operator complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+  if [ "${COMPREPLY[0]-}" = :files ]; then
+    COMPREPLY=($(compgen -f -- "$word"))
+    compopt -o filenames 2>/dev/null
+  fi
+}
+complete -F _spark_operator spark-operator
+"""
+
+_ZSH = """\
+#compdef spark-operator
+_spark_operator() {
+  local -a found
+  local line
+  for line in ${(f)"$(spark-operator complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
+    found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
+  done
+  if [ "$line" = :files ]; then compset -P '--*='; _files
+  elif (( ${#found} )); then _describe 'spark-operator' found
+  fi
+}
+if [ "$funcstack[1]" = "_spark-operator" ]; then _spark_operator "$@"; else compdef _spark_operator spark-operator; fi
+"""
+
+_FISH = """\
+function __spark_operator_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l found (spark-operator complete -- $words[2..-1] 2>/dev/null)
+    if test "$found[1]" = :files
+        set -l option (string match -r '^--[a-z-]+=' -- $words[-1])
+        set -l path (string replace -r '^--[a-z-]+=' '' -- $words[-1])
+        for file in (__fish_complete_path "$path")
+            echo "$option$file"
+        end
+    else
+        printf '%s\\n' $found
+    end
+end
+complete -c spark-operator -f -a '(__spark_operator_complete)'
+"""
+
+
+class Shell(StrEnum):
+    """The supported shells."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+_SCRIPTS = {Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}
+
+
+def run(shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="the shell")]) -> ExitCode:
+    """Print the completion script of a shell.
+
+    It completes verbs, options and their values, and the names of contexts, namespaces, applications, executors and
+    SparkClusters. If the cluster does not answer within two seconds, no names of its objects are completed.
+    """
+    print(_SCRIPTS[shell], end="")
+    return ExitCode.SUCCESS

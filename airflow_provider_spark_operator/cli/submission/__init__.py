@@ -1,0 +1,1 @@
+"""What `submit`, `restart` and `diff` send: its source and its options."""

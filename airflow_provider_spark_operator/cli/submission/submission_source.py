@@ -1,0 +1,196 @@
+"""The application that a command line describes: a manifest or a program, options, and assignments."""
+
+import importlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.object_names import derive_name
+from airflow_provider_spark_operator.cli.base.program_name import get_program_name
+from airflow_provider_spark_operator.cli.files.documents import DocumentError, read_documents, split_list
+from airflow_provider_spark_operator.cli.options.assignment import assign, parse_assignment, read_value_at
+from airflow_provider_spark_operator.core.compose.application import TaskSettings
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.kubernetes.manifest import build_manifest, is_stored
+from airflow_provider_spark_operator.core.kubernetes.names import DEFAULT_API_VERSION
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.parameters.parameters import NAMES, Parameters
+from airflow_provider_spark_operator.follow.access.errors import NameTaken
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submission.composition import Composition
+from airflow_provider_spark_operator.follow.submission.document import read_document
+from airflow_provider_spark_operator.follow.submission.shipment import FileUnavailable, UploadFailed, WriteObject
+from airflow_provider_spark_operator.follow.submission.stamp import NO_TASK
+
+
+def write_object(folder: str, place: str, content: bytes) -> bool:
+    """Write a file into a folder of a store, unless it exists. See `follow.submission.shipment.WriteObject`.
+
+    Raises:
+        RuntimeError: fsspec is not installed.
+        Exception: Each store has its own exceptions.
+    """
+    try:
+        core = importlib.import_module("fsspec.core")
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            "missing package fsspec. Install it with pip install 'airflow-provider-spark-operator[files]'"
+        ) from None
+    filesystem, root = core.url_to_fs(folder)
+    path = f"{root.rstrip('/')}/{place}"
+    if filesystem.exists(path):
+        return False
+    filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
+    filesystem.pipe_file(path, content)
+    return True
+
+
+_PARAMETERS: Final = frozenset({*NAMES, "upload_to", "api_version"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to submit.
+
+    Attributes:
+        file: A manifest, `-` for standard input, or a program: a Python script or a jar, local or as a URI.
+        name: The name. None for that of the manifest, or for a new name after the program.
+        values: Values of parameters by their names.
+        settings: Further settings.
+        assignments: Texts `path=value`, applied last.
+        upload_to: URL of a folder for files that the application cannot contain. None if nothing is uploaded.
+        download_from: The same folder as the driver reads it.
+        api_version: The apiVersion of a program. None for that of spark.apache.org.
+    """
+
+    file: str
+    name: str | None
+    values: dict[str, Any]
+    settings: TaskSettings
+    assignments: Sequence[str]
+    upload_to: str | None
+    download_from: str | None
+    api_version: str | None
+
+
+def compose_request(request: Request, write: WriteObject = write_object) -> JsonObject:
+    """Return the application. Reads its files, and uploads those that it cannot contain.
+
+    Args:
+        request: What to submit.
+        write: Uploads a file. By default, into its object store.
+
+    Raises:
+        CommandError: A file cannot be read or uploaded.
+        InvalidResource: The manifest or a parameter is not valid.
+    """
+    try:
+        document = _compose(request, write)
+    except InvalidResource as error:
+        raise InvalidResource([_name_options(problem) for problem in error.problems]) from None
+    except FileUnavailable as error:
+        raise CommandError(str(error), ExitCode.INVALID) from None
+    except UploadFailed as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+    return assign_values(document, request.assignments)
+
+
+def assign_values(document: JsonObject, assignments: Sequence[str]) -> JsonObject:
+    """Return a document with the values of `--set`.
+
+    Args:
+        document: The document. It stays unchanged.
+        assignments: Texts `path=value`, applied in this order.
+
+    Raises:
+        InvalidResource: A path leads into a value that is not an object or not a list.
+    """
+    for text in assignments:
+        path, value = parse_assignment(text)
+        document = assign(document, path, read_value_at(document, path, value))
+    return document
+
+
+def _compose(request: Request, write: WriteObject) -> JsonObject:
+    suffix = PurePosixPath(request.file).suffix
+    values = dict(request.values)
+    if suffix in (".py", ".jar"):
+        if ":/" not in request.file and not Path(request.file).is_file():
+            raise FileUnavailable(f"could not find file {request.file!r} in {Path.cwd()}")
+        name = request.name or _build_name(request.file)
+        document = read_document(None, request.api_version, name=name, namespace=None)
+        values = _add_program(request.file, suffix, values)
+        problems = Parameters(**values).find_problems(alone=True)
+        if problems:
+            raise InvalidResource(problems)
+    else:
+        document = read_document(_read_manifest(request.file), request.api_version, name=request.name, namespace=None)
+    composition = Composition(
+        document={**document, "apiVersion": document.get("apiVersion") or DEFAULT_API_VERSION},
+        parameters=Parameters(**values),
+        settings=request.settings,
+        folders=[str(Path.cwd())],
+        upload_to=request.upload_to,
+        download_from=request.download_from,
+    )
+    return composition.compose(write)
+
+
+def _read_manifest(file: str) -> object:
+    """Return the only manifest of a file. A stored application, as the API returns it, becomes a manifest.
+
+    Raises:
+        DocumentError: The file cannot be read, or does not contain one manifest.
+    """
+    documents = list(read_documents(file))
+    manifests = [item for each in documents for item in split_list(each)]
+    if len(manifests) != 1:
+        problem = f"contains {len(manifests)} manifests; it must contain one SparkApplication"
+        raise DocumentError(documents[0].source, problem)
+    content = manifests[0].content
+    if not isinstance(content, Mapping) or not is_stored(content):
+        return content
+    print_note(f"{file} was read from a cluster: its status and the metadata that the API has set are left out")
+    return build_manifest(content)
+
+
+def _add_program(file: str, suffix: str, values: dict[str, Any]) -> dict[str, Any]:
+    if suffix == ".jar":
+        return {**values, "jars": [file, *(values.get("jars") or ())]}
+    if values.get("py_file"):
+        raise CommandError("--py-file cannot be combined with a script: leave one of them out", ExitCode.INVALID)
+    return {**values, "py_file": file}
+
+
+def _build_name(file: str) -> str:
+    """Return a new name, so that a program can be submitted again while its earlier application exists."""
+    return f"{derive_name(file)}-{secrets.token_hex(3)}"
+
+
+def _name_options(problem: Problem) -> Problem:
+    """Return a problem whose text names options instead of parameters."""
+
+    def rename(match: re.Match[str]) -> str:
+        return f"--{match[0].replace('_', '-')}" if match[0] in _PARAMETERS else match[0]
+
+    parameter, separator, rest = problem.path.partition(".")
+    base, bracket, index = parameter.partition("[")
+    path = f"--{base.replace('_', '-')}{bracket}{index}{separator}{rest}" if base in _PARAMETERS else problem.path
+    return replace(problem, path=path, message=re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", rename, problem.message))
+
+
+def describe_taken_name(error: NameTaken) -> str:
+    """Return why an application could not be submitted under a name, and what to do."""
+    owner = "" if error.owner == NO_TASK else f" and belongs to {error.owner}"
+    return f"{error.reference} already exists{owner}; it {error.state}. {advise_on_name(error.reference)}"
+
+
+def advise_on_name(present: ApplicationReference) -> str:
+    """Return how to submit an application although another one has its name."""
+    command = f"{get_program_name()} delete {present.name} -n {present.namespace} --wait"
+    return f"Delete it first with `{command}`, or set another name with --name"

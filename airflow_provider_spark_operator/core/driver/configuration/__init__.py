@@ -1,0 +1,1 @@
+"""Spark's configuration of one driver: its inputs, values, sizes, names, ports and URIs."""

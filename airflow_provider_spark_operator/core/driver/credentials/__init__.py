@@ -1,0 +1,1 @@
+"""Hadoop, Kerberos and secrets of the driver."""

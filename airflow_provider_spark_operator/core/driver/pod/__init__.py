@@ -1,0 +1,1 @@
+"""The driver's pod: its metadata, containers, volumes and templates."""

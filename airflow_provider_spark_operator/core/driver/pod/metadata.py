@@ -1,0 +1,52 @@
+"""The labels of a driver, and the placeholders in its labels and annotations."""
+
+import re
+
+from airflow_provider_spark_operator.core.driver.configuration.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.configuration.resource_names import build_application_name_label
+from airflow_provider_spark_operator.core.driver.pod.pod import BuildContext
+from airflow_provider_spark_operator.core.kubernetes.names import (
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_ROLE,
+    LABEL_SPARK_NAME,
+    LABEL_SPARK_VERSION,
+    LONGEST_LABEL_VALUE,
+    ROLE_DRIVER,
+)
+
+LABEL_PREFIX = "spark.kubernetes.driver.label."
+_DEFAULT_NAME = "spark"
+
+
+def build_selector_label(submission: BuildContext) -> dict[str, str]:
+    """Return the label that all resources of the application share."""
+    return {LABEL_APPLICATION_SELECTOR: submission.naming.application_id}
+
+
+def build_driver_labels(submission: BuildContext) -> dict[str, str]:
+    """Return the labels of the user and of Spark. The service selects the driver by all of them.
+
+    Raises:
+        DriverBuildError: The user sets a label that is reserved for Spark.
+    """
+    name = submission.conf.get_text("spark.app.name")
+    reserved = {
+        LABEL_SPARK_VERSION: _build_version_label(submission.inputs.spark_version),
+        **build_selector_label(submission),
+        LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
+        LABEL_ROLE: ROLE_DRIVER,
+    }
+    labels = submission.conf.get_by_prefix(LABEL_PREFIX)
+    for name in reserved.keys() & labels.keys():
+        raise DriverBuildError(f"{LABEL_PREFIX}{name}", "is reserved for Spark: choose another label")
+    return {name: replace_placeholders(submission, value) for name, value in labels.items()} | reserved
+
+
+def _build_version_label(version: str) -> str:
+    """Return a version such as `4.3.0+build` as a valid label value."""
+    return re.sub(r"[^-A-Za-z0-9_.]", "_", version)[:LONGEST_LABEL_VALUE].strip("-_.")
+
+
+def replace_placeholders(submission: BuildContext, value: str) -> str:
+    """Return the value with `{{APP_ID}}` replaced, and `{{EXECUTOR_ID}}` removed because a driver has none."""
+    return value.replace("{{APP_ID}}", submission.naming.application_id).replace("{{EXECUTOR_ID}}", "")

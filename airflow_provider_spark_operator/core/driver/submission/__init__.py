@@ -1,0 +1,1 @@
+"""Arguments and properties as spark-submit reads them."""

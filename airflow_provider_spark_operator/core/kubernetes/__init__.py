@@ -1,0 +1,1 @@
+"""What every Kubernetes program knows: names, labels, selectors, times, pods, JSON access and problems."""

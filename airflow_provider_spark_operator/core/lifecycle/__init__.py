@@ -1,0 +1,1 @@
+"""The life of applications and clusters: situations, rules, transitions, reasons and `decide`."""

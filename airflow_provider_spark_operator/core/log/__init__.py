@@ -1,0 +1,1 @@
+"""The driver's log: root cause, levels and hidden secrets."""

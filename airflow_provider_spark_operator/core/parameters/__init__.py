@@ -1,0 +1,1 @@
+"""The parameters of an application: fields, checks and grouped types."""

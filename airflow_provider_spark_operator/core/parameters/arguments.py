@@ -1,0 +1,109 @@
+"""Defaults and checks of the arguments of hooks, operators, sensors and retry policies.
+
+DAG files run these checks each time they are parsed, so the checks are cheap.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import is_namespace, is_object_name
+
+DEFAULT_CONNECTION_ID = "kubernetes_default"
+# The extensions of files with manifests and pod templates.
+FILE_EXTENSIONS: Final = (".yaml", ".yml", ".json")
+# The limit of a log in bytes: enough for a long job at the level INFO. Longer logs belong in the log store.
+LONGEST_LOG: Final = 64 * 1024 * 1024
+# The limits of the lists of the hook. The limit of Events is that of each object.
+MOST_APPLICATIONS: Final = 1000
+MOST_EVENTS: Final = 500
+# Who starts a failed application again: its operator in the cluster in each try of the task, or Airflow with the
+# retries of the task. By default, the operator does in the first try, and Airflow afterwards.
+RESTARTS_BY_CLUSTER: Final = "cluster"
+RESTARTS_BY_AIRFLOW: Final = "airflow"
+
+
+class IfExists(StrEnum):
+    """The action of a task if another of its runs has submitted an application with the requested name."""
+
+    REPLACE_ENDED = "replace_ended"
+    """Delete the application if it has ended, and its task has recorded the result or can no longer do so.
+
+    Otherwise fail.
+    """
+    FAIL = "fail"
+    """Fail."""
+
+
+def advise_suffix(path: str) -> str:
+    """Return the advice for a path that ends with the suffix of a template engine."""
+    is_engine = path.endswith((".j2", ".jinja", ".jinja2"))
+    return f". Templates in {', '.join(FILE_EXTENSIONS)} files are rendered: rename the file" if is_engine else ""
+
+
+def check_booleans(**arguments: object) -> None:
+    """Reject values that are not booleans: Python treats a string such as "false" as true.
+
+    Args:
+        **arguments: Values by the names of their parameters.
+
+    Raises:
+        TypeError: A value is not a boolean.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def check_connection_id(kubernetes_conn_id: object) -> None:
+    """Reject an id that no connection can have. None, templates and results of other tasks pass.
+
+    Args:
+        kubernetes_conn_id: Id of the connection.
+
+    Raises:
+        ValueError: The id is empty, or not a string.
+    """
+    # The result of another task is an object of Airflow, which this module cannot import.
+    is_known = isinstance(kubernetes_conn_id, (str, int, float, list, tuple, dict))
+    if is_known and not (isinstance(kubernetes_conn_id, str) and kubernetes_conn_id.strip()):
+        raise ValueError(f"kubernetes_conn_id must be the id of a connection or None, not {kubernetes_conn_id!r}")
+
+
+def check_existing_name(name: object, namespace: object) -> None:
+    """Reject a name or namespace that no resource can have. Templates and results of other tasks pass.
+
+    Args:
+        name: Name of a resource that other software may have created.
+        namespace: Namespace of the resource.
+
+    Raises:
+        ValueError: The name or the namespace is invalid.
+    """
+    # This rule is less strict than the rule for names that this package builds: other software may have named the
+    # resource of a sensor.
+    for noun, given, is_valid in (("name", name, is_object_name), ("namespace", namespace, is_namespace)):
+        if isinstance(given, str) and "{{" not in given and "{%" not in given and not is_valid(given):
+            raise ValueError(
+                f"invalid {noun} {given!r}: use lowercase letters, digits and '-', and begin and end with a letter or "
+                "digit"
+            )
+
+
+def check_sensor_mode(mode: str, sensor: str, *, deferrable: bool) -> None:
+    """Reject `mode="reschedule"` of a sensor that waits on a worker: the sensor would hold the worker anyway.
+
+    A deferrable sensor needs no worker while it waits, in either mode.
+
+    Args:
+        mode: Mode of the sensor: `poke` or `reschedule`.
+        sensor: Name of the sensor's class, for the message.
+        deferrable: Whether the sensor waits in the triggerer.
+
+    Raises:
+        ValueError: The mode is not supported.
+    """
+    if mode == "reschedule" and not deferrable:
+        raise ValueError(
+            f"mode='reschedule' is not supported by {sensor}: it keeps a watch open while it waits. "
+            "Use deferrable=True to wait without a worker, or leave out mode to wait on a worker"
+        )

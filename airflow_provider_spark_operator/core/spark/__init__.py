@@ -1,0 +1,1 @@
+"""Spark's properties and configuration as Spark reads them."""

@@ -1,0 +1,1 @@
+"""The states and reasons that a status shows, and the defaults of restarts."""

@@ -1,0 +1,1 @@
+"""How an application ended, what it waits for, and what to do."""

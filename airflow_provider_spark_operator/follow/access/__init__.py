@@ -1,0 +1,1 @@
+"""Requests of a client to the cluster: references, errors, versions and outages."""

@@ -1,0 +1,74 @@
+"""Errors that are not rejected requests."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+
+
+class ApplicationDeleted(Exception):
+    """The application was deleted before it ended. `last` is its last known content, if any."""
+
+    def __init__(self, reference: ApplicationReference, last: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reference)
+        self.reference = reference
+        self.last = last
+
+    def __str__(self) -> str:
+        return f"{self.reference} (uid {self.reference.uid}) was deleted before it ended"
+
+
+class NameTaken(Exception):
+    """An application with the requested name exists and must not be deleted.
+
+    Attributes:
+        reference: The application.
+        owner: The owner of the application, for example `task pi of DAG spark, run manual__1`.
+        state: The state of the application, as a predicate such as `is in state RunningHealthy`.
+        advice: What to do, as a sentence without a final period.
+    """
+
+    def __init__(
+        self,
+        reference: ApplicationReference,
+        owner: str,
+        state: str = "is not deleted",
+        advice: str = "Choose another name, or delete the application",
+    ) -> None:
+        super().__init__(reference, owner, state, advice)
+        self.reference = reference
+        self.owner = owner
+        self.state = state
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.reference} already exists and belongs to {self.owner}; it {self.state}. {self.advice}"
+
+
+class DeletionStuck(Exception):
+    """An earlier application was deleted to make room for a new one, but still exists."""
+
+    def __init__(self, reference: ApplicationReference, finalizers: list[str], seconds: float) -> None:
+        super().__init__(reference, finalizers, seconds)
+        self.reference = reference
+        self.finalizers = finalizers
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        holders = ", ".join(self.finalizers) or "none"
+        return (
+            f"{self.reference} still exists {self.seconds:.0f} s after its deletion "
+            f"(finalizers: {holders}). Check that the operator that removes the finalizers is running"
+        )
+
+
+class PodMissing(Exception):
+    """The application has no pod of the requested role or name."""
+
+    def __init__(self, reference: ApplicationReference, problem: str) -> None:
+        super().__init__(reference, problem)
+        self.reference = reference
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.reference} {self.problem}"

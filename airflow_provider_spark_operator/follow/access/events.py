@@ -1,0 +1,92 @@
+"""Read the Kubernetes Events of an application and its driver."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_spark_operator.core.kubernetes.times import read_time
+from airflow_provider_spark_operator.core.log.driver_log import clean_line
+from airflow_provider_spark_operator.core.verdict.driver_facts import read_event_time
+from airflow_provider_spark_operator.follow.access.pods import read_driver_pod
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class KubernetesEvent:
+    """An Event of Kubernetes.
+
+    Attributes:
+        time: Time at which the event happened last. None if the Event does not contain a time.
+        type: Type of the Event: "Normal" or "Warning".
+        reason: Reason of the Event, for example "FailedScheduling".
+        message: Message of the Event in one line.
+        subject: Object of the Event, for example "Pod pi-0-driver".
+        count: Number of times that the event happened.
+    """
+
+    time: datetime | None
+    type: str
+    reason: str
+    message: str
+    subject: str
+    count: int = 1
+
+
+async def list_events(client: KubeClient, reference: ApplicationReference, most: int) -> list[KubernetesEvent]:
+    """List the Events of an application and of its driver pod, oldest first.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        most: The maximum number of Events of each of the two objects.
+
+    Raises:
+        KubeError: The API rejected a request or could not be reached.
+    """
+    pod = await read_driver_pod(client, reference)
+    uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
+    answers = await asyncio.gather(
+        *(
+            client.list(EVENTS, reference.namespace, field_selector=f"involvedObject.uid={uid}", most=most)
+            for uid in uids
+        )
+    )
+    documents = sorted((event for answer in answers for event in answer.items), key=read_event_time)
+    return [_parse(event) for event in documents]
+
+
+def _parse(event: Mapping[str, Any]) -> KubernetesEvent:
+    subject = event.get("involvedObject") or {}
+    return KubernetesEvent(
+        time=read_time(read_event_time(event)),
+        type=str(event.get("type") or ""),
+        reason=str(event.get("reason") or ""),
+        message=clean_line(str(event.get("message") or "")),
+        subject=f"{subject.get('kind', '')} {subject.get('name', '')}".strip(),
+        count=int(event.get("count") or 1),
+    )
+
+
+async def list_stops(client: KubeClient, namespace: str | None, pod: str | None = None) -> list[JsonObject]:
+    """List the Events with which kubelets report that they stopped pods. Empty if the Events cannot be read.
+
+    Args:
+        client: The client of the cluster.
+        namespace: The namespace. If None, all namespaces.
+        pod: The name of the pod. If None, all pods.
+    """
+    selector = "reason=Killing" if pod is None else f"involvedObject.name={pod},reason=Killing"
+    try:
+        return (await client.list(EVENTS, namespace, field_selector=selector)).items
+    except KubeError as error:  # this permission is often missing, and Events are optional
+        logger.debug("no events: %s", error)
+        return []

@@ -1,0 +1,158 @@
+"""Find the pods of an application by the labels that every Spark operator sets on them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.kubernetes.names import (
+    EXECUTOR_CONTAINER,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.core.kubernetes.pods import ContainerStatus, get_status, is_ready, list_containers
+from airflow_provider_spark_operator.core.lifecycle.driver_end import get_driver_container
+from airflow_provider_spark_operator.core.log.driver_log import clean_line
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+
+@dataclass(frozen=True)
+class ExecutorCount:
+    """The executor pods of an application.
+
+    Attributes:
+        ready: The number of pods that are ready.
+        present: The number of pods that exist.
+        wanted: The number of executors that the application requests. 0 if the number is not fixed.
+    """
+
+    ready: int
+    present: int
+    wanted: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all executors are ready."""
+        # With dynamic allocation the final number is unknown: at least one executor and all existing ones must be
+        # ready.
+        return self.ready >= max(self.wanted, self.present, 1)
+
+    def __str__(self) -> str:
+        """Return `<ready>/<wanted>`."""
+        return f"{self.ready}/{max(self.wanted, self.present)}"
+
+
+async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+    """Read the driver pod of the latest attempt. Return None if it does not exist.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    own = await list_driver_pods(client, reference)
+    return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
+
+
+async def list_driver_pods(
+    client: KubeClient, reference: ApplicationReference, name: str | None = None
+) -> list[JsonObject]:
+    """List the driver pods of all attempts.
+
+    Args:
+        client: The client of the cluster.
+        reference: The application.
+        name: The name of a driver pod to read if no driver pod with this name has the labels. Labels can be changed.
+
+    Raises:
+        KubeError: The pods could not be read.
+    """
+    pods = await _list_pods(client, reference, ROLE_DRIVER)
+    if name is not None and all(pod["metadata"]["name"] != name for pod in pods):
+        with suppress(NotFound):
+            pods.append(await client.get(PODS, name, reference.namespace))
+    unowned = not dialect_of(reference.resource.api_version).owned_driver
+    return [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
+
+
+async def list_executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
+    """List the executor pods of the application's driver.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    driver = await read_driver_pod(client, reference)
+    return [] if driver is None else await list_executors_of(client, reference, driver)
+
+
+async def list_executors_of(
+    client: KubeClient, reference: ApplicationReference, driver: Mapping[str, Any]
+) -> list[JsonObject]:
+    """List the executor pods of one driver, which may be the driver of an earlier attempt.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    pods = await _list_pods(client, reference, ROLE_EXECUTOR)
+    return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
+
+
+def count_executors(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> ExecutorCount:
+    """Count executor pods.
+
+    Args:
+        executors: The pods.
+        wanted: The number of executors that the application requests. 0 if the number is not fixed.
+    """
+    return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors), wanted)
+
+
+def find_blocked_container(pod: Mapping[str, Any]) -> ContainerStatus | None:
+    """Find the container that prevents the pod from starting, for example because its image cannot be pulled."""
+    status = get_status(pod)
+    for container in [*list_containers(status, "initContainerStatuses"), *list_containers(status)]:
+        if container.is_blocked:
+            return container
+    return None
+
+
+def describe_block(container: ContainerStatus) -> str:
+    """Return the reason, the message and the image of a blocked container in one line."""
+    description = clean_line(": ".join(part for part in (container.reason, container.message) if part))
+    return description if container.image in description else f"{description} (image {container.image})"
+
+
+def get_executor_container(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of the executor container: the name that Spark uses, else the name of the first container."""
+    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
+    return EXECUTOR_CONTAINER if EXECUTOR_CONTAINER in names else next(iter(names), None)
+
+
+def has_ended(pod: Mapping[str, Any], container: str | None = None) -> bool:
+    """Return whether a container has terminated, so that its log is complete.
+
+    Args:
+        pod: The pod.
+        container: The name of the container. If None, the driver container.
+    """
+    name = container or get_driver_container(pod)
+    ended = {each.name: each.exit_code is not None for each in list_containers(get_status(pod))}
+    return ended.get(name or "", False) or get_status(pod).get("phase") in ("Succeeded", "Failed")
+
+
+async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
+    label = dialect_of(reference.resource.api_version).application_label
+    selector = f"{label}={reference.name},{LABEL_ROLE}={role}"
+    return (await client.list(PODS, reference.namespace, label_selector=selector)).items
+
+
+def _is_owned_by(pod: Mapping[str, Any], uid: str) -> bool:
+    return any(owner.get("uid") == uid for owner in _owners_of(pod))
+
+
+def _owners_of(pod: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return pod["metadata"].get("ownerReferences") or ()

@@ -1,0 +1,108 @@
+"""Read an application together with its pods and Events, as far as they are permitted."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.report.events import find_pod_names, select_events
+from airflow_provider_spark_operator.follow.access.find import find_application
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import EVENTS, PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+Answer = TypeVar("Answer")
+
+MOST_EVENTS: Final = 20_000
+"""The maximum number of Events that are read to find the Events of the application's pods."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An application at one moment.
+
+    Attributes:
+        reference: The application.
+        resource: Its content.
+        pods: Its driver and executor pods. None if they may not be listed.
+        events: The Events about the application and its pods, oldest first. None if they may not be listed.
+        refusals: The requests that the API does not permit.
+    """
+
+    reference: ApplicationReference
+    resource: JsonObject
+    pods: list[JsonObject] | None
+    events: list[JsonObject] | None
+    refusals: tuple[Forbidden, ...] = ()
+
+    @property
+    def progress(self) -> Progress:
+        """The progress of the application."""
+        return read_progress(self.resource)
+
+
+async def read_snapshot(client: KubeClient, name: str, *, with_events: bool = True) -> Snapshot:
+    """Read an application of any API group in the namespace of the client, its pods and its Events.
+
+    Args:
+        client: The client of the cluster.
+        name: The name of the application.
+        with_events: Whether to read the Events.
+
+    Raises:
+        NotFound: There is no application with this name.
+        KubeError: The API rejected a request or could not be reached. A missing permission for pods or Events is no
+            error.
+    """
+    resource, kind = await find_application(client, name)
+    reference = ApplicationReference.of(resource, kind)
+    pods, refused_pods = await _try(list_application_pods(client, reference))
+    if not with_events:
+        return Snapshot(reference, resource, pods, None, refused_pods)
+    events, refused_events = await _try(list_application_events(client, resource, pods or []))
+    return Snapshot(reference, resource, pods, events, refused_pods + refused_events)
+
+
+async def list_application_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
+    """List the driver and executor pods of an application, of all its attempts.
+
+    Raises:
+        KubeError: The pods could not be listed.
+    """
+    label = dialect_of(reference.resource.api_version).application_label
+    selector = f"{label}={reference.name}"
+    return (await client.list(PODS, reference.namespace, label_selector=selector)).items
+
+
+async def list_application_events(
+    client: KubeClient, resource: JsonObject, all_pods: list[JsonObject]
+) -> list[JsonObject]:
+    """List the Events about an application and its pods, oldest first, also of pods that no longer exist.
+
+    Args:
+        client: The client of the cluster.
+        resource: The application.
+        all_pods: Its pods that exist.
+
+    Raises:
+        KubeError: The Events could not be listed.
+    """
+    metadata = resource["metadata"]
+    namespace = metadata["namespace"]
+    own, of_pods = await asyncio.gather(
+        client.list(EVENTS, namespace, field_selector=f"involvedObject.uid={metadata['uid']}"),
+        client.list(EVENTS, namespace, field_selector="involvedObject.kind=Pod", most=MOST_EVENTS),
+    )
+    names = find_pod_names(resource, read_progress(resource), all_pods)
+    return [dict(event) for event in select_events(resource, names, [*own.items, *of_pods.items])]
+
+
+async def _try(request: Coroutine[Any, Any, Answer]) -> tuple[Answer | None, tuple[Forbidden, ...]]:
+    try:
+        return await request, ()
+    except Forbidden as error:
+        return None, (error,)

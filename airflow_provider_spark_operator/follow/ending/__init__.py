@@ -1,0 +1,1 @@
+"""The end of an application: the evidence and the judgement."""

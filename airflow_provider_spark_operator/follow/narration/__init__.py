@@ -1,0 +1,1 @@
+"""What a client reports while an application runs."""

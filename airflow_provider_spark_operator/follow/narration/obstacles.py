@@ -1,0 +1,327 @@
+"""Show what an application waits for before it runs, once per change."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.kubernetes.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.kubernetes.ownership import find_owner
+from airflow_provider_spark_operator.core.lifecycle.executor_obstacles import describe_executor_obstacle
+from airflow_provider_spark_operator.core.log.driver_log import clean_line
+from airflow_provider_spark_operator.core.verdict.holds import (
+    CLEAR_SUSPEND,
+    find_held_application,
+    find_ignored_queue,
+    get_queue,
+)
+from airflow_provider_spark_operator.core.verdict.obstacles import (
+    UNRECONCILED,
+    describe_driver_wait,
+    describe_missing_status,
+    explain_missing_status,
+    ignores_suspension,
+    wants_suspension,
+)
+from airflow_provider_spark_operator.follow.access.pods import (
+    find_blocked_container,
+    list_executors_of,
+    read_driver_pod,
+)
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.ending.evidence import read_warnings
+from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
+from airflow_provider_spark_operator.follow.narration.holds import list_own_events, read_hold
+from airflow_provider_spark_operator.follow.narration.sink import Sink
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
+
+logger = logging.getLogger(__name__)
+
+_UNRECONCILED_SECONDS = UNRECONCILED.total_seconds()
+# The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
+_PACE_SECONDS = 0.2
+
+# How often the log of a task repeats that its application is held.
+_REMINDER_SECONDS = 1800.0
+
+# If the API server takes longer than this, a task that has timed out reports the last known obstacle.
+_LAST_CHECK_SECONDS = 2.0
+
+_pace: WeakKeyDictionary[KubeClient, asyncio.Lock] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """The seconds between two requests for the pods of an application: the first and the longest pause.
+
+    Attributes:
+        driver: The pauses before the driver runs.
+        executors: The pauses while the driver runs.
+        keeps_counting: Whether executors are counted even after all of them were ready.
+    """
+
+    driver: tuple[float, float]
+    executors: tuple[float, float]
+    keeps_counting: bool = False
+
+
+# A driver that starts at once needs no request.
+BACKGROUND = Pauses(driver=(5.0, 120.0), executors=(1.0, 30.0))
+"""The pauses for a process that waits for thousands of applications."""
+ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
+"""The pauses for a process that waits for few applications while a user watches."""
+
+
+@dataclass
+class WaitSituation:
+    """The state of an application and what it waits for, for the message of a task that has timed out.
+
+    Attributes:
+        state: The state. Empty until it is known.
+        obstacle: What the application waits for. None if it is not known.
+        lost_controller: A clause that says that the controller does not run. None if it runs, or if this is unknown.
+    """
+
+    state: str = ""
+    obstacle: str | None = None
+    lost_controller: str | None = None
+
+    def __str__(self) -> str:
+        """Return state and obstacle in parentheses after a space, or an empty string if nothing is known."""
+        known = ": ".join(part for part in (self.state, self.lost_controller or self.obstacle) if part)
+        return f" ({known})" if known else ""
+
+
+async def describe_wait(
+    client: KubeClient, reference: ApplicationReference, resource: Mapping[str, Any], resume: str = CLEAR_SUSPEND
+) -> str | None:
+    """Describe in one line what keeps an application from running now; None if nothing is known to.
+
+    Args:
+        client: The client of the cluster. Objects that it may not read are omitted.
+        reference: The application.
+        resource: Its content.
+        resume: How the user starts it if it is suspended.
+
+    Raises:
+        KubeError: The API could not be reached.
+    """
+    now, seen = client.get_time(), read_progress(resource)
+    if lost := await find_lost_controller(client, resource):
+        return lost.describe(now)
+    if hold := await read_hold(client, reference, find_held_application(seen, resource), resume):
+        return hold.describe(now)
+    if seen.phase not in (Phase.WAITING, Phase.RUNNING):
+        return None
+    driver: Mapping[str, Any] | None = None
+    why = None
+    with suppress(Forbidden):
+        driver = await read_driver_pod(client, reference)
+        if seen.phase is Phase.RUNNING:
+            executors = [] if driver is None else await list_executors_of(client, reference, driver)
+            why = describe_executor_obstacle(executors)
+        elif driver is not None or seen.driver_expected or not resource.get("status"):
+            why = await _find_driver_wait(client, reference, seen, driver)
+    if why is None and driver is None:
+        why = describe_missing_status(resource, now)
+    return clean_line(why) if why else None
+
+
+async def _find_driver_wait(
+    client: KubeClient, reference: ApplicationReference, seen: Progress, pod: Mapping[str, Any] | None
+) -> str | None:
+    """Describe what the driver waits for, from its pod, or from the latest warning; None if no obstacle is known."""
+    if pod is not None and (why := describe_driver_wait(pod, seen, ())):
+        return clean_line(why)
+    events = await read_warnings(client, reference, pod["metadata"]["uid"] if pod is not None else reference.uid)
+    if pod is None:
+        return events[-1] if events else None
+    why = describe_driver_wait(pod, seen, events)
+    return clean_line(why) if why else None
+
+
+class ObstacleWatch:
+    """Reads the driver pod of an application at intervals until the application runs.
+
+    Args:
+        client: The client of the cluster. Objects that it may not read are omitted.
+        reference: The application.
+        sink: Where obstacles are shown.
+        situation: Where the latest obstacle is recorded.
+        pauses: The seconds between two requests: the first and the longest pause.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        reference: ApplicationReference,
+        sink: Sink,
+        situation: WaitSituation,
+        pauses: tuple[float, float],
+    ) -> None:
+        self._client = client
+        self._reference = reference
+        self._sink = sink
+        self._situation = situation
+        self._pauses = pauses
+        self._shown: set[str] = set()
+        self._hold: str | None = None
+        self._last_reminder = -inf
+        self._has_checked_queue = False
+        self._blocked: set[str] = set()  # the uids of driver pods
+        self._seen: Progress | None = None
+        self._resource: Mapping[str, Any] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def update(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+        """Update the content of the application. Start or stop reading the driver pod if the state changed.
+
+        A request to suspend the application, or to resume it, also starts the time that its operator has for this.
+        """
+        if (
+            self._seen is None
+            or (seen.state, seen.attempt) != (self._seen.state, self._seen.attempt)
+            or wants_suspension(resource) != wants_suspension(self._resource)
+        ):
+            if seen.state != self._situation.state:
+                self._situation.state, self._situation.obstacle = seen.state, None
+            self._seen, self._resource = seen, resource
+            await self.close()
+            is_claimed = find_owner(resource) is not None and seen.phase is not Phase.ENDED
+            if (
+                is_claimed
+                or seen.phase is Phase.WAITING
+                or (seen.phase is Phase.RUNNING and wants_suspension(resource))
+            ):
+                self._task = asyncio.create_task(self._run())
+        self._seen, self._resource = seen, resource
+        self._check_suspension(settled=False)
+
+    async def close(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def check(self) -> None:
+        """Read what the application or its driver waits for, and show it if it is new."""
+        seen = self._seen
+        if seen is None or await self._check_controller():
+            return
+        if not seen.driver_expected:
+            await self._check_hold(seen)
+            return
+        await self._check_queue()
+        self._situation.obstacle = why = await self._find_obstacle(seen)
+        if why:
+            self._show(f"{self._reference} is waiting: {why}")
+
+    async def check_at_once(self) -> None:
+        """Read what the driver waits for without a pause, for a task that has timed out."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_CHECK_SECONDS):
+                await self.check()
+
+    async def _run(self) -> None:
+        first, longest = self._pauses
+        loop, backoff = asyncio.get_running_loop(), Backoff(first=first, longest=longest)
+        overdue = loop.time() + _UNRECONCILED_SECONDS
+        while True:
+            remaining = overdue - loop.time()
+            pause = backoff.next()
+            await asyncio.sleep(min(pause, remaining) if remaining > 0 else pause)
+            if self._seen is not None and self._seen.phase is Phase.WAITING:
+                async with _pace.setdefault(self._client, asyncio.Lock()):
+                    await asyncio.sleep(_PACE_SECONDS)
+            await self.check()
+            if loop.time() >= overdue and self._situation.lost_controller is None:
+                await self._check_operator()
+                self._check_suspension(settled=True)
+
+    async def _check_controller(self) -> bool:
+        """Show, once, that the controller that claimed the application does not run. Return whether it does not."""
+        lost = await find_lost_controller(self._client, self._resource)
+        was_lost, self._situation.lost_controller = self._situation.lost_controller, None
+        if lost is None:
+            return False
+        self._situation.lost_controller = sentence = lost.describe(self._client.get_time())
+        if was_lost is None:
+            self._sink.show_obstacle(f"{self._reference}: {sentence}")
+        return True
+
+    async def _check_hold(self, seen: Progress) -> None:
+        """Read what holds the application, and show it once per cause and as a reminder."""
+        try:
+            hold = await read_hold(self._client, self._reference, find_held_application(seen, self._resource))
+        except KubeError as error:
+            logger.debug("could not find out why %s is queued or suspended: %s", self._reference, error)
+            return
+        if hold is None:
+            self._hold = None
+            return
+        self._situation.obstacle = sentence = hold.describe(self._client.get_time())
+        cause, time = hold.cause, asyncio.get_running_loop().time()
+        if cause != self._hold or time >= self._last_reminder + _REMINDER_SECONDS:
+            self._hold, self._last_reminder = cause, time
+            self._sink.show_obstacle(f"{self._reference} is waiting: {sentence}")
+
+    async def _check_queue(self) -> None:
+        """Show, once, that the operator ignores the queue of the application."""
+        if self._has_checked_queue or not get_queue(self._resource):
+            return
+        try:
+            events = await list_own_events(self._client, self._reference)
+        except KubeError as error:
+            logger.debug("could not read the Events of %s: %s", self._reference, error)
+            return
+        self._has_checked_queue = True
+        why = find_ignored_queue(self._resource, events or ())
+        if why:
+            self._show(f"{self._reference}: {clean_line(why)}")
+
+    async def _find_obstacle(self, seen: Progress) -> str | None:
+        try:
+            pod = await read_driver_pod(self._client, self._reference)
+            if pod is not None:
+                self._show_blocked(pod)
+            return await _find_driver_wait(self._client, self._reference, seen, pod)
+        except KubeError as error:
+            logger.debug("could not find out what %s waits for: %s", self._reference, error)
+            return None
+
+    async def _check_operator(self) -> None:
+        if self._resource.get("status") or self._hold is not None:
+            return
+        with suppress(KubeError):
+            if await read_driver_pod(self._client, self._reference) is not None:
+                return  # only an operator creates it
+        why = explain_missing_status(self._resource)
+        self._situation.obstacle = why.cause
+        self._show(f"{self._reference} has had no status for {_UNRECONCILED_SECONDS:.0f} s: {why.cause}. {why.advice}")
+
+    def _check_suspension(self, *, settled: bool) -> None:
+        if self._seen is not None and ignores_suspension(self._seen, self._resource, settled=settled):
+            self._show(
+                f"{self._reference} runs although spec.suspend is true: the operator of this cluster ignores the "
+                "field. Delete the application to stop it"
+            )
+
+    def _show_blocked(self, pod: Mapping[str, Any]) -> None:
+        container, uid = find_blocked_container(pod), pod["metadata"]["uid"]
+        if container is not None and uid not in self._blocked:
+            self._blocked.add(uid)
+            self._sink.show_blocked_pod(ROLE_DRIVER, pod["metadata"]["name"], container)
+
+    def _show(self, sentence: str) -> None:
+        if sentence not in self._shown:
+            self._shown.add(sentence)
+            self._sink.show_obstacle(sentence)

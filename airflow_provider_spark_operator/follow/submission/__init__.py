@@ -1,0 +1,1 @@
+"""Submit, adopt, replace, suspend and cancel an application."""

@@ -1,0 +1,73 @@
+"""Compose the application that a task, a hook or a command submits, from a manifest, parameters and local files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from airflow_provider_spark_operator.core.compose.application import TaskSettings, compose_application
+from airflow_provider_spark_operator.core.compose.files import LocalFile
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters
+from airflow_provider_spark_operator.follow.submission.document import parse_pod_template
+from airflow_provider_spark_operator.follow.submission.shipment import Sender, WriteObject, ship
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The parts of an application.
+
+    Attributes:
+        document: The manifest with its name and namespace, see `follow.submission.document`.
+        parameters: The parameters that override the manifest. Pod templates are objects, or YAML or JSON text.
+        settings: Further settings.
+        folders: Folders to search for local files.
+        upload_to: URL of a folder for files that the application cannot contain. If None, nothing is uploaded.
+        download_from: The same folder as the driver reads it.
+        generated: Files that the task makes.
+        stamp: The task instance that owns the application. If None, no task owns it.
+    """
+
+    document: JsonObject
+    parameters: Parameters
+    settings: TaskSettings
+    folders: Sequence[str]
+    upload_to: str | None = None
+    download_from: str | None = None
+    generated: Sequence[LocalFile] = ()
+    stamp: TaskStamp | None = None
+
+    def compose(self, write: WriteObject) -> JsonObject:
+        """Return the application. Reads its files, and uploads those that it cannot contain.
+
+        Args:
+            write: Uploads a file.
+
+        Raises:
+            InvalidResource: A parameter or a pod template is not valid.
+            FileUnavailable: A file could not be read.
+            UploadFailed: A file could not be uploaded.
+        """
+        sender = Sender(
+            application=self.document["metadata"].get("name")
+            or (self.stamp.build_default_name() if self.stamp else ""),
+            try_id=self.stamp.task_instance_id if self.stamp else str(uuid4()),
+            folders=self.folders,
+            upload_to=self.upload_to,
+            download_from=self.download_from,
+            generated=self.generated,
+        )
+        dialect = dialect_of(self.document.get("apiVersion"))
+        parameters, files = ship(
+            _parse_templates(self.parameters), sender, write, can_mount=dialect.mount_files is not None
+        )
+        return compose_application(self.document, parameters, self.settings, files)
+
+
+def _parse_templates(parameters: Parameters) -> Parameters:
+    return replace(
+        parameters,
+        driver_template=parse_pod_template(parameters.driver_template, "driver_template"),
+        executor_template=parse_pod_template(parameters.executor_template, "executor_template"),
+    )

@@ -1,0 +1,37 @@
+"""How long a finished application can be read before its operator deletes it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, read_progress
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_TTL_AFTER_SUCCESS
+from airflow_provider_spark_operator.core.parameters.ttl import DEFAULT_TTL_SECONDS
+from airflow_provider_spark_operator.core.verdict.verdict import Outcome, judge_progress
+from airflow_provider_spark_operator.follow.submission.stamp import annotations_of
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+# Within this time, a triggerer restarts and a lost worker is replaced.
+SHORTEST_TTL_SECONDS = 60.0
+
+
+def read_ttl_seconds(document: Mapping[str, Any]) -> float | None:
+    """Return the seconds after which the operator deletes a finished application. None if the operator keeps it."""
+    return dialect_of(document.get("apiVersion")).read_ttl(document)
+
+
+def build_ttl_patch(document: Mapping[str, Any]) -> JsonObject | None:
+    """Return the patch that shortens the time to live after a success. None if there is nothing to shorten.
+
+    Only the default time to live is shortened, to the seconds in an annotation. A time that a user has set in the
+    meantime is kept.
+
+    Args:
+        document: The stored application.
+    """
+    patch_ttl = dialect_of(document.get("apiVersion")).patch_ttl
+    wanted = annotations_of(document).get(ANNOTATION_TTL_AFTER_SUCCESS, "")
+    if patch_ttl is None or not wanted.isdecimal() or read_ttl_seconds(document) != DEFAULT_TTL_SECONDS:
+        return None
+    if judge_progress(read_progress(document)).outcome is not Outcome.SUCCEEDED:
+        return None
+    return {"metadata": {"annotations": {ANNOTATION_TTL_AFTER_SUCCESS: None}}, **patch_ttl(int(wanted))}

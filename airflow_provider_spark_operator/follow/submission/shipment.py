@@ -1,0 +1,167 @@
+"""Read the local files of an application, and upload those that it cannot contain."""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from airflow_provider_spark_operator.core.compose.files import (
+    LocalFile,
+    MountedFiles,
+    build_mounted_files,
+    build_mounted_uri,
+    convert_to_spark_url,
+    list_paths,
+    locate_files,
+    pack_files,
+)
+from airflow_provider_spark_operator.core.driver.configuration.uris import is_local
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.parameters.parameters import Parameters, find_folder_problem, split_list
+
+logger = logging.getLogger(__name__)
+
+
+class WriteObject(Protocol):
+    """A function that writes a file into a store."""
+
+    def __call__(self, folder: str, place: str, content: bytes) -> bool:
+        """Write a file, unless it exists. Return whether it was written.
+
+        Args:
+            folder: URL of a folder.
+            place: Path of the file in this folder.
+            content: The content of the file.
+
+        Raises:
+            Exception: Each store has its own exceptions.
+        """
+        ...
+
+
+class FileUnavailable(Exception):
+    """A local file does not exist or cannot be read, or two files have the same name."""
+
+
+class UploadFailed(Exception):
+    """A store rejected a file or could not be reached. Another try may succeed."""
+
+
+@dataclass(frozen=True)
+class Sender:
+    """The try that sends files, and their destination.
+
+    Attributes:
+        application: Name of the application.
+        try_id: The id of the task instance in this try.
+        folders: Folders to search for local files.
+        upload_to: URL of a folder for files that no ConfigMap can hold. If None, nothing is uploaded.
+        download_from: The same folder as the driver reads it.
+        generated: Files that the task makes. Parameters need not name those next to a script.
+    """
+
+    application: str
+    try_id: str
+    folders: Sequence[str]
+    upload_to: str | None = None
+    download_from: str | None = None
+    generated: Sequence[LocalFile] = ()
+
+
+def ship(
+    parameters: Parameters, sender: Sender, write: WriteObject, *, can_mount: bool
+) -> tuple[Parameters, MountedFiles | None]:
+    """Read and upload local files. Return the parameters with their URIs, and the files to mount.
+
+    Args:
+        parameters: The parameters, with the paths of local files.
+        sender: The try that sends files.
+        write: Uploads a file.
+        can_mount: Whether the application can contain files.
+
+    Raises:
+        InvalidResource: `upload_to` is not valid, or is required.
+        FileUnavailable: A file does not exist or cannot be read.
+        UploadFailed: A file could not be uploaded.
+    """
+    problem = find_folder_problem("upload_to", sender.upload_to)
+    if problem:
+        raise InvalidResource([problem])
+    made = [file.given for file in sender.generated]
+    named = [path for path in list_paths(parameters) if is_local(path) and path not in made]
+    if not named and not made:
+        return parameters, None
+    files = [*sender.generated, *read_files(named, sender.folders)]
+    packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
+    uris = {file.given: build_mounted_uri(file) for file in packing.mounted}
+    for file in packing.uploaded:
+        uris[file.given] = upload(file, write, sender.upload_to or "", sender.download_from)
+    mounted = build_mounted_files(packing.mounted, parameters, sender.application, sender.try_id)
+    generated = [file.given for file in sender.generated if file.needed_by_executors]
+    if generated:
+        parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
+    return locate_files(parameters, uris), mounted
+
+
+def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
+    """Read local files, each of them once.
+
+    Args:
+        paths: Paths of the files: absolute, or relative to one of `folders`.
+        folders: The folders to search, in this order.
+
+    Raises:
+        FileUnavailable: A file does not exist or cannot be read, or two files have the same name.
+    """
+    found: dict[str, LocalFile] = {}
+    for given in dict.fromkeys(paths):
+        path = _find_file(given, folders)
+        if path.name in found:
+            raise FileUnavailable(
+                f"{found[path.name].given} and {given} have the same name: the driver gets all files in one "
+                "folder. Rename one of them"
+            )
+        try:
+            found[path.name] = LocalFile(given, path.name, path.read_bytes())
+        except OSError as error:
+            raise FileUnavailable(f"could not read {given}: {error.strerror}") from error
+    return list(found.values())
+
+
+def upload(file: LocalFile, write: WriteObject, upload_to: str, download_from: str | None) -> str:
+    """Store the file and return the URL from which the driver reads it.
+
+    The path contains a hash of the content. The same file is therefore stored only once, and never replaces another.
+
+    Args:
+        file: The file.
+        write: Writes the file into the store.
+        upload_to: URL of a folder. In Airflow, it may contain a connection: `s3://connection@bucket/folder`.
+        download_from: URL of the same folder for the driver. If None, the driver reads from `upload_to`, without the
+            connection id.
+
+    Raises:
+        UploadFailed: The store rejected the file or could not be reached.
+    """
+    place = f"{hashlib.sha256(file.content).hexdigest()[:32]}/{file.name}"
+    try:
+        if write(upload_to.rstrip("/"), place, file.content):
+            logger.info("uploaded %s to %s/%s", file.given, upload_to.rstrip("/"), place)
+    except Exception as error:  # each store has its own exceptions
+        raise UploadFailed(f"could not upload {file.given} to {upload_to}: {error}") from error
+    return f"{(download_from or convert_to_spark_url(upload_to)).rstrip('/')}/{place}"
+
+
+def _find_file(given: str, folders: Sequence[str]) -> Path:
+    path = Path(given.removeprefix("file://").removeprefix("file:"))
+    places = [path] if path.is_absolute() else [Path(folder) / path for folder in folders]
+    for place in places:
+        if place.is_file():
+            return place
+    searched = ", ".join(str(place.parent) for place in places) or "any folder"
+    raise FileUnavailable(
+        f"could not find file {given!r} in {searched}. For a file in the image, use a local:// URL; for a "
+        "file elsewhere, use its URL"
+    )

@@ -1,0 +1,315 @@
+"""Submit an application exactly once, whatever happened to earlier tries."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_RESULT_TAKEN_BY
+from airflow_provider_spark_operator.core.parameters.arguments import IfExists
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.access.requests import amend, annotate
+from airflow_provider_spark_operator.follow.submission.adoption import (
+    AdoptionState,
+    confirm_adoption_state,
+    list_applications,
+    read_adoption_state,
+)
+from airflow_provider_spark_operator.follow.submission.prepare import (
+    find_dropped_fields,
+    join_names,
+    prepare_document,
+    set_served_version,
+)
+from airflow_provider_spark_operator.follow.submission.replace import (
+    delete_obsolete,
+    free_name,
+    make_room,
+    split_by_clear,
+)
+from airflow_provider_spark_operator.follow.submission.retention import (
+    SHORTEST_TTL_SECONDS,
+    build_ttl_patch,
+    read_ttl_seconds,
+)
+from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import PASSING, AlreadyExists, Conflict, KubeError, NotFound
+from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+__all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
+
+logger = logging.getLogger(__name__)
+
+Guard: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Surrounds the request that creates an application, and raises if the application must not be created any more."""
+
+DELETION_SECONDS = 300.0
+# Each round succeeds or learns what prevents the submission. More rounds mean that another client interferes.
+_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The application to follow.
+
+    Attributes:
+        reference: The application.
+        adopted: Whether an earlier try of this task submitted the application, or this try before it was
+            interrupted.
+        resource: The content of the application as the API returned it.
+        others: The names of other live applications of the same task. They should not exist.
+    """
+
+    reference: ApplicationReference
+    adopted: bool
+    resource: JsonObject
+    others: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for the log that says what the submission did."""
+        done = "adopted from an earlier try" if self.adopted else "submitted"
+        return f"{self.reference} was {done} (uid {self.reference.uid})"
+
+
+async def submit(
+    client: KubeClient,
+    document: Mapping[str, Any],
+    namespace: str | None = None,
+    stamp: TaskStamp | None = None,
+    *,
+    if_exists: IfExists = IfExists.REPLACE_ENDED,
+    deletion_seconds: float = DELETION_SECONDS,
+    guard: Guard = nullcontext,
+) -> Submission:
+    """Create the application, or adopt the application that an earlier try of the same task submitted.
+
+    A live application is adopted, and so is an application that succeeded while no try was running. Its stamp is
+    replaced by the stamp of this try. If the application was submitted before the task was cleared, it is deleted
+    instead.
+
+    A failed application is adopted only if this try submitted it, for example before its triggerer restarted. If an
+    earlier try submitted it, or if a try has acknowledged the result (`acknowledge`), a new application is created.
+    If the old application has the requested name, it is deleted first.
+
+    Applications of other tasks are never changed. A finished application of another run of the same task is deleted
+    according to `if_exists`.
+
+    Args:
+        client: The client of the cluster.
+        document: A SparkApplication of any dialect and version, or a SparkCluster. A running SparkCluster counts as
+            live. A document without a name gets the default name of the stamp.
+        namespace: The namespace. If None, the namespace of the document or the default namespace of the client is
+            used.
+        stamp: The try that submits. If None, the application is created without an owner and nothing is adopted.
+        if_exists: What to do if another run of the same task submitted an application with the requested name.
+        deletion_seconds: How long to wait for the deletion of an old application.
+        guard: Surrounds each request that creates the application. If it raises before, nothing is created.
+
+    Raises:
+        InvalidResource: The document is not valid. Nothing was sent.
+        NameTaken: The name belongs to an application that must not be replaced.
+        DeletionStuck: The old application still exists after `deletion_seconds`.
+        KindNotServed: The cluster does not serve the kind in a version with the same fields.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    body = prepare_document(client, document, namespace, stamp)
+    if stamp is None:
+        return await _create_unowned(client, await set_served_version(client, body), body)
+    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds, guard)
+
+
+async def _submit_repeatedly(
+    client: KubeClient,
+    body: JsonObject,
+    stamp: TaskStamp,
+    if_exists: IfExists,
+    deletion_seconds: float,
+    guard: Guard,
+) -> Submission:
+    """Submit until no conflict, occupied name or outage prevents it, at most `_ROUNDS` times.
+
+    Raises:
+        NameTaken: The name belongs to an application that must not be replaced.
+        KubeError: The last round failed.
+    """
+    problem: KubeError | None = None
+    backoff = Backoff()
+    for _ in range(_ROUNDS):
+        try:
+            resource = await set_served_version(client, body)
+            return await _submit_once(client, resource, body, stamp, deletion_seconds, guard)
+        except AlreadyExists as error:
+            await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
+            problem = error
+        except (Conflict, *PASSING) as error:
+            # If the application to adopt changed, or this try deleted its own one, the next round adopts. If the
+            # answer to a creation was lost, the application may exist. The next list finds it by its stamp, so it is
+            # not created twice.
+            problem = error
+            await asyncio.sleep(backoff.next())
+    assert problem is not None  # noqa: S101 - every round that does not return sets it
+    raise problem
+
+
+async def _submit_once(
+    client: KubeClient,
+    resource: ResourceType,
+    body: JsonObject,
+    stamp: TaskStamp,
+    deletion_seconds: float,
+    guard: Guard,
+) -> Submission:
+    """Adopt an application of this task, or create one.
+
+    Raises:
+        AlreadyExists: The name belongs to an application that this task did not submit in this run.
+        DeletionStuck: An old application still exists after `deletion_seconds`.
+        KubeError: The API rejected the request or could not be reached.
+    """
+    own = await list_applications(client, resource, body["metadata"]["namespace"], stamp)
+    own, obsolete = split_by_clear(resource, own, stamp)
+    await delete_obsolete(client, resource, obsolete, deletion_seconds)
+    adopted = await _adopt(client, resource, own, stamp)
+    if adopted is not None:
+        return adopted
+    await make_room(client, resource, own + obsolete, body["metadata"]["name"], deletion_seconds)
+    async with guard():
+        made = await _create(client, resource, body)
+    await _give_way(client, made, stamp)
+    return made
+
+
+async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp) -> bool:
+    """Record on a finished application that a try of its task has read the result.
+
+    If the application succeeded, its default time to live is shortened.
+
+    Without this record, a cleared task would adopt the old success, and the next try would report the old failure
+    again.
+
+    Returns:
+        Whether the result was recorded. False if the application no longer exists.
+
+    Raises:
+        KubeError: The API rejected the request or could not be reached.
+    """
+    try:
+        stored = await annotate(client, reference, {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id})
+    except (NotFound, Conflict):  # deleted or replaced: no try can adopt it any more
+        return False
+    await _shorten_life(client, reference, stored)
+    return True
+
+
+async def _shorten_life(client: KubeClient, reference: ApplicationReference, stored: JsonObject) -> None:
+    change = build_ttl_patch(stored)
+    if change is None:
+        return
+    try:
+        await amend(client, reference, change)
+    except KubeError as error:
+        logger.warning(
+            "could not shorten the time to live of %s, so it is kept longer than necessary: %s", reference, error
+        )
+
+
+async def _adopt(
+    client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
+) -> Submission | None:
+    """Adopt the newest live application, else the newest that succeeded, else a failed one of this try."""
+    states = [(await confirm_adoption_state(client, resource, item), item) for item in own]
+    live = [item for state, item in states if state is AdoptionState.LIVE]
+    succeeded = [item for state, item in states if state is AdoptionState.SUCCEEDED]
+    failed = [item for state, item in states if state is AdoptionState.FAILED and stamp.is_try_of(item)]
+    candidates = live or succeeded or failed
+    for chosen in candidates:
+        taken = await _take_over(client, resource, chosen, stamp)
+        if taken is not None:
+            reference = ApplicationReference.of(taken, resource)
+            others = tuple(item["metadata"]["name"] for item in live if item is not chosen)
+            if others:
+                names = ", ".join(others)
+                logger.warning("adopted %s, but other applications of this task have not ended: %s", reference, names)
+            return Submission(reference, adopted=True, resource=taken, others=others)
+    return None
+
+
+async def _take_over(
+    client: KubeClient, resource: ResourceType, chosen: JsonObject, stamp: TaskStamp
+) -> JsonObject | None:
+    """Make this try the owner of the application. Return None if the application is deleted or being deleted.
+
+    A try that was overtaken by a later one follows the application but does not become its owner.
+    """
+    if stamp.is_try_of(chosen) or stamp.is_earlier_than_owner_of(chosen):
+        return chosen
+    try:
+        taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.build_try_annotations())
+    except NotFound:
+        return None
+    # The previous try may have requested the deletion since the list. A finalizer then keeps the application, and the
+    # patch succeeds.
+    return None if read_adoption_state(taken) is AdoptionState.TERMINATING else taken
+
+
+async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
+    created = await client.create(resource, body, body["metadata"]["namespace"])
+    reference = ApplicationReference.of(created, resource)
+    if dropped := find_dropped_fields(body, created):
+        logger.warning(
+            "%s was stored without %s, which this cluster's CustomResourceDefinition does not define",
+            reference,
+            join_names(dropped),
+        )
+    kept = read_ttl_seconds(created)
+    if kept is not None and kept < SHORTEST_TTL_SECONDS:
+        logger.warning(
+            "%s is deleted %g s after it ends. A task that reads the result later, for example after a restart "
+            "of the triggerer, fails. Set a time to live of at least %.0f s",
+            reference,
+            kept,
+            SHORTEST_TTL_SECONDS,
+        )
+    return Submission(reference, adopted=False, resource=created)
+
+
+async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> None:
+    """Delete the created application if another try has a live one: Airflow may consider a slow worker lost.
+
+    Each try lists after its creation, so the later try finds the earlier application. If both were created in the
+    same second, both tries may delete their application.
+
+    Raises:
+        Conflict: The created application was deleted, and the other application can be adopted.
+    """
+    reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
+    own = await list_applications(client, reference.resource, reference.namespace, stamp)
+    others = [item for item in own if item["metadata"]["uid"] != reference.uid]
+    earlier = [
+        item["metadata"]["name"]
+        for item in others
+        if item["metadata"]["creationTimestamp"] <= since
+        and await confirm_adoption_state(client, reference.resource, item) is AdoptionState.LIVE
+    ]
+    if not earlier:
+        return
+    why = f"another try of this task submitted {earlier[0]} at the same time"
+    logger.warning("deleting %s: %s", reference, why)
+    with suppress(NotFound):
+        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+    kind = reference.resource.qualified_name
+    raise Conflict(409, "Conflict", why, "create", kind, reference.namespace, reference.name)
+
+
+async def _create_unowned(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
+    try:
+        return await _create(client, resource, body)
+    except AlreadyExists:
+        await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
+        raise

@@ -1,0 +1,1 @@
+"""Wait for applications and clusters with shared watches."""

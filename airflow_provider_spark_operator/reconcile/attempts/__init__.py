@@ -1,0 +1,1 @@
+"""The objects of one attempt, and the files that it names."""

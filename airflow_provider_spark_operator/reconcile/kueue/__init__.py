@@ -1,0 +1,1 @@
+"""Admission of applications and clusters by Kueue."""

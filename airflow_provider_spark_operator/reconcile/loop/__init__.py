@@ -1,0 +1,1 @@
+"""Watches, the queue and the workers."""

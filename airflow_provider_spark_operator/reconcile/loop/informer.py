@@ -1,0 +1,291 @@
+"""The watches that update the caches and report changed applications and clusters."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_CLUSTER_NAME
+from airflow_provider_spark_operator.core.kubernetes.ownership import trim_managed_fields
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
+from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
+from airflow_provider_spark_operator.kube.resources import (
+    NAMESPACES,
+    PODS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+)
+from airflow_provider_spark_operator.reconcile.loop.change_stream import stream_changes
+from airflow_provider_spark_operator.reconcile.loop.workload_watch import WorkloadWatch
+from airflow_provider_spark_operator.reconcile.objects.cache import (
+    JsonObject,
+    ObjectCache,
+    ObjectKey,
+    drop_managed_fields,
+    key_of,
+    trim_pod,
+)
+from airflow_provider_spark_operator.reconcile.objects.pod_selectors import (
+    LastDrivers,
+    build_pod_selector,
+    get_application_key,
+)
+from airflow_provider_spark_operator.reconcile.objects.scope import (
+    EveryNamespace,
+    NamedNamespaces,
+    Scope,
+    SelectedNamespaces,
+)
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_AFTER_REFUSAL = 30.0
+
+
+@dataclass(frozen=True)
+class Caches:
+    """The known state of the Kubernetes cluster."""
+
+    applications: ObjectCache
+    pods: ObjectCache
+    last_drivers: LastDrivers
+    clusters: ObjectCache
+    application_workloads: ObjectCache
+    cluster_workloads: ObjectCache
+
+    @classmethod
+    def empty(cls) -> "Caches":
+        """Caches before the first list."""
+        applications, clusters = (ObjectCache(trim=trim_managed_fields) for _ in range(2))
+        last_drivers = LastDrivers(applications)
+        pods = ObjectCache(get_application_key, last_drivers.put, trim=trim_pod)
+        return cls(applications, pods, last_drivers, clusters, ObjectCache(), ObjectCache())
+
+    def list_all(self) -> tuple[ObjectCache, ...]:
+        """Return all caches."""
+        return (self.applications, self.pods, self.clusters, self.application_workloads, self.cluster_workloads)
+
+
+class Informer:
+    """Watches the applications, their pods, and the clusters of all namespaces in scope.
+
+    Args:
+        client: The client of the API.
+        scope: The namespaces.
+        operator_name: The value of the operator's label; pods without it are not listed.
+        caches: The caches to fill.
+        notify: Called with the key of every application whose state, or whose pod, has changed.
+        notify_cluster: Called with the key of every cluster that has changed.
+        persistent: Whether to retry a namespace that cannot be listed at first, instead of raising an error.
+        kueue: Whether to watch the Workloads of Kueue.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        scope: Scope,
+        operator_name: str,
+        caches: Caches,
+        notify: Callable[[ObjectKey], None],
+        notify_cluster: Callable[[ObjectKey], None],
+        *,
+        persistent: bool = False,
+        kueue: bool = False,
+    ) -> None:
+        self._client = client
+        self._scope = scope
+        self._operator_name = operator_name
+        self._caches = caches
+        self._notify = notify
+        self._notify_cluster = notify_cluster
+        self._persistent = persistent
+        self._workload_watches = _build_workload_watches(client, caches, notify, notify_cluster) if kueue else ()
+        self._synced = asyncio.Event()
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether every cache has been filled once."""
+        return self._synced.is_set()
+
+    async def wait_until_synced(self) -> None:
+        """Wait until every cache has been filled once."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Watch until cancelled.
+
+        Raises:
+            KubeError: The first list of a namespace given by name, or of all namespaces, failed.
+        """
+        match self._scope:
+            case NamedNamespaces(names):
+                await self._watch_all(names)
+            case EveryNamespace():
+                await self._watch_all((None,))
+            case SelectedNamespaces(selector):
+                await self._watch_selected(selector)
+
+    async def _watch_all(self, namespaces: tuple[str | None, ...]) -> None:
+        async with asyncio.TaskGroup() as group:
+            filled = [asyncio.Event() for _ in namespaces]
+            watch = self._watch_persistently if self._persistent else self._watch_namespace
+            for namespace, event in zip(namespaces, filled, strict=True):
+                group.create_task(watch(namespace, event))
+            for event in filled:
+                await event.wait()
+            self._synced.set()
+
+    async def _watch_selected(self, selector: str) -> None:
+        watches: dict[str, asyncio.Task[None]] = {}
+        async with (
+            asyncio.TaskGroup() as group,
+            aclosing(stream_changes(self._client, NAMESPACES, None, drop_managed_fields, selector)) as stream,
+        ):
+            async for change in stream:
+                wanted = _update_names(change, set(watches))
+                for name in set(watches) - wanted:
+                    await self._leave(name, watches.pop(name))
+                filled = {name: asyncio.Event() for name in wanted - set(watches)}
+                for name, event in filled.items():
+                    watches[name] = group.create_task(self._watch_persistently(name, event))
+                if not self._synced.is_set():
+                    for event in filled.values():
+                        await event.wait()
+                    self._synced.set()
+
+    async def _leave(self, namespace: str, watch: "asyncio.Task[None]") -> None:
+        watch.cancel()
+        # The watch may be processing a change: the caches can be cleared only after it has ended.
+        await asyncio.wait([watch])
+        for cache in self._caches.list_all():
+            cache.forget_namespace(namespace)
+
+    async def _watch_persistently(self, namespace: str | None, filled: asyncio.Event) -> None:
+        # A selected namespace without permissions must not stop the others.
+        while True:
+            try:
+                await self._watch_namespace(namespace, filled)
+            except* KubeError as refusals:
+                for refusal in refusals.exceptions:
+                    logger.error(
+                        "could not watch the namespace: %s; retrying in %g s",
+                        refusal,
+                        _PAUSE_AFTER_REFUSAL,
+                        extra={"namespace": namespace},
+                    )
+            filled.set()
+            await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
+
+    async def _watch_namespace(self, namespace: str | None, filled: asyncio.Event) -> None:
+        """Watch all kinds; resources are reported only when their pods and Workloads are known as well."""
+        async with asyncio.TaskGroup() as group:
+            pods_known, applications_known, clusters_known = asyncio.Event(), asyncio.Event(), asyncio.Event()
+            workloads_known = [asyncio.Event() for _ in self._workload_watches]
+            for watch, known in zip(self._workload_watches, workloads_known, strict=True):
+                group.create_task(watch.run(namespace, known))
+            group.create_task(self._watch_pods(namespace, pods_known))
+            required = [pods_known, *workloads_known]
+            group.create_task(self._watch_applications(namespace, required, applications_known))
+            group.create_task(self._watch_clusters(namespace, workloads_known, clusters_known))
+            await applications_known.wait()
+            await clusters_known.wait()
+            filled.set()
+
+    async def _watch_applications(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
+        changes = stream_changes(self._client, SPARK_APPLICATIONS, namespace, trim_managed_fields)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                await _wait_for_all(required)
+                for key in _store(change, self._caches.applications, namespace, key_of):
+                    self._notify(key)
+                known.set()
+
+    async def _watch_clusters(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
+        # A user who only runs applications does not need the CRD of clusters or permissions on clusters.
+        while True:
+            try:
+                await self._follow_clusters(namespace, required, known)
+            except KubeError as error:
+                is_refusal = isinstance(error, NotFound | Forbidden)
+                if not (is_refusal or known.is_set()):
+                    raise
+                # A rejection is logged once. Any other error of a later list may be temporary.
+                level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
+                logger.log(level, "could not watch SparkClusters: %s", error, extra={"namespace": namespace})
+            known.set()
+            await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
+
+    async def _follow_clusters(
+        self, namespace: str | None, required: Sequence[asyncio.Event], known: asyncio.Event
+    ) -> None:
+        changes = stream_changes(self._client, SPARK_CLUSTERS, namespace, trim_managed_fields)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                await _wait_for_all(required)
+                for key in _store(change, self._caches.clusters, namespace, key_of):
+                    self._notify_cluster(key)
+                known.set()
+
+    async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
+        selector = build_pod_selector(self._operator_name)
+        async with aclosing(stream_changes(self._client, PODS, namespace, trim_pod, selector)) as stream:
+            async for change in stream:
+                for key in _store(change, self._caches.pods, namespace, get_application_key):
+                    self._notify(key)
+                pods_known.set()
+
+
+async def _wait_for_all(events: Sequence[asyncio.Event]) -> None:
+    for event in events:
+        await event.wait()
+
+
+def _build_workload_watches(
+    client: KubeClient,
+    caches: Caches,
+    notify: Callable[[ObjectKey], None],
+    notify_cluster: Callable[[ObjectKey], None],
+) -> tuple[WorkloadWatch, ...]:
+    return (
+        WorkloadWatch(client, LABEL_APPLICATION_NAME, caches.application_workloads, notify),
+        WorkloadWatch(client, LABEL_CLUSTER_NAME, caches.cluster_workloads, notify_cluster),
+    )
+
+
+def _store(
+    change: Change,
+    cache: ObjectCache,
+    namespace: str | None,
+    concerns: Callable[[JsonObject], ObjectKey | None],
+) -> set[ObjectKey]:
+    """Store a change in the cache; return the keys of the resources it concerns."""
+    match change:
+        case Changed(document):
+            changed = [document] if cache.put(document) else []
+        case Removed(document):
+            changed = [document] if cache.remove(document) else []
+        case Listed(items):
+            changed = _replace(cache, namespace, items)
+    return {key for document in changed if (key := concerns(document)) is not None}
+
+
+def _replace(cache: ObjectCache, namespace: str | None, items: list[JsonObject]) -> list[JsonObject]:
+    before = {key: document for key in cache if (document := cache.get(key)) is not None}
+    changed = cache.replace(namespace, items)
+    return [document for key in changed if (document := cache.get(key) or before.get(key)) is not None]
+
+
+def _update_names(change: Change, known: set[str]) -> set[str]:
+    match change:
+        case Listed(items):
+            return {item["metadata"]["name"] for item in items}
+        case Changed(document):
+            return known | {document["metadata"]["name"]}
+        case Removed(document):
+            return known - {document["metadata"]["name"]}

@@ -1,0 +1,139 @@
+"""The watch of the Workloads of one kind of resource."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+from typing import Final, NamedTuple
+
+from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound, ServerError
+from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed
+from airflow_provider_spark_operator.kube.resources import WORKLOADS
+from airflow_provider_spark_operator.reconcile.loop.change_stream import stream_changes
+from airflow_provider_spark_operator.reconcile.objects.cache import (
+    JsonObject,
+    ObjectCache,
+    ObjectKey,
+    drop_managed_fields,
+    key_of,
+)
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_AFTER_FAILURE = 30.0
+# The definitions or the permission are missing, or the conversion webhook of Kueue does not work.
+_FAILURES_OF_KUEUE = (NotFound, Forbidden, ServerError)
+
+
+class _Digest(NamedTuple):
+    """What Kueue and the user have decided about a Workload."""
+
+    is_admitted: bool
+    is_evicted: bool
+    is_active: bool
+    is_being_deleted: bool
+
+
+_UNDECIDED: Final = _Digest(is_admitted=False, is_evicted=False, is_active=True, is_being_deleted=False)
+
+
+class WorkloadWatch:
+    """Fills a cache with Workloads, and reports the resources for which Kueue has decided something.
+
+    Kueue changes a waiting Workload often. Only changes of the admission, the eviction and the activity are reported,
+    and the end of a Workload.
+
+    Args:
+        client: The client of the API.
+        label: The label that names the resource of a Workload.
+        cache: The cache to fill.
+        notify: Called with the key of every resource for which something was decided.
+    """
+
+    def __init__(self, client: KubeClient, label: str, cache: ObjectCache, notify: Callable[[ObjectKey], None]) -> None:
+        self._client = client
+        self._label = label
+        self._cache = cache
+        self._notify = notify
+        # A reconcile stores what it reads in the cache, so the cache does not show what was reported.
+        self._reported: dict[ObjectKey, _Digest] = {}
+
+    async def run(self, namespace: str | None, known: asyncio.Event) -> None:
+        """Watch until cancelled; while the API does not serve the Workloads, try again from time to time.
+
+        The resources without a queue do not wait for the Workloads.
+
+        Args:
+            namespace: The namespace. If None, all namespaces are included.
+            known: Set after the first list, even if the API answers the list with an error.
+
+        Raises:
+            KubeError: The API did not answer the first list, or did not accept the credentials.
+        """
+        while True:
+            try:
+                await self._follow(namespace, known)
+            except KubeError as error:
+                if not (isinstance(error, _FAILURES_OF_KUEUE) or known.is_set()):
+                    raise
+                # A rejection is logged once.
+                is_refusal = isinstance(error, NotFound | Forbidden)
+                level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
+                logger.log(level, "could not watch Workloads of Kueue: %s", error, extra={"namespace": namespace})
+            known.set()
+            await asyncio.sleep(_PAUSE_AFTER_FAILURE)
+
+    async def _follow(self, namespace: str | None, known: asyncio.Event) -> None:
+        changes = stream_changes(self._client, WORKLOADS, namespace, drop_managed_fields, self._label)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                for key in list(self._store(change, namespace)):
+                    self._notify(key)
+                known.set()
+
+    def _store(self, change: Change, namespace: str | None) -> Iterator[ObjectKey]:
+        """Store a change; yield the keys of the resources that it concerns."""
+        match change:
+            case Changed(document):
+                self._cache.put(document)
+                yield from self._report(document)
+            case Removed(document):
+                self._reported.pop(key_of(document), None)
+                if self._cache.remove(document):
+                    yield from self._find_owner(document)
+            case Listed(items):
+                yield from self._replace(namespace, items)
+
+    def _replace(self, namespace: str | None, items: list[JsonObject]) -> Iterator[ObjectKey]:
+        before = {key: document for key in self._cache if (document := self._cache.get(key)) is not None}
+        for key in self._cache.replace(namespace, items):
+            if self._cache.get(key) is None:
+                self._reported.pop(key, None)
+                yield from self._find_owner(before[key])
+        for item in items:
+            yield from self._report(item)
+
+    def _report(self, workload: JsonObject) -> Iterator[ObjectKey]:
+        """Yield the resource of a Workload if something was decided since the last report."""
+        key, digest = key_of(workload), _digest(workload)
+        if digest != self._reported.get(key, _UNDECIDED):
+            self._reported[key] = digest
+            yield from self._find_owner(workload)
+
+    def _find_owner(self, workload: JsonObject) -> Iterator[ObjectKey]:
+        metadata = workload["metadata"]
+        name = (metadata.get("labels") or {}).get(self._label)
+        if name:
+            yield ObjectKey(metadata.get("namespace", ""), name)
+
+
+def _digest(workload: JsonObject) -> _Digest:
+    """Return what Kueue and the user have decided about a Workload."""
+    return _Digest(
+        state.is_true(workload, state.ADMITTED),
+        state.is_true(workload, state.EVICTED),
+        state.is_active(workload),
+        state.is_being_deleted(workload),
+    )

@@ -1,0 +1,1 @@
+"""The objects that the controller knows: their cache, kinds, scope and patches."""

@@ -1,0 +1,60 @@
+"""The parser of resources, which checks their size and keeps the specs of recent applications."""
+
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.parse_cluster import parse_cluster as parse_cluster_document
+from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+
+# Enough for the applications that change at the same time.
+_MAX_SPECS = 500
+
+
+class ApplicationParser:
+    """Parses applications. A spec that was parsed recently is parsed again only if it has changed.
+
+    The API server raises `metadata.generation` with every change of a spec.
+    """
+
+    def __init__(self) -> None:
+        self._specs: dict[tuple[str, int], SparkApplicationSpec] = {}
+
+    def parse(self, resource: JsonObject) -> SparkApplication:
+        """Parse an application.
+
+        Raises:
+            InvalidResource: A field is missing, of the wrong type, has an unknown value, or is nested too deeply.
+        """
+        metadata = resource["metadata"]
+        uid, generation = metadata.get("uid"), metadata.get("generation")
+        if uid is None or generation is None:
+            return _parse_application(resource)
+        known = self._specs.pop((uid, generation), None)
+        application = _parse_application(resource) if known is None else parse_application({**resource, "spec": known})
+        self._specs[uid, generation] = application.spec
+        if len(self._specs) > _MAX_SPECS:
+            del self._specs[next(iter(self._specs))]
+        return application
+
+
+def parse_cluster(resource: JsonObject) -> SparkCluster:
+    """Parse a cluster.
+
+    Raises:
+        InvalidResource: A field is missing, of the wrong type, has an unknown value, or is nested too deeply.
+    """
+    _check_size(resource)
+    return parse_cluster_document(resource)
+
+
+def _parse_application(resource: JsonObject) -> SparkApplication:
+    _check_size(resource)
+    return parse_application(resource)
+
+
+def _check_size(resource: JsonObject) -> None:
+    # The API server stores a million values in thousands of levels.
+    if problems := find_json_problems({"metadata": resource["metadata"], "spec": resource.get("spec")}):
+        raise InvalidResource(problems)

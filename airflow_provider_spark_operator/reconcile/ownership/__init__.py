@@ -1,0 +1,1 @@
+"""Which controller manages a resource: claims, Leases and the election."""

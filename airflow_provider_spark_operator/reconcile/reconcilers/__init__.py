@@ -1,0 +1,1 @@
+"""Reconcile one application or cluster."""

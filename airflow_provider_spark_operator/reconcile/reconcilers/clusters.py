@@ -1,0 +1,192 @@
+"""The adapter of the reconciler for SparkClusters."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.kubernetes.pods import has_ended
+from airflow_provider_spark_operator.core.kueue.actions import (
+    GiveBackQuota,
+    MarkFinished,
+    MarkPodsReady,
+    QueueAction,
+    ReleaseQuota,
+    RequestAdmission,
+)
+from airflow_provider_spark_operator.core.kueue.cluster_pods import build_cluster_pod_sets
+from airflow_provider_spark_operator.core.lifecycle.cluster import decide
+from airflow_provider_spark_operator.core.lifecycle.cluster_decision import (
+    ApplyCluster,
+    ClusterDecision,
+    ClusterObserved,
+    DeleteNetwork,
+    DeleteScaling,
+    FindMaster,
+    StopCluster,
+)
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.observation import Created
+from airflow_provider_spark_operator.core.lifecycle.unreadable import refuse_cluster
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.reconcile.kueue.admissions import AdmissionRequest
+from airflow_provider_spark_operator.reconcile.kueue.queue_actions import NOTICES, QueueActions, get_changes
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.parser import parse_cluster
+from airflow_provider_spark_operator.reconcile.reconcilers.cluster_objects import (
+    NETWORK_NAMES,
+    SCALING_NAMES,
+    STATEFUL_SET_NAMES,
+    apply_cluster,
+    delete_objects,
+    has_master,
+    list_cluster_pods,
+)
+from airflow_provider_spark_operator.reconcile.reconcilers.reconciler import AnyAction, AnyStatus, Revision
+from airflow_provider_spark_operator.reconcile.reconcilers.resources import Resources
+from airflow_provider_spark_operator.reconcile.reports.events import NORMAL, WARNING, EventRecorder, find_spec_warning
+
+
+class ClusterAdapter:
+    """Reconciles the objects of one cluster at a time.
+
+    Attributes:
+        settings: The settings that decisions depend on. They can be changed at any time, except the operator's name.
+        notices: The reasons of decisions that are recorded although nothing changes, with the type of the Event.
+
+    Args:
+        client: The client of the API.
+        resources: The clusters.
+        settings: See above.
+        recorder: Writes Events.
+        queue_actions: Carries out the actions that concern Kueue.
+        now: The clock, in UTC.
+    """
+
+    notices: Mapping[str, str] = {
+        reasons.SUSPEND_HELD: NORMAL,
+        reasons.SPEC_CHANGE_IGNORED: WARNING,
+        reasons.SUSPEND_RELEASE_FAILED: WARNING,
+        reasons.CLUSTER_RELEASE_FAILED: WARNING,
+        **NOTICES,
+    }
+
+    def __init__(
+        self,
+        client: KubeClient,
+        resources: Resources,
+        settings: Settings,
+        recorder: EventRecorder,
+        queue_actions: QueueActions,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.settings = settings
+        self._client = client
+        self._resources = resources
+        self._recorder = recorder
+        self._queue_actions = queue_actions
+        self._now = now
+
+    def parse(self, resource: JsonObject) -> SparkCluster:
+        """Parse a cluster; see `Adapter`."""
+        return parse_cluster(resource)
+
+    def observe(self, model: SparkCluster) -> ClusterObserved:
+        """Return the Workload. The objects of a cluster are not watched."""
+        return ClusterObserved(queue=self._queue_actions.observe(model))
+
+    def decide(self, model: SparkCluster, observed: ClusterObserved, now: datetime) -> ClusterDecision:
+        """Return what to do next."""
+        return decide(model, observed, self.settings, now)
+
+    async def apply(
+        self, action: AnyAction, revision: Revision[SparkCluster], observed: ClusterObserved
+    ) -> ClusterObserved:
+        """Carry out one action; see `Adapter`."""
+        cluster = revision.model
+        match action:
+            case ApplyCluster():
+                return await self._apply_cluster(revision, observed)
+            case FindMaster():
+                return replace(observed, has_master=await has_master(self._client, _key_of(cluster), cluster.uid))
+            case StopCluster():
+                # The known state may be outdated: a cluster that runs again must keep its pods.
+                await self._require_current(revision)
+                await delete_objects(self._client, cluster, STATEFUL_SET_NAMES)
+                return replace(observed, pods=await list_cluster_pods(self._client, _key_of(cluster)))
+            case DeleteScaling():
+                await delete_objects(self._client, cluster, SCALING_NAMES)
+            case DeleteNetwork():
+                await delete_objects(self._client, cluster, NETWORK_NAMES)
+            case RequestAdmission() | ReleaseQuota() | GiveBackQuota() | MarkPodsReady() | MarkFinished():
+                return await self._apply_to_queue(action, revision, observed)
+        return observed
+
+    async def _apply_to_queue(
+        self, action: QueueAction, revision: Revision[SparkCluster], observed: ClusterObserved
+    ) -> ClusterObserved:
+        cluster = revision.model
+
+        build = partial(build_cluster_pod_sets, cluster, self.settings.operator_name)
+        request = AdmissionRequest(cluster, build, lambda: self._have_pods(_key_of(cluster)))
+        # Only the readiness depends on the pods.
+        pods = await list_cluster_pods(self._client, _key_of(cluster)) if isinstance(action, MarkPodsReady) else ()
+        members = {
+            role: [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_ROLE) == role]
+            for role in (ROLE_MASTER, ROLE_WORKER)
+        }
+        queue = await self._queue_actions.apply(action, revision.document, request, members)
+        return observed if queue is None else replace(observed, queue=queue)
+
+    async def _apply_cluster(self, revision: Revision[SparkCluster], observed: ClusterObserved) -> ClusterObserved:
+        # A decision on an outdated state could apply an old spec, or the spec of a deleted cluster.
+        await self._require_current(revision)
+        changes = get_changes(observed.queue)
+        outcome = await apply_cluster(self._client, revision.model, self.settings.operator_name, changes)
+        self._queue_actions.warn_if_disabled(revision.document, revision.model)
+        if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self._now())):
+            self._recorder.record(warning)
+        return replace(observed, outcome=outcome)
+
+    async def _require_current(self, revision: Revision[SparkCluster]) -> None:
+        if not revision.is_current:
+            await self._resources.require_current(revision.document)
+
+    async def clean_up(self, model: SparkCluster) -> None:
+        """Do nothing: the cluster owns all its objects."""
+
+    async def complete(
+        self,
+        revision: Revision[SparkCluster],  # noqa: ARG002 - the adapter's signature
+        observed: ClusterObserved,  # noqa: ARG002 - the adapter's signature
+        decision: ClusterDecision,
+    ) -> ClusterDecision:
+        """Return the decision unchanged."""
+        return decision
+
+    def count_transition(self, model: SparkCluster, status: AnyStatus) -> None:
+        """Do nothing: only transitions of applications are counted."""
+
+    def refuse(self, resource: JsonObject, message: str, now: datetime) -> ClusterStatus | None:
+        """Return the status of a cluster that cannot be parsed; None to leave the status unchanged."""
+        return refuse_cluster(resource, message, now)
+
+    async def has_workload(self, resource: JsonObject) -> bool:
+        """Whether the cluster has a master, by a live read."""
+        return await has_master(self._client, key_of(resource), resource["metadata"]["uid"])
+
+    async def release_quota(self, resource: JsonObject) -> None:
+        """Return the quota of a cluster that cannot be parsed and has no pods; errors as `apply`."""
+        key = key_of(resource)
+        await self._queue_actions.release_refused(resource, lambda: self._have_pods(key))
+
+    async def _have_pods(self, key: ObjectKey) -> bool:
+        return not all(has_ended(pod) for pod in await list_cluster_pods(self._client, key))
+
+
+def _key_of(cluster: SparkCluster) -> ObjectKey:
+    return ObjectKey(cluster.namespace, cluster.name)

@@ -1,0 +1,144 @@
+"""The resources of one kind: their latest known state, and all changes that the controller makes to them."""
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.objects.kinds import Kind
+from airflow_provider_spark_operator.reconcile.objects.patches import build_finalizers_patch, build_precondition
+from airflow_provider_spark_operator.reconcile.ownership.claims import Claims, Standing
+
+
+class Outdated(Exception):
+    """A resource has changed since it was read."""
+
+
+class Resources:
+    """Reads and writes the resources of one kind, and stores every answer of the API in the cache.
+
+    Attributes:
+        kind: The kind of the resources.
+
+    Args:
+        client: The client of the API.
+        kind: The kind of the resources.
+        cache: The state that the watches have shown.
+        claims: The resources that this controller manages; None if no other controller can exist.
+    """
+
+    def __init__(self, client: KubeClient, kind: Kind, cache: ObjectCache, claims: Claims | None = None) -> None:
+        self._client = client
+        self.kind = kind
+        self._cache = cache
+        self._claims = claims
+
+    def get(self, key: ObjectKey) -> JsonObject | None:
+        """Return the latest known state of a resource, None if the resource does not exist."""
+        return self._cache.get(key)
+
+    def forget_claim(self, key: ObjectKey) -> None:
+        """Drop the claim on a resource that does not exist any more."""
+        if self._claims is not None:
+            self._claims.forget(key)
+
+    def judge(self, resource: JsonObject) -> Standing:
+        """Return the relation of this controller to a resource."""
+        return Standing.CLAIMED if self._claims is None else self._claims.judge(resource)
+
+    async def claim(self, key: ObjectKey) -> None:
+        """Read a resource from the API and claim it, if no other running controller manages it.
+
+        Raises:
+            ManagedElsewhere: Another controller manages the resource.
+            Conflict: The resource changed in the meantime.
+            KubeError: The API failed.
+        """
+        claims, known = self._claims, self._cache.get(key)
+        if claims is not None and known is not None:
+            await claims.require_claimable(known)
+        live = await self.refresh(key)
+        if claims is None or live is None:
+            return
+        await claims.require_claimable(live)
+        if claim := claims.build_claim(live):
+            await self.patch(live, {"metadata": {**build_precondition(live), **claim}})
+        claims.confirm(live)
+
+    async def refresh(self, key: ObjectKey) -> JsonObject | None:
+        """Read a resource from the API into the cache; return None if it does not exist."""
+        try:
+            live = await self._client.get(self.kind.type, key.name, key.namespace)
+        except NotFound:
+            self._cache.forget(key)
+            return None
+        self._cache.put_answer(live)
+        return live
+
+    async def require_current(self, resource: JsonObject) -> None:
+        """Check by a live read that the resource has not changed since it was read.
+
+        Raises:
+            Outdated: The resource has changed or does not exist any more.
+            KubeError: The API failed.
+        """
+        live = await self.refresh(key_of(resource))
+        if live is None or _get_revision(live) != _get_revision(resource):
+            raise Outdated
+
+    async def patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
+        """Apply a merge patch. A resource that does not exist any more is dropped from the cache.
+
+        Raises:
+            Conflict: A precondition in the patch does not hold.
+            KubeError: The API failed.
+        """
+        key = key_of(resource)
+        try:
+            answer = await self._client.patch(self.kind.type, key.name, key.namespace, patch, subresource=subresource)
+        except NotFound:
+            self._cache.forget(key)
+        else:
+            self._cache.put_answer(answer)
+
+    async def delete(self, resource: JsonObject) -> None:
+        """Delete the resource and all objects that it owns, if it has not changed since it was read.
+
+        Raises the same errors as `patch`.
+        """
+        key, metadata = key_of(resource), resource["metadata"]
+        try:
+            await self._client.delete(
+                self.kind.type,
+                key.name,
+                key.namespace,
+                propagation="Background",
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except NotFound:
+            self._cache.forget(key)
+
+    async def add_finalizer(self, resource: JsonObject) -> None:
+        """Claim the resource and add the finalizer, if it has not changed since it was read; errors as `patch`."""
+        patch = build_finalizers_patch(resource, [*_get_finalizers(resource), self.kind.finalizer])
+        if self._claims is not None:
+            patch["metadata"].update(self._claims.build_claim(resource))
+        await self.patch(resource, patch)
+        if self._claims is not None:
+            self._claims.confirm(resource)
+
+    async def remove_finalizer(self, resource: JsonObject) -> None:
+        """Remove the finalizer if the resource has not changed since it was read. Raises the errors of `patch`."""
+        others = [each for each in _get_finalizers(resource) if each != self.kind.finalizer]
+        await self.patch(resource, build_finalizers_patch(resource, others))
+
+    def is_being_finalized(self, resource: JsonObject) -> bool:
+        """Whether the resource is being deleted and the finalizer is still on it."""
+        return bool(resource["metadata"].get("deletionTimestamp")) and self.kind.finalizer in _get_finalizers(resource)
+
+
+def _get_finalizers(resource: JsonObject) -> list[str]:
+    return list(resource["metadata"].get("finalizers") or ())
+
+
+def _get_revision(resource: JsonObject) -> tuple[object, object]:
+    return resource["metadata"].get("uid"), resource["metadata"].get("resourceVersion")

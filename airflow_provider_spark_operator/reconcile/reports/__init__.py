@@ -1,0 +1,1 @@
+"""What the controller reports: Events, logs and failures."""

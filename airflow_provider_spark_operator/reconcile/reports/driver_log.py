@@ -1,0 +1,94 @@
+"""The last lines of the log of a failed driver, kept in the status before the pod is deleted."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_spark_operator.core.kubernetes import pods
+from airflow_provider_spark_operator.core.lifecycle.decision import Decision
+from airflow_provider_spark_operator.core.lifecycle.driver_end import find_driver_container
+from airflow_provider_spark_operator.core.lifecycle.transitions import replace_message
+from airflow_provider_spark_operator.core.log.driver_log import LastLines, append_lines
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.states.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
+from airflow_provider_spark_operator.core.states.states import FAILURE
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+
+logger = logging.getLogger(__name__)
+
+_MAX_LINES = 100
+_MAX_BYTES = 256 * 1024
+# The failure must be reported soon, even if the node does not answer.
+_SECONDS = 2.0
+
+
+async def quote_driver_log(
+    client: KubeClient,
+    driver: Mapping[str, Any],
+    main: str | None,
+    before: ApplicationStatus | None,
+    decision: Decision,
+) -> Decision:
+    """Add the last lines of the log to the status of the decision if the driver failed since the last reconcile.
+
+    An error while the log is read, such as a missing permission, leaves the decision unchanged.
+
+    Args:
+        client: The client of the API, with the permission to get pods/log.
+        driver: The driver pod, before it is deleted.
+        main: The name of the container that runs Spark; None if the configuration does not name it.
+        before: The status that the decision changes.
+        decision: What to do next.
+    """
+    status = decision.status
+    if status is None or not _has_just_failed(before, status):
+        return decision
+    container = _find_container(driver, main, status.current_state.reason)
+    if container is None:
+        return decision
+    try:
+        last = await _read_last_lines(client, driver, container, status.current_state.reason == DRIVER_RESTARTED)
+    except (KubeError, TimeoutError) as error:
+        # The lines of an interrupted read are not the last lines of the log.
+        context = _build_log_fields(driver["metadata"])
+        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=context)
+        return decision
+    message = append_lines(status.current_state.message or "", last.lines)
+    return replace(decision, status=replace_message(status, message))
+
+
+async def _read_last_lines(client: KubeClient, driver: Mapping[str, Any], container: str, previous: bool) -> LastLines:
+    namespace, name = driver["metadata"]["namespace"], driver["metadata"]["name"]
+    log = client.logs(
+        namespace, name, container=container, tail_lines=_MAX_LINES, limit_bytes=_MAX_BYTES, previous=previous
+    )
+    last = LastLines()
+    async with asyncio.timeout(_SECONDS), aclosing(log) as lines:
+        async for line in lines:
+            last.add(line)
+    return last
+
+
+def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus) -> bool:
+    state = after.current_state
+    return state.current_state_summary in FAILURE and (before is None or before.current_state != state)
+
+
+def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
+    """Find the container whose log shows why the driver failed; None if no container has run."""
+    status = pods.get_status(driver)
+    if reason == INIT_CONTAINER_FAILED:
+        return next(
+            (each.name for each in pods.list_containers(status, "initContainerStatuses") if each.exit_code), None
+        )
+    ran = [each.name for each in pods.list_containers(status) if not each.waiting or each.previous is not None]
+    spark = find_driver_container(driver, main)
+    return spark if spark in ran else next(iter(ran), None)
+
+
+def _build_log_fields(metadata: Mapping[str, Any]) -> dict[str, str]:
+    return {"pod": f"{metadata['namespace']}/{metadata['name']}"}

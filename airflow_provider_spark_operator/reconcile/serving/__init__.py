@@ -1,0 +1,1 @@
+"""The HTTP servers for health and metrics."""

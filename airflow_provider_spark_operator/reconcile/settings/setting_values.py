@@ -1,0 +1,143 @@
+"""The readers of setting values. Each raises ValueError with a message such as "must be a number"."""
+
+import math
+import re
+from datetime import timedelta
+from typing import TypeAlias
+
+from airflow_provider_spark_operator.core.kubernetes.kubernetes_names import (
+    LABEL_RULE,
+    NAMESPACE_RULE,
+    OBJECT_RULE,
+    is_label_value,
+    is_namespace,
+    is_object_name,
+)
+from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference
+from airflow_provider_spark_operator.reconcile.objects.scope import EveryNamespace, NamedNamespaces, Scope
+
+SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope | LeaseReference | tuple[str, ...]
+
+_MAX_PATTERNS = 100
+_LONGEST_PATTERN = 200
+
+
+def read_text(value: object) -> str:
+    """Read a non-empty string, without the blanks around it."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be a non-empty string")
+    return value.strip()
+
+
+def read_namespace(value: object) -> str:
+    """Read the name of a namespace."""
+    if not is_namespace(name := read_text(value)):
+        raise ValueError(f"must be the name of a namespace ({NAMESPACE_RULE})")
+    return name
+
+
+def read_object_name(value: object) -> str:
+    """Read the name of an object."""
+    if not is_object_name(name := read_text(value)):
+        raise ValueError(f"must be the name of an object ({OBJECT_RULE})")
+    return name
+
+
+def read_label_value(value: object) -> str:
+    """Read the value of a label."""
+    if not is_label_value(text := read_text(value)):
+        raise ValueError(f"must be a valid label value ({LABEL_RULE})")
+    return text
+
+
+def read_flag(value: object) -> bool:
+    """Read a boolean, or the text "true" or "false"."""
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "false": False}
+    if isinstance(value, str) and value.strip().lower() in words:
+        return words[value.strip().lower()]
+    raise ValueError("must be true or false")
+
+
+def read_number(value: object) -> float:
+    """Read a finite number, or the text of a number."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value).strip())
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("must be a number")
+    return number
+
+
+def read_seconds(value: object) -> timedelta:
+    """Read a duration in seconds; a negative value counts as 0."""
+    try:
+        return timedelta(seconds=max(read_number(value), 0.0))
+    except OverflowError:
+        raise ValueError("must be a number of seconds below 86400000000000") from None
+
+
+def read_positive(value: object) -> float:
+    """Read a positive number of seconds."""
+    seconds = read_number(value)
+    if seconds <= 0:
+        raise ValueError("must be a number of seconds above 0")
+    return seconds
+
+
+def read_count(value: object) -> int:
+    """Read an integer; 0 and below mean no limit."""
+    number = read_number(value)
+    if number != int(number):
+        raise ValueError("must be an integer")
+    return int(number)
+
+
+def read_workers(value: object) -> int:
+    """Read a number of workers."""
+    number = read_count(value)
+    # In the Apache operator, 0 and below mean no limit. An idle worker here is only a waiting task.
+    return number if number > 0 else 1000
+
+
+def read_namespaces(value: object) -> Scope:
+    """Read namespaces as a list or as comma-separated text; `*` means all namespaces."""
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("must be a list of namespaces, or *")
+    stripped = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if not stripped:
+        raise ValueError("must name at least one namespace, or *")
+    if "*" in stripped:
+        return EveryNamespace()
+    if not all(map(is_namespace, stripped)):
+        raise ValueError(f"must be names of namespaces ({NAMESPACE_RULE})")
+    return NamedNamespaces(stripped)
+
+
+def read_patterns(value: object) -> tuple[str, ...]:
+    """Read regular expressions as a list or as comma-separated text, at most 100 of at most 200 characters."""
+    patterns = value.split(",") if isinstance(value, str) else value
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ValueError("must be a list of regular expressions")
+    stripped = tuple(dict.fromkeys(pattern.strip() for pattern in patterns if pattern.strip()))
+    if len(stripped) > _MAX_PATTERNS or any(len(pattern) > _LONGEST_PATTERN for pattern in stripped):
+        raise ValueError(
+            f"must contain at most {_MAX_PATTERNS} regular expressions, each with at most {_LONGEST_PATTERN} characters"
+        )
+    for pattern in stripped:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"must be a list of regular expressions ({pattern!r}: {error})") from None
+    return stripped
+
+
+def read_lease(value: object) -> LeaseReference:
+    """Read the reference `NAMESPACE/NAME` to a Lease."""
+    lease = LeaseReference.parse(read_text(value))
+    if lease is None:
+        raise ValueError("must be a Lease as NAMESPACE/NAME")
+    return lease

@@ -1,0 +1,180 @@
+"""The validating admission webhook: an HTTPS server in the controller, with a certificate that is renewed.
+
+The certificate's DNS names are taken from the ValidatingWebhookConfiguration, and its CA bundle is written there.
+A failure never stops the controller, which does not need the webhook.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from airflow_provider_spark_operator.kube.bounded_json import read_json
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
+from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
+from airflow_provider_spark_operator.reconcile.objects.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.objects.clock import utc_now
+from airflow_provider_spark_operator.reconcile.serving.http_server import EVERYWHERE, listen
+from airflow_provider_spark_operator.reconcile.webhook.webhook_certificate import Certificate, extend_bundle, issue
+from airflow_provider_spark_operator.reconcile.webhook.webhook_review import NotAReview, review
+
+logger = logging.getLogger(__name__)
+
+PATH = "/validate"
+# The API server stores objects of up to 1.5 MiB. A review contains the new and the old object, and the user.
+_LARGEST_REVIEW = (3 << 20) + (1 << 18)
+# The objects of a review are in its request.
+_LEVEL = 2
+_PAUSE = 60.0
+_PAUSE_AFTER_CONFLICT = 1.0
+
+
+@asynccontextmanager
+async def serve_webhook(
+    port: int,
+    client: KubeClient,
+    configuration: str,
+    *,
+    address: str = EVERYWHERE,
+    pause: float = _PAUSE,
+    now: Callable[[], datetime] = utc_now,
+) -> AsyncIterator[int]:
+    """Serve admission reviews while the body runs, and update `caBundle`; yield the port.
+
+    Args:
+        port: The port; 0 for a free port.
+        client: The client of the API, with permission to get and patch the configuration.
+        configuration: The name of the ValidatingWebhookConfiguration.
+        address: The IP address of an interface, or `EVERYWHERE`.
+        pause: The seconds between two checks of the configuration.
+        now: The clock, in UTC.
+
+    Raises:
+        OSError: The port is in use or not permitted, or the address belongs to no interface.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    application = web.Application(client_max_size=_LARGEST_REVIEW)
+    application.router.add_post(PATH, _answer)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listen(address, port), ssl_context=context).start()
+        rotation = asyncio.create_task(_CertificateRotation(client, configuration, context, now).run(pause))
+        try:
+            yield int(runner.addresses[0][1])
+        finally:
+            rotation.cancel()
+            with suppress(asyncio.CancelledError):
+                await rotation
+    finally:
+        await runner.cleanup()
+
+
+async def _answer(request: web.Request) -> web.Response:
+    try:
+        return web.json_response(review(await read_json(await request.read(), _LEVEL)))
+    except ValueError:
+        return web.Response(status=400, text="the request body must be JSON\n")
+    except NotAReview as error:
+        return web.Response(status=400, text=f"{error}\n")
+
+
+@dataclass
+class _CertificateRotation:
+    """Renews the certificate of the server, so that API servers always trust it.
+
+    A certificate is published first. It is used from the next check on, when every API server knows it. Only the
+    first certificate is used at once.
+
+    Attributes:
+        client: The client of the API.
+        configuration: The name of the ValidatingWebhookConfiguration.
+        context: The TLS context of the server.
+        now: The clock, in UTC.
+        current: The certificate that the server uses.
+        next: The certificate that replaces it.
+        is_published: Whether the configuration has `next`.
+    """
+
+    client: KubeClient
+    configuration: str
+    context: ssl.SSLContext
+    now: Callable[[], datetime]
+    current: Certificate | None = None
+    next: Certificate | None = None
+    is_published: bool = False
+
+    async def run(self, pause: float) -> None:
+        """Renew the certificate until cancelled."""
+        while True:
+            try:
+                await self._renew_once()
+                seconds = pause
+            except Conflict:
+                seconds = min(pause, _PAUSE_AFTER_CONFLICT)  # another replica was faster
+            except KubeError as error:
+                logger.warning("could not publish the certificate of the webhook: %s; retrying in %g s", error, pause)
+                seconds = pause
+            except Exception:
+                logger.exception("could not renew the certificate of the webhook; retrying in %g s", pause)
+                seconds = pause
+            await asyncio.sleep(seconds)
+
+    async def _renew_once(self) -> None:
+        document = await self.client.get(VALIDATING_WEBHOOK_CONFIGURATIONS, self.configuration, None)
+        hosts = frozenset(list_hosts(document))
+        if not hosts:
+            logger.warning(
+                "ValidatingWebhookConfiguration %s has no webhooks: no resource is validated", self.configuration
+            )
+            return
+        if self.next is not None and self.is_published:
+            self._use(self.next)
+        newest = self.next or self.current
+        if newest is None or newest.hosts != hosts or self.now() >= newest.renewed_at:
+            self.next, self.is_published = issue(hosts, self.now()), False
+        await self._publish(document)
+        self.is_published = True
+        if self.current is None and self.next is not None:
+            self._use(self.next)
+
+    def _use(self, certificate: Certificate) -> None:
+        certificate.load_into(self.context)
+        self.current, self.next = certificate, None
+        hosts = ", ".join(sorted(certificate.hosts))
+        logger.info("new certificate of the webhook for %s; renewal at %s", hosts, certificate.renewed_at)
+
+    async def _publish(self, document: JsonObject) -> None:
+        wanted = [certificate for certificate in (self.current, self.next) if certificate is not None]
+        webhooks = [_set_bundle(webhook, wanted, self.now()) for webhook in document["webhooks"]]
+        if webhooks == document["webhooks"]:
+            return
+        metadata = {"resourceVersion": document["metadata"]["resourceVersion"]}
+        patch = {"metadata": metadata, "webhooks": webhooks}
+        await self.client.patch(VALIDATING_WEBHOOK_CONFIGURATIONS, self.configuration, None, patch)
+
+
+def list_hosts(configuration: Mapping[str, Any]) -> list[str]:
+    """Return the names and addresses by which the API server calls the webhooks of a configuration."""
+    hosts = []
+    for webhook in configuration.get("webhooks") or ():
+        access = webhook["clientConfig"]
+        if service := access.get("service"):
+            hosts.append(f"{service['name']}.{service['namespace']}.svc")
+        elif host := urlsplit(access.get("url", "")).hostname:
+            hosts.append(host)
+    return hosts
+
+
+def _set_bundle(webhook: JsonObject, wanted: list[Certificate], now: datetime) -> JsonObject:
+    access = webhook["clientConfig"]
+    return {**webhook, "clientConfig": {**access, "caBundle": extend_bundle(access.get("caBundle") or "", wanted, now)}}

@@ -1,0 +1,1 @@
+"""What a new object must be before it is stored."""

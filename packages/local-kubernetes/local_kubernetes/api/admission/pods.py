@@ -1,0 +1,199 @@
+"""Defaults and rejected fields of a pod's specification."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from local_kubernetes.api.kinds.documents import JsonObject, copy_json, format_timestamp
+from local_kubernetes.api.kinds.quantities import MILLI, normalize_quantity
+
+_DEFAULTS: Mapping[str, Any] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "securityContext": {},
+    "schedulerName": "default-scheduler",
+}
+_DISABLED = ("schedulingGroup",)
+"""Fields of features that are off by default."""
+_CONTAINER_DEFAULTS: Mapping[str, Any] = {
+    "resources": {},
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_VOLUME_MODES = ("configMap", "secret", "downwardAPI", "projected")
+_CONTAINER_LISTS = ("initContainers", "containers")
+_EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def fill_pod_spec(spec: JsonObject) -> None:
+    """Set the defaults of a specification of a pod or pod template, in place."""
+    for key in _DISABLED:
+        spec.pop(key, None)
+    _set_defaults(spec, _DEFAULTS)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for field in _CONTAINER_LISTS:
+        for container in spec.get(field) or []:
+            if isinstance(container, dict):
+                _fill_container(container, host_network=bool(spec.get("hostNetwork")))
+    for volume in spec.get("volumes") or []:
+        if isinstance(volume, dict):
+            _fill_volume(volume)
+
+
+def admit_pod(pod: JsonObject, now: datetime) -> None:
+    """Set the further defaults of a new pod, in place: service account, tolerations, first status."""
+    spec = pod["spec"]
+    spec.setdefault("serviceAccountName", "default")
+    spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    add_tolerations(spec)
+    pod["status"] = {"phase": "Pending", "qosClass": compute_quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        why = "Scheduling is blocked due to non-empty scheduling gates"
+        pod["status"]["conditions"] = [build_scheduled_condition(now, "False", reason="SchedulingGated", message=why)]
+
+
+def build_scheduled_condition(now: datetime, status: str, **more: str) -> JsonObject:
+    """Return the condition that shows whether a pod has a node."""
+    times = {"lastProbeTime": None, "lastTransitionTime": format_timestamp(now)}
+    return {"type": "PodScheduled", "status": status, **times, **more}
+
+
+def add_tolerations(spec: JsonObject) -> None:
+    """Add the default tolerations of every pod, in place, unless the pod has its own."""
+    tolerations = spec.setdefault("tolerations", [])
+    for key in _EVICTION_TOLERATIONS:
+        if not any(item.get("key") in (key, None) and item.get("operator") == "Exists" for item in tolerations):
+            tolerations.append({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
+
+
+def copy_frozen_part(spec: Mapping[str, Any]) -> JsonObject:
+    """Return the immutable part of a pod's specification: everything but images, tolerations and the deadline."""
+    frozen = copy_json(dict(spec))
+    for key in ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"):
+        frozen.pop(key, None)
+    for field in _CONTAINER_LISTS:
+        for container in frozen.get(field) or []:
+            container.pop("image", None)
+    return frozen
+
+
+def compute_quality_of_service(spec: Mapping[str, Any]) -> str:
+    """Return the QoS class from requests and limits: Guaranteed, Burstable or BestEffort."""
+    containers = [item for field in _CONTAINER_LISTS for item in spec.get(field) or []]
+    resources = [container.get("resources") or {} for container in containers]
+    named = [_select_compute_resources(item.get(part)) for item in resources for part in ("requests", "limits")]
+    if not any(named):
+        return "BestEffort"
+    guaranteed = all(
+        set(_select_compute_resources(item.get("limits"))) == {"cpu", "memory"}
+        and _select_compute_resources(item.get("requests")) == _select_compute_resources(item.get("limits"))
+        for item in resources
+    )
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _select_compute_resources(quantities: object) -> dict[str, str]:
+    if not isinstance(quantities, dict):
+        return {}
+    return {key: str(value) for key, value in quantities.items() if key in ("cpu", "memory")}
+
+
+def _set_defaults(part: JsonObject, defaults: Mapping[str, Any]) -> None:
+    """Set missing fields, in place; an empty text counts as missing."""
+    for key, value in defaults.items():
+        if part.get(key) in (None, ""):
+            part[key] = copy_json(value)
+
+
+def _fill_container(container: JsonObject, *, host_network: bool) -> None:
+    _set_defaults(container, _CONTAINER_DEFAULTS)
+    for key in [key for key, value in container.items() if value == []]:
+        del container[key]
+    if not container.get("imagePullPolicy"):
+        container["imagePullPolicy"] = _choose_pull_policy(str(container.get("image") or ""))
+    resources = container["resources"]
+    for part in ("limits", "requests"):
+        for key, value in (resources.get(part) or {}).items():
+            resources[part][key] = normalize_quantity(value, MILLI)
+    for key, value in (resources.get("limits") or {}).items():
+        resources.setdefault("requests", {}).setdefault(key, value)
+    for port in container.get("ports") or []:
+        port.setdefault("protocol", "TCP")
+        if host_network:
+            port.setdefault("hostPort", port.get("containerPort"))
+    for variable in container.get("env") or []:
+        _fill_source(variable.get("valueFrom") or {})
+    _fill_handlers(container)
+    _drop_empty_codes(container)
+
+
+def _drop_empty_codes(container: JsonObject) -> None:
+    for rule in container.get("restartPolicyRules") or []:
+        if (rule.get("exitCodes") or {}).get("values") == []:
+            del rule["exitCodes"]["values"]
+
+
+def _fill_handlers(container: JsonObject) -> None:
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if isinstance(container.get(probe), dict):
+            _fill_probe(container[probe])
+    for hook in ("postStart", "preStop"):
+        _fill_http((container.get("lifecycle") or {}).get(hook) or {})
+
+
+def _fill_source(source: JsonObject) -> None:
+    """Complete the source of a variable, or of a file of a downward API volume."""
+    if source.get("fieldRef") is not None:
+        source["fieldRef"].setdefault("apiVersion", "v1")
+    if source.get("fileKeyRef") is not None:
+        source["fileKeyRef"].setdefault("optional", False)
+    if source.get("resourceFieldRef") is not None:
+        source["resourceFieldRef"].setdefault("divisor", "0")
+
+
+def _fill_probe(probe: JsonObject) -> None:
+    defaults = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+    for key, value in defaults.items():
+        probe.setdefault(key, value)
+    _fill_http(probe)
+    if isinstance(probe.get("grpc"), dict):
+        probe["grpc"].setdefault("service", "")
+
+
+def _fill_http(handler: JsonObject) -> None:
+    if isinstance(handler.get("httpGet"), dict):
+        handler["httpGet"].setdefault("path", "/")
+        handler["httpGet"].setdefault("scheme", "HTTP")
+
+
+def _fill_volume(volume: JsonObject) -> None:
+    for source in _VOLUME_MODES:
+        if isinstance(volume.get(source), dict):
+            volume[source].setdefault("defaultMode", 0o644)
+    for item in (volume.get("downwardAPI") or {}).get("items") or []:
+        _fill_source(item)
+    if isinstance(volume.get("projected"), dict) and not volume["projected"].get("sources"):
+        volume["projected"]["sources"] = None
+    for source in (volume.get("projected") or {}).get("sources") or []:
+        if source.get("serviceAccountToken") is not None:
+            source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
+        for item in (source.get("downwardAPI") or {}).get("items") or []:
+            _fill_source(item)
+    if isinstance(volume.get("hostPath"), dict):
+        volume["hostPath"].setdefault("type", "")
+    if set(volume) == {"name"}:
+        volume["emptyDir"] = {}
+
+
+def _choose_pull_policy(image: str) -> str:
+    if "@" in image:
+        return "IfNotPresent"
+    tag = image.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag in ("", "latest") else "IfNotPresent"

@@ -1,0 +1,1 @@
+"""Kinds, documents and status errors."""

@@ -1,0 +1,1 @@
+"""Tables and columns as kubectl shows them."""

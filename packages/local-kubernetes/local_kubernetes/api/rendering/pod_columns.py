@@ -1,0 +1,107 @@
+"""The columns of pods, such as the state of a pod in one word."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from local_kubernetes.api.kinds.documents import get_text
+from local_kubernetes.api.rendering.table import AGE, Cell, Column, Document, format_age
+
+_NONE = "<none>"
+
+
+def _get_statuses(pod: Document, field: str = "containerStatuses") -> list[Mapping[str, Any]]:
+    found = (pod.get("status") or {}).get(field) or []
+    return list(found)
+
+
+def _format_ready(pod: Document, _: datetime) -> Cell:
+    ready = sum(bool(status.get("ready")) for status in _get_statuses(pod))
+    return f"{ready}/{len(pod['spec'].get('containers') or [])}"
+
+
+def _format_status(pod: Document, _: datetime) -> Cell:
+    """Return the phase, or the more specific reason of a container, as kubectl shows it."""
+    status = pod.get("status") or {}
+    reason = status.get("reason") or status.get("phase") or "Unknown"
+    initializing = _describe_initialization(pod)
+    if initializing:
+        reason = initializing
+    else:
+        running = False
+        for container in reversed(_get_statuses(pod)):
+            detail = _describe_container(container)
+            reason = detail or reason
+            running = running or bool((container.get("state") or {}).get("running") and container.get("ready"))
+        if reason == "Completed" and running:
+            reason = "Running"
+    if "deletionTimestamp" in pod["metadata"]:
+        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
+    return str(reason)
+
+
+def _describe_container(container: Mapping[str, Any]) -> str:
+    state = container.get("state") or {}
+    waiting, terminated = state.get("waiting") or {}, state.get("terminated")
+    if waiting.get("reason"):
+        return str(waiting["reason"])
+    if terminated is None:
+        return ""
+    if terminated.get("reason"):
+        return str(terminated["reason"])
+    if terminated.get("signal"):
+        return f"Signal:{terminated['signal']}"
+    return f"ExitCode:{terminated.get('exitCode', 0)}"
+
+
+def _describe_initialization(pod: Document) -> str:
+    """Return the state of the first init container that has not succeeded; empty if all have."""
+    total = len(pod["spec"].get("initContainers") or [])
+    for index, container in enumerate(_get_statuses(pod, "initContainerStatuses")):
+        state = container.get("state") or {}
+        if (state.get("terminated") or {}).get("exitCode") == 0 or container.get("started"):
+            continue
+        reason = _describe_container(container)
+        if reason and reason != "PodInitializing":
+            return f"Init:{reason}"
+        return f"Init:{index}/{total}"
+    return ""
+
+
+def _format_restarts(pod: Document, now: datetime) -> Cell:
+    statuses = _get_statuses(pod)
+    count = sum(int(status.get("restartCount", 0)) for status in statuses)
+    ends = [get_text(status, ("lastState", "terminated", "finishedAt")) for status in statuses]
+    last = max(ends, default="")
+    return f"{count} ({format_age(last, now)} ago)" if count and last else str(count)
+
+
+def _format_address(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("status", "podIP")) or _NONE
+
+
+def _format_node(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("spec", "nodeName")) or _NONE
+
+
+def _format_nominated_node(pod: Document, _: datetime) -> Cell:
+    return get_text(pod, ("status", "nominatedNodeName")) or _NONE
+
+
+def _format_gates(pod: Document, _: datetime) -> Cell:
+    gates = pod["spec"].get("readinessGates") or []
+    conditions = {item.get("type"): item.get("status") for item in (pod.get("status") or {}).get("conditions") or []}
+    open_gates = sum(conditions.get(gate.get("conditionType")) == "True" for gate in gates)
+    return f"{open_gates}/{len(gates)}" if gates else _NONE
+
+
+POD_COLUMNS: tuple[Column, ...] = (
+    Column("Ready", _format_ready),
+    Column("Status", _format_status),
+    Column("Restarts", _format_restarts),
+    AGE,
+    Column("IP", _format_address, priority=1),
+    Column("Node", _format_node, priority=1),
+    Column("Nominated Node", _format_nominated_node, priority=1),
+    Column("Readiness Gates", _format_gates, priority=1),
+)

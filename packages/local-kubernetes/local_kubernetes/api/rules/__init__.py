@@ -1,0 +1,1 @@
+"""The rules of fields, and the definitions of custom resources."""

@@ -1,0 +1,212 @@
+"""CustomResourceDefinitions: the kinds that they define, and their validation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from local_kubernetes.api.kinds.documents import JsonObject, format_timestamp
+from local_kubernetes.api.kinds.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
+from local_kubernetes.api.kinds.status import Cause, build_invalid
+from local_kubernetes.api.rules.rules import find_choice_causes
+from local_kubernetes.api.rules.structural import find_schema_causes
+
+REPLICAS_PATH = ".spec.replicas"
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+
+
+@dataclass(frozen=True)
+class ScalePaths:
+    """The paths of the numbers of a `scale` subresource, with dots."""
+
+    replicas: str = REPLICAS_PATH
+    status_replicas: str = ".status.replicas"
+    selector: str | None = None
+
+
+@dataclass(frozen=True)
+class DefinedColumn:
+    """A column of `kubectl get` for a custom resource: title, simple JSON path, type and priority."""
+
+    name: str
+    path: str
+    type: str
+    description: str = ""
+    format: str = ""
+    priority: int = 0
+
+
+def build_kind(definition: Mapping[str, Any]) -> Kind:
+    """Return the kind of a valid definition with its served versions, the stored one first."""
+    spec = definition["spec"]
+    names = spec["names"]
+    served = [version for version in spec["versions"] if version.get("served")]
+    served.sort(key=lambda version: (not version.get("storage"), version["name"]))
+    subresources: JsonObject = {}
+    for version in served:
+        subresources |= version.get("subresources") or {}
+    fields = {item["jsonPath"].lstrip(".") for version in served for item in version.get("selectableFields") or []}
+    return Kind(
+        group=spec["group"],
+        versions=tuple(version["name"] for version in served),
+        plural=names["plural"],
+        kind=names["kind"],
+        singular=names.get("singular") or names["kind"].lower(),
+        namespaced=spec["scope"] == "Namespaced",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        status="status" in subresources,
+        scale="scale" in subresources,
+        generation=True,
+        custom=True,
+        fields=tuple(sorted(fields)),
+        list_kind=names.get("listKind") or f"{names['kind']}List",
+    )
+
+
+def get_version(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
+    """Return the entry of a definition for one of its served versions."""
+    found: Mapping[str, Any] = next(item for item in definition["spec"]["versions"] if item["name"] == version)
+    return found
+
+
+def get_schema(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
+    """Return the schema of one version; without a schema every field is kept."""
+    schema = (get_version(definition, version).get("schema") or {}).get("openAPIV3Schema")
+    return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def list_columns(definition: Mapping[str, Any], version: str) -> tuple[DefinedColumn, ...]:
+    """Return the columns after the name in `kubectl get`; the age if the definition names none."""
+    columns = get_version(definition, version).get("additionalPrinterColumns") or [
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+    ]
+    return tuple(
+        DefinedColumn(
+            name=column["name"],
+            path=column["jsonPath"],
+            type=column["type"],
+            description=column.get("description", ""),
+            format=column.get("format", ""),
+            priority=column.get("priority", 0),
+        )
+        for column in columns
+    )
+
+
+def get_scale_paths(definition: Mapping[str, Any], version: str) -> ScalePaths | None:
+    """Return the paths of the `scale` subresource of one version; None if it has none."""
+    scale = (get_version(definition, version).get("subresources") or {}).get("scale")
+    if scale is None:
+        return None
+    return ScalePaths(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath"))
+
+
+def complete(definition: JsonObject) -> None:
+    """Fill in the defaults of a definition, in place, and reject it if it is not valid.
+
+    Raises:
+        ApiStatusError: 422 with all errors.
+    """
+    spec = definition.get("spec")
+    name = str((definition.get("metadata") or {}).get("name") or "")
+    causes = _find_spec_causes(spec) if isinstance(spec, dict) else [_build_required_cause("spec")]
+    if not causes and isinstance(spec, dict):
+        causes = _find_content_causes(spec, name)
+    if causes or not isinstance(spec, dict):
+        raise build_invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes)
+    names = spec["names"]
+    names.setdefault("singular", names["kind"].lower())
+    names.setdefault("listKind", f"{names['kind']}List")
+    spec.setdefault("conversion", {"strategy": "None"})
+
+
+def build_established_status(definition: JsonObject, now: datetime) -> JsonObject:
+    """Return the status of a definition whose kind is served."""
+    spec = definition["spec"]
+    moment = format_timestamp(now)
+    conditions = [
+        {
+            "type": "NamesAccepted",
+            "status": "True",
+            "lastTransitionTime": moment,
+            "reason": "NoConflicts",
+            "message": "no conflicts found",
+        },
+        {
+            "type": "Established",
+            "status": "True",
+            "lastTransitionTime": moment,
+            "reason": "InitialNamesAccepted",
+            "message": "the initial names have been accepted",
+        },
+    ]
+    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
+    return {"conditions": conditions, "acceptedNames": dict(spec["names"]), "storedVersions": stored}
+
+
+def _find_spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
+    causes = [
+        _build_required_cause(f"spec.{key}") for key in ("group", "scope", "versions", "names") if not spec.get(key)
+    ]
+    names = spec.get("names")
+    if isinstance(names, dict):
+        causes += [_build_required_cause(f"spec.names.{key}") for key in ("plural", "kind") if not names.get(key)]
+    elif names:
+        causes.append(Cause("spec.names", "Invalid value: must be an object", "FieldValueTypeInvalid"))
+    versions = spec.get("versions")
+    if versions and not (isinstance(versions, list) and all(isinstance(item, dict) for item in versions)):
+        causes.append(Cause("spec.versions", "Invalid value: must be a list of objects", "FieldValueTypeInvalid"))
+    return causes
+
+
+def _find_content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
+    causes = []
+    expected = f"{spec['names']['plural']}.{spec['group']}"
+    if name != expected:
+        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'))
+    if spec["scope"] not in ("Namespaced", "Cluster"):
+        message = f'Unsupported value: "{spec["scope"]}": supported values: "Cluster", "Namespaced"'
+        causes.append(Cause("spec.scope", message, "FieldValueNotSupported"))
+    if sum(bool(version.get("storage")) for version in spec["versions"]) != 1:
+        message = "Invalid value: must have exactly one version marked as storage version"
+        causes.append(Cause("spec.versions", message))
+    for index, version in enumerate(spec["versions"]):
+        if not version.get("name"):
+            causes.append(_build_required_cause(f"spec.versions[{index}].name"))
+        place = f"spec.versions[{index}].schema.openAPIV3Schema"
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        causes += find_schema_causes(schema, place) if schema else [_build_required_cause(place)]
+        causes += _find_column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
+        causes += _find_scale_causes(version, f"spec.versions[{index}].subresources.scale")
+    if (spec.get("conversion") or {}).get("strategy", "None") != "None":
+        message = 'Unsupported value: the local cluster converts by "None" only'
+        causes.append(Cause("spec.conversion.strategy", message, "FieldValueNotSupported"))
+    return causes
+
+
+def _find_column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        yield from (
+            _build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
+        )
+        if not column.get("type"):
+            yield _build_required_cause(f"{place}[{index}].type")
+        else:
+            yield from find_choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
+
+
+def _find_scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+    scale = (version.get("subresources") or {}).get("scale")
+    if scale is None:
+        return
+    for key, parent in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
+        path = scale.get(key)
+        if not path:
+            yield _build_required_cause(f"{place}.{key}")
+        elif not path.startswith(parent):
+            yield Cause(f"{place}.{key}", f'Invalid value: "{path}": should be a json path under {parent[:-1]}')
+
+
+def _build_required_cause(field: str) -> Cause:
+    return Cause(field, "Required value", "FieldValueRequired")

@@ -1,0 +1,55 @@
+"""The warnings of the API server about pods that it accepts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.kinds.quantities import is_whole
+
+Spec = Mapping[str, Any]
+
+_PORT = ("containerPort", "protocol", "hostIP", "hostPort")
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def find_pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
+    """Return the warnings for the creator of a pod with this specification."""
+    for index, secret in enumerate(spec.get("imagePullSecrets") or []):
+        if not secret.get("name"):
+            yield f'{place}.imagePullSecrets[{index}].name: invalid empty name ""'
+    for volume in spec.get("volumes") or []:
+        if {} in ((volume.get("projected") or {}).get("sources") or []):
+            yield f'volume "{volume["name"]}" (Projected) has no sources provided'
+    ports: dict[tuple[Any, ...], list[str]] = {}
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field) or []):
+            here = f"{place}.{field}[{index}]"
+            yield from _find_amount_warnings(container.get("resources") or {}, here)
+            yield from _find_variable_warnings(container.get("env") or [], here)
+            yield from _find_port_warnings(container.get("ports") or [], here, ports)
+
+
+def _find_amount_warnings(resources: Spec, place: str) -> Iterator[str]:
+    for part in ("limits", "requests"):
+        for name, amount in (resources.get(part) or {}).items():
+            if name in _BYTES and not is_whole(amount):
+                detail = f'fractional byte value "{amount}" is invalid, must be an integer'
+                yield f"{place}.resources.{part}[{name}]: {detail}"
+
+
+def _find_variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
+    names: list[str] = []
+    for index, variable in enumerate(variables):
+        name = variable["name"]
+        if name in names and f"$({name})" not in (variable.get("value") or ""):
+            detail = f'hides previous definition of "{name}", which may be dropped when using apply'
+            yield f"{place}.env[{index}]: {detail}"
+        names.append(name)
+
+
+def _find_port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
+    """Return the warnings about duplicate ports; `seen` has the ports of the containers before."""
+    for index, port in enumerate(ports):
+        here = f"{place}.ports[{index}]"
+        others = seen.setdefault(tuple(port.get(field) for field in _PORT), [])
+        yield from (f"{here}: duplicate port definition with {other}" for other in others)
+        others.append(here)

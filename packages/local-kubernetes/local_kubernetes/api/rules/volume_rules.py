@@ -1,0 +1,177 @@
+"""Validation of a pod's volumes, with the messages of the API server."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.kinds.quantities import parse_quantity
+from local_kubernetes.api.kinds.status import Cause
+from local_kubernetes.api.rules.reference_rules import find_field_causes, find_resource_causes
+from local_kubernetes.api.rules.rules import (
+    build_backstep_cause,
+    build_forbidden_cause,
+    build_invalid_cause,
+    build_required_cause,
+    find_choice_causes,
+    find_inner_path_causes,
+    find_mode_causes,
+    find_name_causes,
+)
+
+Volume = Mapping[str, Any]
+
+_SOURCES = ("emptyDir", "hostPath", "secret", "persistentVolumeClaim", "configMap", "downwardAPI", "projected")
+_HOST_PATHS = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_SHORTEST_TOKEN_SECONDS = 600
+_LONGEST_TOKEN_SECONDS = 2**32
+
+
+def find_volume_causes(volumes: list[Volume], place: str) -> Iterator[Cause]:
+    """Return the errors in the volumes of a pod."""
+    names: list[str] = []
+    for index, volume in enumerate(volumes):
+        here, name = f"{place}[{index}]", volume.get("name") or ""
+        yield from find_name_causes(name, f"{here}.name", names)
+        names.append(name)
+        sources = sorted((key for key in volume if key != "name"), key=_place_of_source)
+        for source in sources[1:]:
+            yield build_forbidden_cause(f"{here}.{source}", "may not specify more than 1 volume type")
+        for source in sources[:1]:
+            if source in _RULES:
+                yield from _RULES[source](volume[source], f"{here}.{source}")
+
+
+def _place_of_source(source: str) -> int:
+    """Return the position of a kind of volume in the order in which the API server validates them."""
+    return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
+
+
+def _find_empty_dir_causes(source: Volume, place: str) -> Iterator[Cause]:
+    if parse_quantity(source.get("sizeLimit") or "0") < 0:
+        yield build_forbidden_cause(f"{place}.sizeLimit", "SizeLimit field must be a valid resource quantity")
+
+
+def _find_host_path_causes(source: Volume, place: str) -> Iterator[Cause]:
+    path = source.get("path") or ""
+    if not path:
+        yield build_required_cause(f"{place}.path")
+    elif ".." in path.split("/"):
+        yield build_backstep_cause(f"{place}.path", path)
+    if source.get("type") is not None:
+        yield from find_choice_causes(source["type"], _HOST_PATHS, f"{place}.type")
+
+
+def _find_config_map_causes(source: Volume, place: str) -> Iterator[Cause]:
+    yield from _find_files_causes(source, "name", place)
+    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
+
+
+def _find_secret_causes(source: Volume, place: str) -> Iterator[Cause]:
+    yield from _find_files_causes(source, "secretName", place)
+    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
+
+
+def _find_files_causes(source: Volume, name: str, place: str) -> Iterator[Cause]:
+    """Return the errors in files that are made from the keys of a ConfigMap or secret."""
+    if not source.get(name):
+        yield build_required_cause(f"{place}.{name}")
+    for index, item in enumerate(source.get("items") or []):
+        here = f"{place}.items[{index}]"
+        if not item.get("key"):
+            yield build_required_cause(f"{here}.key")
+        yield from _find_file_causes(item, here)
+
+
+def _find_file_causes(item: Volume, place: str) -> Iterator[Cause]:
+    """Return the errors in a file's path and mode."""
+    if not item.get("path"):
+        yield build_required_cause(f"{place}.path")
+    else:
+        yield from find_inner_path_causes(item["path"], f"{place}.path", reserved=True)
+    yield from find_mode_causes(item.get("mode"), f"{place}.mode")
+
+
+def _find_claim_causes(source: Volume, place: str) -> Iterator[Cause]:
+    if not source.get("claimName"):
+        yield build_required_cause(f"{place}.claimName")
+
+
+def _find_downward_causes(source: Volume, place: str) -> Iterator[Cause]:
+    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
+    for item in source.get("items") or []:
+        yield from _find_file_causes(item, place)
+        field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
+        if field is not None:
+            yield from find_field_causes(field, f"{place}.fieldRef", in_volume=True)
+        if field is not None and resource is not None:
+            yield build_invalid_cause(
+                place, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"
+            )
+        elif resource is not None:
+            yield from find_resource_causes(resource, f"{place}.resourceFieldRef", in_volume=True)
+        elif field is None:
+            yield build_required_cause(place, "one of fieldRef and resourceFieldRef is required")
+
+
+def _find_projected_causes(source: Volume, place: str) -> Iterator[Cause]:
+    yield from find_mode_causes(source.get("defaultMode"), f"{place}.defaultMode")
+    paths: list[str] = []
+    for index, part in enumerate(source.get("sources") or []):
+        here = f"{place}.sources[{index}]"
+        kinds = [kind for kind in ("secret", "configMap", "downwardAPI", "serviceAccountToken") if kind in part]
+        for kind in kinds[:1]:
+            yield from _PARTS[kind](part[kind], f"{here}.{kind}", place)
+        if len(kinds) > 1:
+            yield build_forbidden_cause(here, "may not specify more than 1 volume type per source")
+        for kind in kinds:
+            for path in _list_paths(kind, part[kind]):
+                if path in paths:
+                    yield build_invalid_cause(place, part[kind].get("name") or path, "conflicting duplicate paths")
+                paths.append(path)
+
+
+def _list_paths(kind: str, part: Volume) -> list[str]:
+    """Return the files of one source of a projected volume."""
+    items = [part] if kind == "serviceAccountToken" else part.get("items") or []
+    return [item["path"] for item in items if item.get("path")]
+
+
+def _find_token_causes(part: Volume, here: str, place: str) -> Iterator[Cause]:
+    seconds = part.get("expirationSeconds")
+    if seconds is not None and seconds < _SHORTEST_TOKEN_SECONDS:
+        yield build_invalid_cause(
+            f"{here}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"
+        )
+    if seconds is not None and seconds > _LONGEST_TOKEN_SECONDS:
+        yield build_invalid_cause(
+            f"{here}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"
+        )
+    if not part.get("path"):
+        yield build_required_cause(f"{place}.path")
+    else:
+        yield from find_inner_path_causes(part["path"], f"{place}.path", reserved=True)
+
+
+_RULES = {
+    "configMap": _find_config_map_causes,
+    "downwardAPI": _find_downward_causes,
+    "emptyDir": _find_empty_dir_causes,
+    "hostPath": _find_host_path_causes,
+    "persistentVolumeClaim": _find_claim_causes,
+    "projected": _find_projected_causes,
+    "secret": _find_secret_causes,
+}
+_PARTS = {
+    "configMap": lambda part, here, _: _find_files_causes(part, "name", here),
+    "downwardAPI": lambda part, here, _: _find_downward_causes(part, here),
+    "secret": lambda part, here, _: _find_files_causes(part, "name", here),
+    "serviceAccountToken": _find_token_causes,
+}

@@ -1,0 +1,160 @@
+"""Logs of containers, which the API server reads from the kubelet."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from local_kubernetes.api.kinds.documents import parse_timestamp, parse_whole_number
+from local_kubernetes.api.kinds.kinds import Kind
+from local_kubernetes.api.kinds.status import Cause, build_bad_request, build_invalid
+
+_LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
+_CONTAINER_LISTS = ("initContainers", "containers")
+_STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
+
+
+class PodLogs(Protocol):
+    """The source of the logs of pods."""
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        follow: bool,
+        tail_lines: int | None,
+        since_time: datetime | None,
+        since_seconds: int | None,
+        timestamps: bool,
+        limit_bytes: int | None,
+        previous: bool,
+    ) -> AsyncIterator[bytes]:
+        """Open the log of a container that has started.
+
+        Raises:
+            ApiStatusError: The log does not exist.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """The requested part of a container's log; the fields are those of Kubernetes' PodLogOptions."""
+
+    container: str = ""
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    since_time: datetime | None = None
+    since_seconds: int | None = None
+    limit_bytes: int | None = None
+
+
+def parse_log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
+    """Read the options of a request for a log.
+
+    Raises:
+        ApiStatusError: 400 for an invalid number or time, 422 for a number out of range.
+    """
+    causes: list[Cause] = []
+    tail_lines = _parse_number(query, "tailLines", 0, causes)
+    since_seconds = _parse_number(query, "sinceSeconds", 1, causes)
+    limit_bytes = _parse_number(query, "limitBytes", 1, causes)
+    since_time = None
+    if query.get("sinceTime"):
+        since_time = _parse_time(query["sinceTime"])
+        if since_seconds is not None:
+            message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+            causes.append(Cause("[]", message, "FieldValueForbidden"))
+    if "stream" in query:
+        causes.append(Cause("stream", "Forbidden: may not be specified", "FieldValueForbidden"))
+    if causes:
+        raise build_invalid(_LOG_OPTIONS, pod, causes)
+    return LogOptions(
+        container=query.get("container", ""),
+        follow=_parse_flag(query, "follow"),
+        previous=_parse_flag(query, "previous"),
+        timestamps=_parse_flag(query, "timestamps"),
+        tail_lines=tail_lines,
+        since_time=since_time,
+        since_seconds=since_seconds,
+        limit_bytes=limit_bytes,
+    )
+
+
+def find_container(pod: Mapping[str, Any], options: LogOptions) -> str:
+    """Return the container of a log request.
+
+    Raises:
+        ApiStatusError: 400 if the pod does not have the container, or has several and the request names none.
+    """
+    name = pod["metadata"]["name"]
+    main = [container["name"] for container in pod["spec"].get("containers") or []]
+    known = [item["name"] for field in _CONTAINER_LISTS for item in pod["spec"].get(field) or []]
+    container = options.container or (main[0] if len(main) == 1 else "")
+    if not container:
+        raise build_bad_request(
+            f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]"
+        )
+    if container not in known:
+        raise build_bad_request(f"container {container} is not valid for pod {name}")
+    return container
+
+
+def require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
+    """Reject a request for the log of a container that has not started yet.
+
+    Raises:
+        ApiStatusError: 400.
+    """
+    name = pod["metadata"]["name"]
+    status = pod.get("status") or {}
+    found = (item for field in _STATUS_LISTS for item in status.get(field) or [] if item["name"] == container)
+    state = next(found, {"state": {"waiting": {"reason": "ContainerCreating"}}})
+    started = state.get("lastState") or {}
+    if options.previous:
+        if "terminated" not in started:
+            raise build_bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
+        return
+    waiting = (state.get("state") or {}).get("waiting")
+    if waiting is not None and "terminated" not in started:
+        why = waiting.get("reason") or "ContainerCreating"
+        raise build_bad_request(
+            f'container "{container}" in pod "{name}" is waiting to start: {_PULLING.get(why, why)}'
+        )
+
+
+def _parse_number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
+    text = query.get(key)
+    if text is None:
+        return None
+    try:
+        number = parse_whole_number(text)
+    except ValueError as error:
+        raise build_bad_request(f"{key}: {text!r} is not an integer") from error
+    if number < least:
+        rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
+        causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
+    return number
+
+
+def _parse_time(text: str) -> datetime:
+    """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
+    if _TIME.fullmatch(text) is None:
+        raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
+    try:
+        return parse_timestamp(text).astimezone(UTC).replace(microsecond=0)
+    except ValueError as error:
+        raise build_bad_request(f"sinceTime: {text!r} is not an RFC 3339 time") from error
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
+
+
+def _parse_flag(query: Mapping[str, str], key: str) -> bool:
+    return key in query and query[key].lower() not in ("0", "false")

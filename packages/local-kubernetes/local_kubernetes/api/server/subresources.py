@@ -1,0 +1,206 @@
+"""Requests for subresources: logs, bindings, evictions, scales."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from local_kubernetes.api.admission.pods import build_scheduled_condition
+from local_kubernetes.api.kinds.documents import JsonObject, get_text
+from local_kubernetes.api.kinds.kinds import PODS, Kind
+from local_kubernetes.api.kinds.missing_features import find_missing_subresource
+from local_kubernetes.api.kinds.status import (
+    ApiStatusError,
+    build_bad_request,
+    build_conflict,
+    build_method_not_allowed,
+    build_not_found,
+    build_not_implemented,
+    build_resource_not_found,
+    build_unsupported_media_type,
+    build_verb_not_supported,
+)
+from local_kubernetes.api.patching.patch import apply_json_patch, apply_merge_patch
+from local_kubernetes.api.rendering.presentation import build_json_response
+from local_kubernetes.api.requests.bodies import decode, read_bytes, read_object
+from local_kubernetes.api.requests.requests import parse_delete_options
+from local_kubernetes.api.rules.metadata import ensure_metadata
+from local_kubernetes.api.server import resources
+from local_kubernetes.api.server.handlers import VERBS, ResourceRequest
+from local_kubernetes.api.server.podlogs import PodLogs, find_container, parse_log_options, require_started
+from local_kubernetes.api.server.scale import build_scale, with_scale
+from local_kubernetes.api.store.store import Store
+
+_WRITE_SECONDS = 60.0
+_EVICTIONS = Kind("policy", ("v1",), "evictions", "Eviction")
+_BINDINGS = Kind("", ("v1",), "pods/binding", "Binding")
+_SUCCESS: JsonObject = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
+
+
+class SubresourceHandlers:
+    """The subresources except for `status`, which `handlers` serves.
+
+    Args:
+        store: The cluster's objects.
+        logs: The source of the logs of pods.
+    """
+
+    def __init__(self, store: Store, logs: PodLogs) -> None:
+        self._store = store
+        self._logs = logs
+
+    async def handle(self, request: ResourceRequest) -> web.StreamResponse:
+        """Answer a request for a subresource.
+
+        Raises:
+            ApiStatusError: The request is refused; 501 for subresources that the local cluster lacks.
+        """
+        name = (request.path.subresource or "").split("/")[0]
+        handlers: dict[str, tuple[tuple[str, ...], Callable[..., Awaitable[web.StreamResponse]]]] = {}
+        if request.served.kind.key == PODS.key:
+            handlers["log"] = (("GET",), self._log)
+            handlers["binding"] = (("POST",), self._bind)
+            handlers["eviction"] = (("POST",), self._evict)
+        if request.served.scale is not None:
+            handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
+        if name not in handlers:
+            absent = find_missing_subresource(request.served.kind.qualified_name, name)
+            if absent is not None:
+                raise build_not_implemented(absent)
+            raise (
+                build_not_found(request.served.kind, request.name)
+                if request.served.kind.custom
+                else build_resource_not_found()
+            )
+        methods, handler = handlers[name]
+        if request.http.method not in methods and request.served.kind.custom:
+            raise build_verb_not_supported(request.served.kind, VERBS.get(request.http.method, ""))
+        if request.http.method not in methods:
+            raise build_method_not_allowed()
+        return await handler(request)
+
+    async def _log(self, request: ResourceRequest) -> web.StreamResponse:
+        options = parse_log_options(request.name, request.http.query)
+        pod = self._store.objects.get(PODS, *request.place)
+        container = find_container(pod, options)
+        if not pod["spec"].get("nodeName"):
+            return web.Response(status=204)
+        require_started(pod, container, options)
+        pieces = await self._logs.read(
+            request.path.namespace or "",
+            request.name,
+            container,
+            follow=options.follow,
+            tail_lines=options.tail_lines,
+            since_time=options.since_time,
+            since_seconds=options.since_seconds,
+            timestamps=options.timestamps,
+            limit_bytes=options.limit_bytes,
+            previous=options.previous,
+        )
+        return await _send_log(request.http, pieces)
+
+    async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
+        binding = await read_object(request.http)
+        node, kind = get_text(binding, ("target", "name")), get_text(binding, ("target", "kind"))
+        if kind not in ("", "Node"):
+            detail = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+            raise ApiStatusError(500, "", detail)
+        if not node:
+            raise ApiStatusError(500, "", "target.name: Required value")
+
+        def bind(pod: JsonObject) -> JsonObject:
+            if pod["spec"].get("nodeName"):
+                why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+                raise build_conflict(_BINDINGS, request.name, why)
+            pod["spec"]["nodeName"] = node
+            conditions = pod["status"].get("conditions") or []
+            others = [item for item in conditions if item["type"] != "PodScheduled"]
+            pod["status"]["conditions"] = [*others, build_scheduled_condition(datetime.now(UTC), "True")]
+            return pod
+
+        self._store.update(PODS, *request.place, bind, subresource="binding")
+        return build_json_response(_SUCCESS, 201)
+
+    async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
+        eviction = await read_object(request.http)
+        _check_eviction(request, eviction)
+        options = parse_delete_options(request.http.query, eviction.get("deleteOptions") or {})
+        self._store.delete(
+            PODS,
+            *request.place,
+            grace_seconds=options.grace_seconds,
+            uid=options.uid,
+            resource_version=options.resource_version,
+            dry_run=options.dry_run,
+        )
+        return build_json_response(_SUCCESS, 201)
+
+    async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
+        served, options = request.served, request.parse_write_options()
+        current = self._store.objects.get(served.kind, *request.place)
+        if request.http.method != "GET":
+            if request.http.method == "PUT":
+                wanted = await read_object(request.http)
+            else:
+                wanted = await _patch_scale(request, build_scale(served, current))
+            current = resources.change_object(
+                self._store,
+                served,
+                request.place,
+                lambda document: with_scale(served, document, wanted),
+                options,
+                "scale",
+            )
+        return build_json_response(build_scale(served, current))
+
+
+def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
+    """Reject an eviction of another kind, or of another pod than the path names."""
+    kind, version = eviction.get("kind"), eviction.get("apiVersion")
+    if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
+        detail = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
+        raise build_bad_request(f"{detail} expected")
+    metadata = ensure_metadata(eviction)
+    if metadata.get("name") != request.name:
+        raise build_bad_request("name in URL does not match name in Eviction object")
+    if metadata.get("namespace") not in (None, request.path.namespace):
+        raise build_bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+async def _patch_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:
+    media_type = request.http.content_type
+    patch = decode(await read_bytes(request.http), media_type)
+    if media_type == resources.JSON_PATCH:
+        patched: JsonObject = apply_json_patch(scale, patch)
+    elif media_type in (resources.MERGE_PATCH, resources.STRATEGIC_PATCH):
+        patched = apply_merge_patch(scale, patch)
+    else:
+        raise build_unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
+    return patched
+
+
+async def _send_log(request: web.Request, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
+    """Answer with a log as it is written; disconnect a client that reads nothing for a minute."""
+    answer = web.StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache"})
+    await answer.prepare(request)
+    try:
+        async for piece in pieces:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await answer.write(piece)
+        await answer.write_eof()
+    except (TimeoutError, ConnectionError):
+        if request.transport is not None:
+            request.transport.abort()
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()
+    return answer

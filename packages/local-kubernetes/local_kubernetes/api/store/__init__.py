@@ -1,0 +1,1 @@
+"""Objects, their owners and their watch history."""

@@ -1,0 +1,1 @@
+"""The node: its memory, images, services and Events."""

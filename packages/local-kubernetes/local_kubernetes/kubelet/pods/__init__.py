@@ -1,0 +1,1 @@
+"""Pods and their status."""

@@ -1,0 +1,95 @@
+"""The place of one pod on the node."""
+
+import asyncio
+
+from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.kubelet.node.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
+from local_kubernetes.kubelet.node.pod_status import build_scheduled_condition, build_unschedulable_condition
+from local_kubernetes.kubelet.pods.pod_object import PodObject
+
+
+class Placement:
+    """Schedules one pod to the node, and releases its place afterwards.
+
+    Args:
+        node: State that all pods of the node share.
+        pod: The object of the pod.
+        termination: Set when the pod must terminate, with or without a place.
+    """
+
+    def __init__(self, node: Node, pod: PodObject, termination: asyncio.Event) -> None:
+        self._node = node
+        self._pod = pod
+        self._termination = termination
+        self._bound = asyncio.Event()
+        self._has_place = False
+
+    async def acquire(self) -> bool:
+        """Wait until the pod is bound to the node; False if it must terminate before.
+
+        A pod of another scheduler is not bound here, but by that scheduler.
+        """
+        spec = self._pod.document["spec"]
+        if spec.get("nodeName"):
+            return True
+        if (spec.get("schedulerName") or SCHEDULER_NAME) != SCHEDULER_NAME:
+            await self._wait_for_binding()
+            return not self._termination.is_set()
+        refusal = find_scheduling_refusal(self._pod.document)
+        if refusal:
+            self._report_unschedulable(refusal)
+            await self._termination.wait()
+            return False
+        if not await self._acquire_place():
+            return False
+        self._bind()
+        return not self._termination.is_set()
+
+    def confirm_binding(self) -> None:
+        """Continue with a pod whose object now names the node."""
+        self._bound.set()
+
+    def release(self) -> None:
+        """Give the place on the node to the next pod."""
+        if self._has_place:
+            self._node.places.release()
+
+    async def _wait_for_binding(self) -> None:
+        binding = asyncio.ensure_future(self._bound.wait())
+        try:
+            await self._wait_for(binding)
+        finally:
+            binding.cancel()
+
+    async def _acquire_place(self) -> bool:
+        """Wait for a place if all are taken; False if the pod must terminate before one is free."""
+        places = self._node.places
+        if places.locked():
+            self._report_unschedulable(NO_PLACE)
+        place = asyncio.ensure_future(places.acquire())
+        try:
+            await self._wait_for(place)
+        finally:
+            self._has_place = place.done() or not place.cancel()
+        return self._has_place
+
+    async def _wait_for(self, task: asyncio.Task[bool]) -> None:
+        """Wait until a task has ended or the pod must terminate."""
+        termination = asyncio.ensure_future(self._termination.wait())
+        try:
+            await asyncio.wait({task, termination}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            termination.cancel()
+
+    def _bind(self) -> None:
+        try:
+            self._pod.bind()
+        except ApiStatusError:
+            return  # the pod was deleted; the watch reports it
+        self._pod.write_condition(build_scheduled_condition(self._node.clock()))
+        message = f"Successfully assigned {self._pod.namespace}/{self._pod.name} to {NODE_NAME}"
+        self._pod.record_event("Scheduled", message, component=SCHEDULER_NAME)
+
+    def _report_unschedulable(self, message: str) -> None:
+        self._pod.write_condition(build_unschedulable_condition(message, self._node.clock()))
+        self._pod.record_event("FailedScheduling", message, component=SCHEDULER_NAME)

@@ -1,0 +1,57 @@
+from pathlib import Path
+
+from local_kubernetes.api.kinds.kinds import PODS
+
+from kubelet.conditions import wait_until
+from kubelet.running_node import Json, RunningNode, build_pod, build_shell
+
+
+async def test_pod_stays_pending_if_its_node_selector_does_not_match(node: RunningNode) -> None:
+    node.create(build_pod(build_shell("true"), nodeSelector={"disk": "fast"}))
+
+    await wait_until(lambda: node.condition("PodScheduled").get("reason") == "Unschedulable")
+
+    assert node.phase() == "Pending"
+    node.store.delete(PODS, "default", "it")
+    await wait_until(lambda: not node.exists())
+
+
+async def test_pod_waits_for_a_place_on_a_full_node(tmp_path: Path) -> None:
+    async with RunningNode(tmp_path / "home", max_pods=1) as node:
+        node.create(build_pod(build_shell("sleep 600"), name="first"))
+        await wait_until(lambda: node.phase("first") == "Running")
+        node.create(build_pod(build_shell("true"), name="second"))
+        node.create(build_pod(build_shell("true"), name="deleted"))
+        await wait_until(lambda: node.condition("PodScheduled", "deleted").get("reason") == "Unschedulable")
+        assert node.condition("PodScheduled", "second")["message"].endswith("Too many pods.")
+
+        node.store.delete(PODS, "default", "deleted")
+        node.store.delete(PODS, "default", "first", grace_seconds=0)
+
+        assert (await node.wait_for_end("second"))["phase"] == "Succeeded"
+        await wait_until(lambda: not node.exists("deleted"))
+
+
+async def test_pod_of_another_scheduler_runs_after_that_scheduler_binds_it(node: RunningNode) -> None:
+    node.create(build_pod(build_shell("true"), schedulerName="another"))
+    node.create(build_pod(build_shell("true"), name="control"))
+    await node.wait_for_end("control")
+    assert "nodeName" not in node.get()["spec"]
+
+    node.store.update(PODS, "default", "it", _build_binding)
+
+    assert (await node.wait_for_end())["phase"] == "Succeeded"
+
+
+async def test_pod_of_another_scheduler_can_be_deleted_before_it_is_bound(node: RunningNode) -> None:
+    node.create(build_pod(build_shell("true"), schedulerName="another"))
+    node.create(build_pod(build_shell("true"), name="control"))
+    await node.wait_for_end("control")
+
+    node.store.delete(PODS, "default", "it")
+
+    await wait_until(lambda: not node.exists())
+
+
+def _build_binding(unbound: Json) -> Json:
+    return unbound | {"spec": unbound["spec"] | {"nodeName": "local"}}

@@ -1,0 +1,129 @@
+"""`spark-operator restart` with the embedded cluster."""
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.kubernetes.json_object import JsonObject
+from tests.cluster import Cluster, fail, run_on, succeed
+
+TASK = {"dag_id": "sales", "task_id": "load", "run_id": "manual__1"}
+
+
+def test_application_is_submitted_again_under_its_name(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = fail
+    old = scripted_cluster.create("pi", labels={"team": "a"}, annotations={"note": "x"})
+    scripted_cluster.wait_for_end()
+    scripted_cluster.script = succeed
+    assert main(["restart", "pi"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi restarted\n"
+    scripted_cluster.wait_for_end()
+    new = scripted_cluster.application()
+    assert new["metadata"]["uid"] != old["metadata"]["uid"]
+    assert (new["metadata"]["labels"], new["metadata"]["annotations"]) == ({"team": "a"}, {"note": "x"})
+    assert new["spec"] == {"suspend": False} | old["spec"]  # the API server writes the default of the CRD
+
+
+def test_running_application_is_restarted_and_followed(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    scripted_cluster.do(lambda: scripted_cluster.resources.delete_pod("jobs", _find_driver(scripted_cluster)))
+    scripted_cluster.script = succeed
+    assert main(["restart", "pi", "--follow"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "Pi is roughly 3.14\n"
+
+
+def _find_driver(cluster: Cluster) -> str:
+    return next(name for namespace, name in cluster.logs if namespace == "jobs")
+
+
+def test_kubeflow_application_is_restarted(kubeflow_cluster: Cluster) -> None:
+    kubeflow_cluster.create("pi")
+    kubeflow_cluster.wait_for_end()
+    kubeflow_cluster.do(lambda: kubeflow_cluster.resources.delete_pod("jobs", "pi-driver"))
+    before = kubeflow_cluster.application()["metadata"]["uid"]
+    assert main(["restart", "pi", "--wait"]) == ExitCode.SUCCESS
+    assert kubeflow_cluster.application()["metadata"]["uid"] != before
+
+
+def test_application_is_restarted_with_other_values(scripted_cluster: Cluster) -> None:
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_end()
+    words = ["--set", 'spec.driverArgs=["100"]', "--set", 'spec.sparkConf["spark.executor.memory"]=4g']
+    assert main(["restart", "pi", *words]) == ExitCode.SUCCESS
+    spec = scripted_cluster.application()["spec"]
+    assert (spec["driverArgs"], spec["sparkConf"]["spark.executor.memory"]) == (["100"], "4g")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("metadata.name=other", "cannot change the kind, the name or the namespace of an application"),
+        ("metadata=x", "cannot change the kind, the name or the namespace of an application"),
+        ("spec.runtimeVersions.x.y=1", "runtimeVersions.x"),
+        ("spec.jars=1", "spec.jars"),
+    ],
+)
+def test_application_is_not_deleted_for_a_value_that_is_refused(
+    assignment: str, message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = scripted_cluster.create("pi")["metadata"]["uid"]
+    assert main(["restart", "pi", "--set", assignment]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
+    metadata = scripted_cluster.application()["metadata"]
+    assert metadata["uid"] == before
+    assert "deletionTimestamp" not in metadata
+
+
+def test_owned_application_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    parent = scripted_cluster.create("daily")
+    owner = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": "daily"}
+    scripted_cluster.create("pi", ownerReferences=[{**owner, "uid": parent["metadata"]["uid"]}])
+    assert main(["restart", "pi"]) == ExitCode.INVALID
+    assert "it belongs to SparkApplication daily. Run it again through its owner" in capsys.readouterr().err
+
+
+def test_application_that_a_task_waits_for_is_refused(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    scripted_cluster.annotate("pi", **TASK)
+    assert main(["restart", "pi"]) == ExitCode.INVALID
+    message = "could not restart SparkApplication jobs/pi: task sales/load of Airflow waits for it"
+    assert message in capsys.readouterr().err
+    assert "deletionTimestamp" not in scripted_cluster.application()["metadata"]
+
+
+def test_ended_application_of_a_task_belongs_to_no_task_afterwards(scripted_cluster: Cluster) -> None:
+    scripted_cluster.create("pi", labels={"airflow.spark-operator/task": "abc", "team": "a"})
+    scripted_cluster.wait_for_end()
+    scripted_cluster.annotate("pi", **TASK)
+    assert main(["restart", "pi"]) == ExitCode.SUCCESS
+    metadata = scripted_cluster.application()["metadata"]
+    assert metadata["labels"] == {"team": "a"}
+    assert not any(key.startswith("airflow.spark-operator/") for key in metadata.get("annotations", {}))
+
+
+def test_application_that_is_not_released_is_printed_as_a_manifest(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hold(document: JsonObject) -> JsonObject:
+        document["metadata"]["finalizers"] = ["example.com/hold"]
+        return document
+
+    scripted_cluster.create("pi")
+    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", hold))
+    assert main(["restart", "pi", "--deletion-timeout", "1s"]) == ExitCode.TIMED_OUT
+    captured = capsys.readouterr()
+    assert "was deleted and not submitted again. Its manifest is on stdout" in captured.err
+    manifest = yaml.safe_load(captured.out)
+    assert manifest["metadata"] == {"name": "pi", "namespace": "jobs"}
+    assert manifest["spec"]["mainClass"] == "A"

@@ -1,0 +1,243 @@
+"""`spark-operator submit` with the embedded cluster."""
+
+import io
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, LABEL_TASK
+from tests.cli.process import read_line, start_command, wait_for_exit
+from tests.cluster import Cluster, fail, run_on
+
+MANIFEST: dict[str, Any] = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "metadata": {"name": "pi"},
+    "spec": {
+        "mainClass": "Pi",
+        "jars": "local:///pi.jar",
+        "sparkConf": {"spark.executor.instances": "2"},
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a manifest and a script with a module."""
+    path = tmp_path / "work"
+    path.mkdir()
+    (path / "pi.yaml").write_text(yaml.safe_dump(MANIFEST))
+    (path / "Daily report.py").write_text("import lib\n")
+    (path / "job.py").write_text("import lib\n")
+    (path / "lib.py").write_text("x = 1\n")
+    (path / "lib.zip").write_bytes(b"PK\x03\x04\xff\xfe")
+    monkeypatch.chdir(path)
+    return path
+
+
+def read_spec(cluster: Cluster) -> dict[str, Any]:
+    spec: dict[str, Any] = cluster.application()["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(
+    "words", [["status", "pi", "-o", "yaml"], ["status", "pi", "-o", "json"], ["list", "-o", "json"]]
+)
+def test_printed_application_can_be_submitted_under_another_name(
+    words: list[str], scripted_cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    assert main(["submit", "pi.yaml", "--ttl", "1h"]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert main(words) == ExitCode.SUCCESS
+    printed = capsys.readouterr().out
+    assert ("resourceVersion" in printed, "currentState" in printed) == (True, True)
+    (folder / "printed.yaml").write_text(printed)
+    assert main(["submit", "printed.yaml", "--name", "pi-2"]) == ExitCode.SUCCESS
+    assert "its status and the metadata that the API has set are left out" in capsys.readouterr().err
+    assert scripted_cluster.application("pi-2")["spec"] == scripted_cluster.application("pi")["spec"]
+
+
+def test_list_of_two_applications_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "two.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [MANIFEST, MANIFEST]})
+    )
+    assert main(["submit", "two.yaml"]) == ExitCode.INVALID
+    assert "contains 2 manifests; it must contain one SparkApplication" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_manifest_is_submitted(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit", "pi.yaml"]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "sparkapplication.spark.apache.org/pi created\n"
+    stored = scripted_cluster.application("pi")
+    assert stored["metadata"]["namespace"] == "jobs"
+    assert stored["spec"]["mainClass"] == "Pi"
+
+
+@pytest.mark.usefixtures("folder", "scripted_cluster")
+def test_warning_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit", "pi.yaml", "--ttl", "1s"]) == ExitCode.SUCCESS
+    assert "spark-operator: warning: SparkApplication jobs/pi is deleted 1 s after it ends" in capsys.readouterr().err
+
+
+def test_manifest_is_read_from_standard_input(scripted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(MANIFEST).encode())))
+    assert main(["submit", "-", "--name", "other"]) == ExitCode.SUCCESS
+    assert scripted_cluster.application()["metadata"]["name"] == "other"
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_override_the_manifest_and_set_overrides_the_options(scripted_cluster: Cluster) -> None:
+    words = ["submit", "pi.yaml", "--executor-instances", "5", "--conf", "a=1", "--conf", "b=x=y"]
+    words += ["--set", 'spec.sparkConf["spark.executor.instances"]=7', "--set", "metadata.labels.team=a"]
+    words += [
+        "--set",
+        "spec.mainClass=Other",
+        "--set",
+        "spec.driverArgs=[one, two]",
+        "--set",
+        "spec.driverArgs[2]=last",
+    ]
+    assert main(words) == ExitCode.SUCCESS
+    spec = read_spec(scripted_cluster)
+    conf = spec["sparkConf"]
+    assert (conf["spark.executor.instances"], conf["a"], conf["b"]) == ("7", "1", "x=y")
+    assert spec["mainClass"] == "Other"
+    assert spec["driverArgs"] == ["one", "two", "last"]
+    assert scripted_cluster.application()["metadata"]["labels"] == {"team": "a"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_script_and_its_files_become_a_config_map(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["submit", "Daily report.py", "--image", "spark:4.3.0", "--py-files", "lib.py", "--", "--day", "1"]
+    assert main(words) == ExitCode.INVALID
+    assert "cannot be stored in a ConfigMap" in capsys.readouterr().err
+    words[1] = "job.py"
+    assert main(words) == ExitCode.SUCCESS
+    spec = read_spec(scripted_cluster)
+    (files,) = spec["configMapSpecs"]
+    assert set(files["data"]) == {"job.py", "lib.py"}
+    assert spec["driverArgs"] == ["--day", "1"]
+    assert scripted_cluster.application()["metadata"]["name"].startswith("job-")
+
+
+@pytest.mark.usefixtures("folder")
+def test_script_can_be_submitted_twice(scripted_cluster: Cluster) -> None:
+    for _ in range(2):
+        assert main(["submit", "job.py", "--image", "spark:4.3.0"]) == ExitCode.SUCCESS
+    assert len(scripted_cluster.applications()) == 2
+
+
+def test_binary_file_is_uploaded(scripted_cluster: Cluster, folder: Path) -> None:
+    bucket = folder / "bucket"
+    words = ["submit", "job.py", "--image", "spark:4.3.0", "--py-files", "lib.zip"]
+    words += ["--upload-to", f"file://{bucket}", "--download-from", "s3a://bucket/jobs"]
+    assert main(words) == ExitCode.SUCCESS
+    (uploaded,) = bucket.rglob("lib.zip")
+    assert uploaded.read_bytes() == (folder / "lib.zip").read_bytes()
+    assert f"s3a://bucket/jobs/{uploaded.parent.name}/lib.zip" in str(read_spec(scripted_cluster))
+
+
+@pytest.mark.usefixtures("folder")
+def test_binary_file_without_a_store_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit", "job.py", "--image", "spark:4.3.0", "--py-files", "lib.zip"]) == ExitCode.INVALID
+    assert "set --upload-to to a URL" in capsys.readouterr().err
+
+
+def test_failed_upload_is_exit_code_5(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bucket").write_text("a file in the way")
+    words = ["submit", "job.py", "--image", "spark:4.3.0", "--py-files", "lib.zip"]
+    assert main([*words, "--upload-to", f"file://{folder}/bucket"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert "could not upload lib.zip" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_follow_prints_the_log_and_returns_the_result(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "pi.yaml", "--follow"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out == "Pi is roughly 3.14\n"
+    assert "SparkApplication jobs/pi submitted" in captured.err
+    scripted_cluster.script = fail
+    assert main(["submit", "pi.yaml", "--name", "broken", "--wait"]) == ExitCode.APPLICATION_FAILED
+    assert capsys.readouterr().out == ""
+
+
+async def test_interrupted_follow_leaves_the_application(scripted_cluster: Cluster, folder: Path) -> None:
+    async def write_and_run(application: Any) -> None:
+        await run_on(application)
+        application.log.write("begins")
+
+    scripted_cluster.script = write_and_run
+    async with start_command("submit", str(folder / "pi.yaml"), "-f", home=folder) as process:
+        assert await read_line(process, "begins") == "begins"
+        process.send_signal(signal.SIGINT)
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.INTERRUPTED
+    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
+    assert "To delete it, run `spark-operator delete pi -n jobs`" in err
+    assert len(scripted_cluster.applications()) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_taken_name_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    assert main(["submit", "pi.yaml"]) == ExitCode.API_FAILED
+    error = capsys.readouterr().err
+    assert "error: SparkApplication jobs/pi already exists; it is in state " in error
+    advice = ". Delete it first with `spark-operator delete pi -n jobs --wait`, or set another name with --name\n"
+    assert error.endswith(advice)
+    labels, annotations = {LABEL_TASK: "a1"}, {ANNOTATION_DAG_ID: "etl", ANNOTATION_TASK_ID: "load"}
+    scripted_cluster.create("theirs", labels=labels, annotations=annotations)
+    assert main(["submit", "pi.yaml", "--name", "theirs"]) == ExitCode.API_FAILED
+    assert "jobs/theirs already exists and belongs to task load of DAG etl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gone.yaml"], "gone.yaml: cannot be read: no such file"),
+        (["gone.py", "--image", "spark:4.3.0"], "could not find file 'gone.py'"),
+        (["job.py"], "--spark-version: is required, because no image is set"),
+        (["pi.yaml", "--executor-memory", "4"], "--executor-memory: must be a size"),
+        (["pi.yaml", "--image", ""], "--image: must not be empty"),
+        (["pi.yaml", "--conf", "a"], "--conf: must be KEY=VALUE"),
+        (["pi.yaml", "--set", "spec"], "--set: 'spec': must be PATH=VALUE"),
+        (["pi.yaml", "--set", "spec.mainClass.a=1"], "spec.mainClass: is not an object, so a cannot be set"),
+        (["pi.yaml", "--set", "spec.mainKlass=A"], "mainKlass"),
+        (["pi.yaml", "--volumes", "name=v"], "--volumes[0]: needs path"),
+        (["pi.yaml", "--volumes", "v"], "--volumes: must be name=V,path=DIR,…, not 'v'"),
+        (["pi.yaml", "--timeout", "5m"], "--timeout needs --wait or --follow"),
+        (["pi.yaml", "--ttl", "long"], "--ttl: invalid duration 'long'"),
+        (["job.py", "--api-version", "v1"], "--api-version: must be one of"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("folder")
+def test_invalid_input_is_exit_code_2(
+    words: list[str], message: str, scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", *words]) == ExitCode.INVALID
+    assert message in capsys.readouterr().err
+    assert scripted_cluster.applications() == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_program_is_submitted_to_kubeflow(kubeflow_cluster: Cluster) -> None:
+    version = f"{KUBEFLOW.group}/{KUBEFLOW.versions[0]}"
+    words = ["submit", "local:///opt/job.py", "--api-version", version, "--image", "spark:4.0.0", "--name", "job"]
+    assert main([*words, "--executor-instances", "3", "--wait"]) == ExitCode.SUCCESS
+    spec = read_spec(kubeflow_cluster)
+    assert spec["mainApplicationFile"] == "local:///opt/job.py"
+    assert spec["executor"]["instances"] == 3

@@ -1,0 +1,115 @@
+"""`spark-operator top` with applications that follow a script."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_APPLICATION_NAME, LABEL_ROLE
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.kube.resources import POD_METRICS, PODS, SERVICE_ACCOUNTS
+from tests.cli.views import METRICS, create_object
+from tests.cluster import Cluster, stay_submitted
+
+
+@pytest.fixture
+def metered_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A cluster that serves the kinds of the metrics API."""
+    with Cluster([*build_custom_resource_definitions(), METRICS]).serve() as cluster:
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(cluster.kubeconfig))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        yield cluster
+
+
+def create_pod(
+    cluster: Cluster, application: str, name: str, role: str, *, memory: str, phase: str = "Running"
+) -> None:
+    """Create a pod of an application that requests half a core and `memory`."""
+    requests = {"cpu": "500m", "memory": memory}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {LABEL_APPLICATION_NAME: application, LABEL_ROLE: role}},
+        "spec": {"containers": [{"name": "spark", "image": "spark", "resources": {"requests": requests}}]},
+        "status": {"phase": phase},
+    }
+    create_object(cluster, PODS, document)
+
+
+def create_pods(cluster: Cluster) -> None:
+    """Create the pods of a small and a large application."""
+    cluster.script = stay_submitted
+    cluster.create("large")
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    create_object(cluster, SERVICE_ACCOUNTS, account)
+    create_pod(cluster, "small", "small-0-driver", "driver", memory="512Mi")
+    create_pod(cluster, "large", "large-0-driver", "driver", memory="1Gi")
+    create_pod(cluster, "large", "large-0-exec-1", "executor", memory="2Gi")
+    create_pod(cluster, "large", "large-0-exec-2", "executor", memory="2Gi")
+    create_pod(cluster, "large", "large-0-exec-3", "executor", memory="2Gi", phase="Failed")
+    create_pod(cluster, "web", "web-1", "server", memory="9Gi")
+
+
+def read_rows(text: str) -> list[list[str]]:
+    return [re.split(r"\s{2,}", line) for line in text.splitlines()]
+
+
+def test_requests_are_shown_with_a_note_without_metrics(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_pods(scripted_cluster)
+    assert main(["top", "--sort-by", "memory"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert read_rows(captured.out) == [
+        ["NAME", "EXECUTORS", "CORES", "MEMORY"],
+        ["large", "2", "1.5", "5Gi"],
+        ["small", "0", "0.5", "512Mi"],
+    ]
+    assert "the usage is not available: the cluster does not serve metrics.k8s.io" in captured.err
+
+
+def test_usage_is_shown_where_metrics_are_served(metered_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create_pods(metered_cluster)
+    for name in ("large-0-driver", "large-0-exec-1"):
+        labels = {LABEL_APPLICATION_NAME: "large", LABEL_ROLE: "driver"}
+        usage = [{"name": "spark", "usage": {"cpu": "250m", "memory": "512Mi"}}]
+        metrics = {
+            "apiVersion": POD_METRICS.api_version,
+            "kind": "PodMetrics",
+            "metadata": {"name": name, "labels": labels},
+            "containers": usage,
+        }
+        create_object(metered_cluster, POD_METRICS, metrics)
+    assert main(["top"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert read_rows(captured.out)[1:] == [
+        ["large", "2", "1.5", "5Gi", "0.5", "1Gi"],
+        ["small", "0", "0.5", "512Mi", "-", "-"],
+    ]
+    assert captured.err == ""
+    assert main(["top", "large"]) == ExitCode.SUCCESS
+    assert read_rows(capsys.readouterr().out) == [
+        ["POD", "CORES", "MEMORY", "CORES USED", "MEMORY USED"],
+        ["large-0-driver", "0.5", "1Gi", "0.25", "512Mi"],
+        ["large-0-exec-1", "0.5", "2Gi", "0.25", "512Mi"],
+        ["large-0-exec-2", "0.5", "2Gi", "-", "-"],
+    ]
+
+
+def test_namespace_without_applications_has_a_note(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", "-A"]) == ExitCode.SUCCESS
+    assert capsys.readouterr() == ("", "spark-operator: no running pods of applications found\n")
+
+
+def test_name_and_all_namespaces_exclude_each_other(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", "pi", "-A"]) == ExitCode.INVALID
+    assert "NAME and --all-namespaces cannot be combined" in capsys.readouterr().err

@@ -1,0 +1,132 @@
+"""`spark-operator wait` with the embedded cluster."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cli.process import start_command, wait_for_exit
+from tests.cluster import Cluster, fail, run_on, stay_submitted
+
+
+async def fail_to_schedule(application: Application) -> None:
+    """Fail because no driver could be created."""
+    application.enter("Submitted")
+    application.enter("SchedulingFailure", "ResourceReleased", message="quota exceeded")
+
+
+def test_success_of_the_application_is_exit_code_0(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "SparkApplication jobs/pi: The application succeeded" in captured.err
+
+
+def test_application_failure_is_exit_code_1_with_the_last_lines_of_the_log(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = fail
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.APPLICATION_FAILED
+    captured = capsys.readouterr()
+    assert "SparkApplication jobs/pi failed" in captured.err
+    assert "something went wrong" in captured.err
+
+
+def test_scheduling_failure_is_exit_code_5(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = fail_to_schedule
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert "quota exceeded" in capsys.readouterr().err
+
+
+def test_timeout_is_exit_code_4(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "SparkApplication jobs/pi did not end within 1s (RunningHealthy)" in capsys.readouterr().err
+
+
+def test_reached_state_is_exit_code_0_whatever_case_the_option_has(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "runninghealthy", "--for", "Failed"]) == ExitCode.SUCCESS
+    assert "SparkApplication jobs/pi reached state RunningHealthy" in capsys.readouterr().err
+
+
+def test_end_without_the_state_is_an_error(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "DriverEvicted"]) == ExitCode.APPLICATION_FAILED
+    assert "succeeded without reaching state DriverEvicted" in capsys.readouterr().err
+
+
+def test_deleted_application_is_exit_code_5(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    async def run_and_vanish(application: Application) -> None:
+        application.start()
+
+    scripted_cluster.script = run_and_vanish
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    scripted_cluster.do(lambda: scripted_cluster.store.update(scripted_cluster.kind, "jobs", "pi", _hold))
+    scripted_cluster.delete("pi")
+    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert "was deleted before it ended" in capsys.readouterr().err
+
+
+def _hold(document: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    document["metadata"]["finalizers"] = ["example.com/hold"]
+    return document
+
+
+def test_missing_application_is_exit_code_3(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wait", "none"]) == ExitCode.API_FAILED
+    assert "could not get sparkapplications.spark.apache.org none in namespace jobs" in capsys.readouterr().err
+
+
+def test_unknown_state_is_a_usage_error_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wait", "pi", "--for", "RuningHealthy"]) == ExitCode.INVALID
+    assert "--for: unknown state RuningHealthy: did you mean RunningHealthy?" in capsys.readouterr().err
+
+
+def test_state_of_another_api_group_is_refused(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "COMPLETED"]) == ExitCode.INVALID
+    assert "SparkApplication jobs/pi never has this state" in capsys.readouterr().err
+
+
+def test_kubeflow_application_is_followed_to_its_end(kubeflow_cluster: Cluster) -> None:
+    kubeflow_cluster.create("pi")
+    assert main(["wait", "pi", "--for", "COMPLETED"]) == ExitCode.SUCCESS
+    assert main(["wait", "pi"]) == ExitCode.SUCCESS
+    kubeflow_cluster.script = fail
+    kubeflow_cluster.create("broken")
+    assert main(["wait", "broken"]) == ExitCode.APPLICATION_FAILED
+    assert main(["wait", "broken", "--for", "Failed"]) == ExitCode.SUCCESS, "a state of both operators, in any case"
+
+
+async def test_interrupt_leaves_the_application_and_prints_the_command_that_deletes_it(
+    scripted_cluster: Cluster, tmp_path: Path
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    async with start_command("wait", "pi", home=tmp_path) as process:
+        assert process.stderr is not None
+        scripted_cluster.play(run_on)
+        async for line in process.stderr:
+            if b"RunningHealthy" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        code, _, err = await wait_for_exit(process)
+    assert code == ExitCode.INTERRUPTED
+    assert "SparkApplication jobs/pi continues. To follow it again, run `spark-operator wait pi -n jobs`. " in err
+    assert "To delete it, run `spark-operator delete pi -n jobs`" in err
+    assert len(scripted_cluster.applications()) == 1

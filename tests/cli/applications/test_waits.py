@@ -1,0 +1,215 @@
+"""The output of the commands for an application that does not start."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
+from airflow_provider_spark_operator.core.verdict import obstacles
+from airflow_provider_spark_operator.follow.narration import obstacles as follow_obstacles
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
+from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.spark_clusters import ScriptedSparkCluster
+from local_kubernetes.api.kinds.kinds import LEASES
+from tests.cli.clusters.test_cluster import write as write_cluster
+from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted
+from tests.triggers.test_obstacles import build_pending_status, request_driver, warn
+
+NO_LABEL = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+MOUNT = 'MountVolume.SetUp failed for volume "data" : configmap "data" not found'
+ADVICE = "create the ConfigMap data in the namespace of the application, or correct its name"
+
+
+def read(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Return the output of a command in one line."""
+    assert main([*words]) == ExitCode.SUCCESS
+    return " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "sentence"),
+    [
+        (build_pending_status(unscheduled=NO_LABEL), "DriverRequested (Unschedulable)", "or label a node"),
+        (
+            build_pending_status("CreateContainerConfigError", 'configmap "data" not found'),
+            "DriverRequested (CreateContainerConfigError)",
+            ADVICE,
+        ),
+    ],
+    ids=["node selector", "ConfigMap"],
+)
+def test_verbs_name_the_obstacle_of_a_driver_pod(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], status: dict[str, Any], word: str, sentence: str
+) -> None:
+    request_driver(scripted_cluster, status)
+    shown = read(capsys, "status", "pi")
+    assert word in shown
+    assert "Waiting: the driver" in shown
+    assert sentence in shown
+    assert sentence in read(capsys, "describe", "pi")
+    assert word in read(capsys, "list")
+
+
+def test_status_names_a_volume_that_only_an_event_shows(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_driver(scripted_cluster, build_pending_status())
+    warn(scripted_cluster, "FailedMount", MOUNT)
+    sentence = f"Waiting: the driver pod is pending: FailedMount: {MOUNT}; {ADVICE}"
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+    assert "DriverRequested (FailedMount)" in read(capsys, "list")
+
+
+def test_verbs_name_the_obstacle_of_an_executor(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    executor = f"pi-{scripted_cluster.create('pi')['metadata']['uid'][:8]}-exec-1"
+    scripted_cluster.play(run_on)
+    status = build_pending_status("ImagePullBackOff", 'Back-off pulling image "spark:9"')
+    scripted_cluster.do(lambda: scripted_cluster.resources.set_pod_status(NAMESPACE, executor, status))
+    assert f"Waiting: executor pod {executor} cannot start: ImagePullBackOff" in read(capsys, "status", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "describe", "pi")
+    assert "RunningHealthy (ImagePullBackOff)" in read(capsys, "list")
+
+
+def claim(cluster: Cluster, renewed: datetime | None) -> None:
+    """Claim the running application for a controller whose Lease was renewed at a time; None for no Lease."""
+    cluster.script = stay_submitted
+    cluster.create("pi")
+    cluster.play(run_on)
+    annotate(cluster, cluster.kind, "pi")
+    if renewed is not None:
+        lease = build_lease(None, "replica-1", LeaseTerms(), renewed)
+        cluster.do(lambda: cluster.store.create(LEASES, NAMESPACE, {**lease, "metadata": {"name": "controller"}}))
+
+
+def annotate(cluster: Cluster, kind: Any, name: str) -> None:
+    """Add the claim of a controller to a resource."""
+
+    def change(old: dict[str, Any]) -> dict[str, Any]:
+        claims = {ANNOTATION_CLAIM: f"{NAMESPACE}/controller {old['metadata']['uid']}"}
+        return {**old, "metadata": {**old["metadata"], "annotations": claims}}
+
+    cluster.do(lambda: cluster.store.update(kind, NAMESPACE, name, change))
+
+
+@pytest.mark.parametrize(
+    ("age", "detail"), [(None, ""), (3000, ", last renewed 50 min ago")], ids=["deleted", "expired"]
+)
+def test_verbs_name_a_controller_that_died(
+    scripted_cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    age: int | None,
+    detail: str,
+) -> None:
+    claim(scripted_cluster, None if age is None else datetime.now(UTC) - timedelta(seconds=age))
+    assert "controller" not in read(capsys, "status", "pi")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    sentence = f"the controller that manages it does not run: no process holds its Lease jobs/controller{detail}. Start"
+    assert f"Waiting: {sentence}" in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+    assert "RunningHealthy (no controller)" in read(capsys, "list")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"SparkApplication jobs/pi: {sentence}" in shown
+    assert f"(RunningHealthy: {sentence}" in shown
+
+
+def test_verbs_name_no_controller_that_runs(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    claim(scripted_cluster, datetime.now(UTC))
+    assert "controller" not in read(capsys, "status", "pi")
+    assert "controller" not in read(capsys, "list")
+
+
+def test_verbs_name_no_controller_of_a_young_application_if_the_local_clock_is_fast(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) - timedelta(minutes=10))
+    claim(scripted_cluster, None)
+    for verb in ("status", "describe", "list"):
+        assert "controller" not in read(capsys, verb, *(["pi"] if verb != "list" else []))
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "controller" not in capsys.readouterr().err
+
+
+async def stay_new(_: ScriptedSparkCluster) -> None:
+    """Write no status, as without an operator."""
+
+
+def test_status_of_a_cluster_names_a_missing_operator_and_a_controller_that_died(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scripted_cluster.cluster_script = stay_new
+    read(capsys, "cluster", "create", write_cluster(tmp_path))
+    assert "Waiting" not in read(capsys, "cluster", "status", "analytics")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    assert "no operator seems to reconcile it. Check that an operator" in read(capsys, "cluster", "status", "analytics")
+    annotate(scripted_cluster, scripted_cluster.cluster_kind, "analytics")
+    sentence = "Waiting: the controller that manages it does not run: no process holds its Lease jobs/controller. Start"
+    assert sentence in read(capsys, "cluster", "status", "analytics")
+
+
+async def time_out(application: Application) -> None:
+    application.delete_driver()
+    application.enter("DriverStartTimedOut", "ResourceReleased")
+
+
+def test_verbs_name_the_missing_object_after_the_start_timed_out(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request_driver(scripted_cluster, build_pending_status())
+    warn(scripted_cluster, "FailedMount", MOUNT)
+    scripted_cluster.play(time_out)
+    sentence = f"DriverStartTimedOut: the driver did not start in time: FailedMount: {MOUNT}; {ADVICE}."
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
+    assert main(["wait", "pi"]) == ExitCode.INFRASTRUCTURE_FAILED
+    assert sentence.rstrip(".") in " ".join(capsys.readouterr().err.split())
+
+
+def test_verbs_name_a_missing_operator(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    assert "no status" not in read(capsys, "status", "pi")
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    assert "no operator seems to reconcile it. Check that an operator for spark.apache.org/v1" in read(
+        capsys, "status", "pi"
+    )
+    assert "no operator seems to reconcile it" in read(capsys, "describe", "pi")
+    assert "Submitted (no operator)" in read(capsys, "list")
+
+
+async def start_no_driver(_: Application) -> None:
+    """Write no status, as Kubeflow's operator while its spark-submit runs."""
+
+
+async def create_driver(application: Application) -> None:
+    application.start_driver()
+
+
+def test_slow_submission_of_kubeflow_is_no_missing_operator(
+    kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
+    monkeypatch.setattr(follow_obstacles, "_UNRECONCILED_SECONDS", 0.1)
+    kubeflow_cluster.script = start_no_driver
+    kubeflow_cluster.create("pi")
+    sentence = "the spark-submit of Kubeflow's operator takes long, or no operator reconciles it"
+    assert sentence in read(capsys, "status", "pi")
+    assert "(no status)" in read(capsys, "list")
+    kubeflow_cluster.play(create_driver)
+    assert "no operator" not in read(capsys, "status", "pi")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    assert "no operator" not in capsys.readouterr().err

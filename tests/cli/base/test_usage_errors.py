@@ -1,0 +1,63 @@
+"""Usage errors are clear, whichever library checks the values."""
+
+import pytest
+import typer
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.base.usage_errors import describe_usage_error
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("completion tcsh", "shell: must be bash, zsh or fish, not 'tcsh'."),
+        ("top --sort-by age", "--sort-by: must be name, cores or memory, not 'age'."),
+        ("crds -o text", "--output: must be yaml or json, not 'text'."),
+        ("logs pi --tail few", "--tail: must be an integer."),
+        ("logs pi --attempt 0", "--attempt: must be at least 1."),
+        (
+            "local run pi.py --timeout soon",
+            "--timeout: invalid duration 'soon': write for example 90s, 15m, 2h30m or 7d.",
+        ),
+        ("cluster scale analytics more", "N: must be an integer."),
+        ("list pi", "unexpected argument pi."),
+        ("status pi report load", "unexpected argument report."),
+        ("list --state", "--state: requires a value."),
+        ("validate", "missing argument FILE|DIR."),
+        ("convert", "missing argument FILE|DIR|-."),
+        ("suspend", "missing argument NAME."),
+        ("logs --nope", "unknown option --nope."),
+        ("-n jobs list", "unknown option -n: options follow the verb."),
+        ("cluster scale analytics -1", "unexpected negative number -1."),
+        ("logs pi --tail 99999999999999999999", "--tail: must be at most 9223372036854775807."),
+        ("wait pi --for runing", "--for: unknown state runing: did you mean RUNNING?"),
+        ("list --sate running", "unknown option --sate: did you mean --state?"),
+        ("list --failed", "unknown option --failed: did you mean --failure or --state?"),
+        ("logs pi --executors", "unknown option --executors: did you mean --executor?"),
+        ("submit job.py --executors 2", "unknown option --executors: did you mean --executor-instances?"),
+        ("get pi", "unknown verb get: did you mean list, status or describe?"),
+        ("cluster get", "unknown verb get: did you mean list or status?"),
+    ],
+)
+def test_usage_error_names_the_word_and_the_accepted_values(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == ExitCode.INVALID
+    assert capsys.readouterr().err.startswith(f"spark-operator: error: {sentence} Run `spark-operator ")
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("'few' is not a valid integer.", "must be an integer"),
+        ("'few' is not a valid integer range.", "must be an integer"),
+        ("'soon' is not a valid float.", "must be a number"),
+        ("0 is not in the range x>=1.", "must be at least 1"),
+        ("65536 is not in the range 0<=x<=65535.", "must be from 0 to 65535"),
+        ("Input should be less than or equal to 65535", "must be at most 65535"),
+        ("Got unexpected extra argument (pi)", "unexpected argument pi"),
+    ],
+)
+def test_message_of_each_version_of_typer_is_clear(message: str, sentence: str) -> None:
+    assert describe_usage_error(typer.BadParameter(message)) == sentence

@@ -1,0 +1,321 @@
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.controller.diagnosis.access import FORWARD_PERMISSION, SCALE_PERMISSION
+from airflow_provider_spark_operator.cli.controller.diagnosis.drivers import DRIVER_PERMISSIONS
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding import Finding, Status
+from airflow_provider_spark_operator.cli.controller.diagnosis.finding_table import print_findings
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import find_part
+from local_kubernetes.api.kinds.kinds import PODS, RESOURCE_QUOTAS, SERVICE_ACCOUNTS, Kind
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
+from tests.hooks.clouds.loopback import Answer, Asked, serve
+from tests.kube.scripted_api import build_kubeconfig
+
+WORKLOAD = Path(__file__).parents[3] / "docs" / "manifests" / "workload.yaml"
+COMMAND_LINE = WORKLOAD.with_name("command-line.yaml")
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def create(cluster: Cluster, kind: Kind, name: str, namespace: str = NAMESPACE, **parts: Any) -> None:
+    document = {"apiVersion": "v1", "kind": kind.kind, "metadata": {"name": name, "namespace": namespace}, **parts}
+    document["metadata"] |= parts.get("metadata", {}) | {"name": name, "namespace": namespace}
+    cluster.do(lambda: cluster.store.create(kind, namespace, document))
+
+
+def create_controller(cluster: Cluster, name: str, labels: Mapping[str, str], *arguments: str) -> None:
+    container = {"name": "controller", "image": "controller", "args": [*arguments]}
+    metadata = {"labels": {"app.kubernetes.io/name": "spark-kubernetes-operator", **labels}}
+    create(cluster, PODS, name, "default", metadata=metadata, spec={"containers": [container]}, status=READY)
+
+
+def diagnose(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, dict[str, str]]]:
+    code = main(["doctor", "-o", "json", *options])
+    report = json.loads(capsys.readouterr().out)
+    return code, {check["check"]: check for check in report["checks"]}
+
+
+def test_complete_cluster_passes_all_checks(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    create_controller(scripted_cluster, "a", {"app.kubernetes.io/component": "operator-deployment"})
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    controller = checks["controller of spark.apache.org"]
+    assert (controller["status"], controller["result"]) == (
+        "passed",
+        "the Apache operator in namespace default: 1 of 1 pods ready",
+    )
+    assert checks["SparkCluster of spark.apache.org (v1)"]["status"] == "passed"
+    assert checks["SparkApplication of sparkoperator.k8s.io"]["status"] == "skipped"
+    assert checks["permission to create sparkapplications.spark.apache.org in namespace jobs"]["status"] == "passed"
+    assert {check["fix"] for check in checks.values() if check["status"] == "passed"} == {""}
+    assert checks["service account spark of drivers"]["status"] == "passed"
+    assert checks["permissions of drivers on pods"]["status"] == "passed"
+    assert checks["permission to create pods/portforward in namespace jobs"]["status"] == "passed"
+    assert checks["permission to patch statefulsets/scale in namespace jobs"]["status"] == "passed"
+    assert checks["ResourceQuotas"]["result"] == "namespace jobs has none"
+    assert checks["DNS of the cluster"]["status"] == "skipped"
+
+
+def test_definition_without_suspension_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scripted_cluster: Cluster
+) -> None:
+    assert diagnose(capsys)[1]["definition of SparkApplication (v1)"]["status"] == "passed"
+    definitions = build_custom_resource_definitions()
+    for version in definitions[0]["spec"]["versions"]:
+        schema = version["schema"]["openAPIV3Schema"]
+        del find_part(schema, "spec")["properties"]["suspend"]
+        find_part(schema, "status.currentState.currentStateSummary")["enum"].remove("Suspended")
+    with Cluster(definitions).serve() as older:
+        path = tmp_path / "older"
+        path.write_text(json.dumps(older.kubeconfig))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        check = diagnose(capsys)[1]["definition of SparkApplication (v1)"]
+    assert check["status"] == "warning"
+    assert check["result"] == "it lacks the field spec.suspend and the state Suspended"
+    assert "spark-operator crds | kubectl apply" in check["fix"]
+
+
+def test_table_has_one_line_for_each_check(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    assert main(["doctor"]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    titles, *rows = captured.out.splitlines()
+    assert titles.split() == ["STATUS", "CHECK", "RESULT", "FIX"]
+    assert {row.split()[0] for row in rows} == {"passed", "warning", "skipped"}
+    _, checks = diagnose(capsys)
+    assert len(rows) == len(checks)
+    numbers = re.fullmatch(r"spark-operator: (\d+) passed, (\d+) warning, 0 failed, (\d+) skipped\n", captured.err)
+    assert numbers is not None
+    assert sum(map(int, numbers.groups())) == len(rows)
+
+
+def test_missing_service_account_fails_with_the_command_that_creates_it(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, checks = diagnose(capsys, "--service-account", "etl")
+    check = checks["service account etl of drivers"]
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    assert (check["status"], check["result"]) == ("failed", "it does not exist in namespace jobs")
+    assert "kubectl apply -n jobs -f docs/manifests/workload.yaml" in check["fix"]
+
+
+@pytest.mark.usefixtures("scripted_cluster")
+def test_missing_namespace_fails_with_the_command_that_creates_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, checks = diagnose(capsys, "-n", "nope")
+    check = checks["namespace nope"]
+    assert code == ExitCode.INFRASTRUCTURE_FAILED
+    assert (check["status"], check["result"]) == ("failed", "it does not exist")
+    assert check["fix"] == "Run `kubectl create namespace nope`"
+
+
+def test_two_controllers_are_a_warning(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    create_controller(scripted_cluster, "a", {"app.kubernetes.io/component": "operator-deployment"})
+    create_controller(scripted_cluster, "b", {}, "reconcile", "--all-namespaces")
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    check = checks["controller of spark.apache.org"]
+    assert check["status"] == "warning"
+    assert "the Apache operator in namespace default" in check["result"]
+    assert "spark-operator reconcile in namespace default" in check["result"]
+
+
+def test_new_application_without_status_is_no_failure(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("pi")
+    code, _ = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+
+
+def test_exhausted_quota_fails(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    create(scripted_cluster, SERVICE_ACCOUNTS, "spark")
+    status = {
+        "hard": {"requests.cpu": "4", "pods": "10", "services.loadbalancers": "0"},
+        "used": {"requests.cpu": "4000m", "pods": "3", "services.loadbalancers": "0"},
+    }
+    create(scripted_cluster, RESOURCE_QUOTAS, "limits", spec={"hard": status["hard"]}, status=status)
+    code, checks = diagnose(capsys)
+    check = checks["ResourceQuota limits"]
+    assert (code, check["status"]) == (ExitCode.INFRASTRUCTURE_FAILED, "failed")
+    assert check["result"] == "no headroom: requests.cpu 4000m of 4, pods 3 of 10"
+    assert check["fix"].endswith("raise requests.cpu in the ResourceQuota")
+
+
+def test_driver_permissions_are_those_of_the_documented_role() -> None:
+    rules = next(one for one in yaml.safe_load_all(WORKLOAD.read_text()) if one["kind"] == "Role")["rules"]
+    documented = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}
+    assert {(kind.plural, verb) for kind, verbs in DRIVER_PERMISSIONS.items() for verb in verbs} == documented
+
+
+class Api:
+    """An API server that permits only what docs/manifests/airflow.yaml contains, and has working DNS if permitted.
+
+    Attributes:
+        denied: The permission of docs/manifests/airflow.yaml, as `verb kind`, that the client does not have.
+        ready: Whether each endpoint of the DNS is ready. None if its Service cannot be read.
+    """
+
+    def __init__(self) -> None:
+        self.denied = ""
+        self.ready: list[bool] | None = None
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.path == "/version":
+            return Answer({"gitVersion": "v1.36.0"})
+        if asked.path == "/apis/spark.apache.org/v1":
+            return Answer({"resources": [{"name": "sparkapplications"}, {"name": "sparkclusters"}]})
+        if asked.path == "/apis/spark.apache.org":
+            return Answer({"versions": [{"version": "v1"}]})
+        if asked.path.startswith("/apis/sparkoperator.k8s.io"):
+            return Answer({"kind": "Status", "message": "not found", "reason": "NotFound"}, 404)
+        if asked.path.endswith("/selfsubjectaccessreviews"):
+            attributes = json.loads(asked.body)["spec"]["resourceAttributes"]
+            names = [attributes["resource"], *([attributes["subresource"]] if attributes["subresource"] else [])]
+            return Answer({"status": {"allowed": f"{attributes['verb']} {'/'.join(names)}" != self.denied}}, 201)
+        if self.ready is not None and "/kube-system/services" in asked.path:
+            return Answer({"items": [{"metadata": {"name": "kube-dns"}}]})
+        if self.ready is not None and "/kube-system/endpointslices" in asked.path:
+            endpoints = [{"conditions": {"ready": one}} for one in self.ready]
+            return Answer({"items": [{"metadata": {"name": "kube-dns-1"}, "endpoints": endpoints}]})
+        if asked.path.startswith("/openapi/v3/"):  # every user can read it
+            return Answer({"components": {"schemas": {}}})
+        if "/namespaces/jobs/" in asked.path and asked.path.endswith(("/sparkapplications", "/pods")):
+            return Answer({"items": []})
+        return refuse(asked)
+
+
+def refuse(asked: Asked) -> Answer:
+    """Deny a request with the message of the authorizer."""
+    is_get = asked.method == "GET" and ("serviceaccounts" in asked.path or asked.path.endswith("/namespaces/jobs"))
+    kind = asked.path.split("/")[-2 if is_get else -1]
+    verb = "get" if is_get else "create" if asked.method == "POST" else "list"
+    message = f'{kind} is forbidden: User "airflow" cannot {verb} resource "{kind}" in API group ""'
+    return Answer({"kind": "Status", "message": message, "reason": "Forbidden"}, 403)
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture(autouse=True)
+def use_kubeconfig(api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Any:
+    """Select the restricted API server, except for tests of the scripted cluster."""
+    if "scripted_cluster" in request.fixturenames:
+        yield
+        return
+    with serve(api.answer) as url:
+        path = tmp_path / "restricted"
+        path.write_text(json.dumps(build_kubeconfig(url)))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        yield
+
+
+def test_permissions_of_the_documented_role_are_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    skipped = {name: check["result"] for name, check in checks.items() if check["status"] == "skipped"}
+    assert skipped == {
+        "definition of SparkApplication (v1)": "the API server publishes no schema of the kind",
+        "SparkApplication of sparkoperator.k8s.io": "the kind is not installed",
+        "controller of spark.apache.org": "you need list on pods cluster-wide",
+        "namespace jobs": "you need get on namespaces cluster-wide",
+        "service account spark of drivers": "you need get on serviceaccounts in namespace jobs",
+        "ResourceQuotas": "you need list on resourcequotas in namespace jobs",
+        "DNS of the cluster": "you need list on services in namespace kube-system",
+        **{
+            f"permissions of drivers on {kind.plural}": "you need create on "
+            "localsubjectaccessreviews.authorization.k8s.io in namespace jobs"
+            for kind in DRIVER_PERMISSIONS
+        },
+    }
+
+
+def test_missing_permission_of_the_client_is_an_api_failure(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.denied = "list events"
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.API_FAILED
+    check = checks["permission to list events in namespace jobs"]
+    assert (check["status"], check["result"]) == ("failed", "missing")
+    assert "docs/manifests/airflow.yaml" in check["fix"]
+
+
+@pytest.mark.parametrize(
+    ("denied", "verb"), [("create pods/portforward", "forward"), ("patch statefulsets/scale", "cluster scale")]
+)
+def test_missing_permission_of_a_verb_is_a_warning(
+    denied: str, verb: str, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.denied = denied
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.SUCCESS
+    check = checks[f"permission to {denied} in namespace jobs"]
+    assert (check["status"], check["result"]) == ("warning", f"missing: `{verb}` needs it")
+    assert "docs/manifests/command-line.yaml" in check["fix"]
+
+
+def test_checked_permissions_of_verbs_are_in_the_documented_role() -> None:
+    rules = yaml.safe_load(COMMAND_LINE.read_text())["rules"]
+    documented = {(name, verb) for rule in rules for name in rule["resources"] for verb in rule["verbs"]}
+    assert {(one.name, verb) for one in (FORWARD_PERMISSION, SCALE_PERMISSION) for verb in one.verbs} <= documented
+
+
+def test_narrow_terminal_shows_the_fix_below_its_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    findings = [
+        Finding("connection", Status.PASSED),
+        Finding("service account", Status.FAILED, "it does not exist", "Create it with `kubectl apply`"),
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    print_findings(findings)
+    assert capsys.readouterr().out.splitlines()[0].split() == ["STATUS", "CHECK", "RESULT", "FIX"]
+    monkeypatch.setenv("COLUMNS", "40")
+    print_findings(findings)
+    assert capsys.readouterr().out.splitlines() == [
+        "passed    connection",
+        "failed    service account",
+        "            it does not exist",
+        "            Fix: Create it with `kubectl",
+        "            apply`",
+    ]
+
+
+@pytest.mark.parametrize(("ready", "status"), [([True, False], "passed"), ([False], "failed"), ([], "failed")])
+def test_dns_needs_one_ready_endpoint(
+    ready: list[bool], status: str, api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.ready = ready
+    _, checks = diagnose(capsys)
+    check = checks["DNS of the cluster"]
+    assert check["status"] == status
+    assert check["result"] == f"Service kube-system/kube-dns: {sum(ready)} of {len(ready)} endpoints ready"
+
+
+def test_unreachable_server_is_the_only_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serve(lambda _: Answer({})) as url:
+        pass  # nothing listens at this address now
+    path = tmp_path / "unreachable"
+    path.write_text(json.dumps(build_kubeconfig(url)))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    code, checks = diagnose(capsys)
+    assert code == ExitCode.API_FAILED
+    (check,) = checks.values()
+    assert (check["check"], check["status"]) == (f"connection to {url}", "failed")

@@ -1,0 +1,61 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from tests.cli.local.test_local import write
+from tests.cli.process import start_command, wait_for_exit
+
+
+def test_images_prints_the_runtime_of_each_image(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "images"]) == ExitCode.SUCCESS
+
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["IMAGE", "RUNTIME", "RUNS"]
+    spark = next(line for line in lines if line.startswith("*/spark "))
+    assert "Spark 4." in spark
+    assert "on Java " in spark
+    assert any(line.startswith("local/process ") and "unchanged" in line for line in lines)
+
+
+def test_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["local", "images", "--image", "*/etl=spark", "--image", "busybox=process", "-o", "json"]
+
+    assert main(words) == ExitCode.SUCCESS
+
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["image"], row["runtime"]) for row in rows[:2]] == [("*/etl", "spark"), ("busybox", "process")]
+    assert rows[1]["runs"] == "the command of the container, unchanged"
+
+
+def test_images_without_spark_prints_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+    assert main(["local", "images"]) == ExitCode.SUCCESS
+
+    assert "not available: Spark is not installed: install it with pip install" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rule", ["busybox", "busybox=docker", "=spark", ""])
+def test_invalid_image_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "images", "--image", rule]) == ExitCode.INVALID
+
+    error = capsys.readouterr().err
+    assert error == (
+        f"spark-operator: error: --image: invalid rule {rule!r}: "
+        "give PATTERN=RUNTIME with one of the runtimes spark, process\n"
+    )
+
+
+async def test_run_accepts_image_rules(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo it runs", "registry.example/tools/shell:1")
+
+    async with start_command("local", "run", path, "--image", "*/shell=process", home=tmp_path) as process:
+        exit_code, out, err = await wait_for_exit(process)
+
+    assert exit_code == ExitCode.SUCCESS, err
+    assert "it runs" in out

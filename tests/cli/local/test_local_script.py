@@ -1,0 +1,111 @@
+"""`local run` with a Python script."""
+
+import asyncio
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.local.local_application import compose_local_application
+from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
+from tests.cli.local.test_local import list_folder, write
+from tests.cli.process import read_line, start_command, wait_for_exit
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+import module
+
+spark = SparkSession.builder.getOrCreate()
+print("count", spark.sparkContext.parallelize(range(10)).count(), module.NAME, *sys.argv[1:], flush=True)
+while not Path("seen").exists():
+    time.sleep(0.1)
+"""
+
+
+def read_page(url: str) -> str:
+    with urlopen(url, timeout=30) as page:
+        content: bytes = page.read()
+    return content.decode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "My Job_1.py").touch()
+    return tmp_path
+
+
+def test_script_is_run_in_place_by_the_installed_spark(folder: Path) -> None:
+    values = {"py_files": ["lib.zip"], "driver_memory": "2g"}
+    spec = compose_local_application("My Job_1.py", ["a", "--b"], values)["spec"]
+    assert spec["pyFiles"] == f"local://{folder}/My%20Job_1.py,local://{folder}/lib.zip"
+    assert spec["driverArgs"] == ["a", "--b"]
+    assert spec["sparkConf"]["spark.executor.instances"] == "1"
+    assert spec["sparkConf"]["spark.driver.memory"] == "2g"
+    (container,) = spec["driverSpec"]["podTemplateSpec"]["spec"]["containers"]
+    assert container["workingDir"] == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("My Job_1.py", "my-job-1"), ("2024.py", "script-2024"), ("_.py", "script"), (f"{'a' * 80}.py", "a" * 40)],
+)
+def test_application_is_named_after_the_script(folder: Path, file: str, name: str) -> None:
+    (folder / file).touch()
+    assert compose_local_application(file, [], {})["metadata"]["name"] == name
+
+
+@pytest.mark.usefixtures("folder")
+def test_number_of_executors_can_be_a_property() -> None:
+    document = compose_local_application("My Job_1.py", [], {"conf": {"spark.executor.instances": "3"}})
+    assert document["spec"]["sparkConf"]["spark.executor.instances"] == "3"
+
+
+def test_options_override_a_manifest(folder: Path) -> None:
+    document = compose_local_application(write(folder, "true"), [], {"executor_memory": "3g"})
+    assert document["spec"]["sparkConf"]["spark.executor.memory"] == "3g"
+
+
+@pytest.mark.usefixtures("folder")
+def test_invalid_memory_is_reported() -> None:
+    with pytest.raises(InvalidResource, match="driver_memory"):
+        compose_local_application("My Job_1.py", [], {"driver_memory": "much"})
+
+
+def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "run", "gone.py"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == "spark-operator: error: gone.py: could not read the script: it is not a file\n"
+
+
+def test_manifest_with_arguments_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(folder, "true")
+    assert main(["local", "run", path, "a"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        f"spark-operator: error: {path}: a manifest takes no arguments: set spec.driverArgs, or run a .py file\n"
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+async def test_script_runs_with_its_module_and_a_reachable_spark_ui(folder: Path) -> None:
+    (folder / "job.py").write_text(SCRIPT)
+    (folder / "module.py").write_text("NAME = 'side'")
+    words = ("local", "run", "job.py", "a", "--driver-memory", "512m", "--executor-memory", "512m", "--", "--b")
+    note, url = "spark-operator: Spark UI: ", ""
+    async with start_command(*words, home=folder) as process:
+        assert process.stderr is not None
+        async for line in process.stderr:
+            if line.decode().startswith(note):
+                url = line.decode().removeprefix(note).strip()
+                break
+        assert await read_line(process, "count ") == "count 10 side a --b"
+        assert "Spark Jobs" in await asyncio.to_thread(read_page, f"{url}/jobs/")
+        (folder / "seen").touch()
+        exit_code, _, err = await wait_for_exit(process)
+    assert exit_code == ExitCode.SUCCESS, err
+    logs = err.splitlines()[-1].removeprefix("spark-operator: the logs of the driver and the executors are in ")
+    assert any(name.endswith("-exec-1.log") for name in list_folder(Path(logs)))

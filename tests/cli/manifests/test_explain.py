@@ -1,0 +1,91 @@
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.files.field_tree import Field, build_tree
+from airflow_provider_spark_operator.crds import build_custom_resource_definitions
+
+
+def explain(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["explain", *words]) == ExitCode.SUCCESS
+    return capsys.readouterr().out
+
+
+def test_field_has_type_default_description_and_allowed_values(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explain(capsys, "sparkapp.spec.deploymentMode")
+    assert "VERSION:  spark.apache.org/v1\n" in text
+    assert "FIELD: spec.deploymentMode <string>\nALLOWED: ClusterMode, ClientMode\nDEFAULT: ClusterMode\n" in text
+    assert "DESCRIPTION:\n    Must be ClusterMode" in text
+
+
+def test_object_lists_its_fields_and_marks_the_required_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explain(capsys, "SparkApplications.spec")
+    assert "\nFIELDS:\n  runtimeVersions <object> -required-\n    The versions of the software" in text
+    assert "\n  sparkConf <map of strings>\n" in text
+    assert "\n  configMapSpecs <list of objects>\n" in text
+
+
+def test_kind_can_be_left_out_and_indexes_are_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(capsys, "spec.configMapSpecs[0].name") == explain(capsys, "sparkapp.spec.configMapSpecs.name")
+
+
+def test_kubernetes_types_have_their_fields(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explain(capsys, "sparkapp.spec.driverSpec.podTemplateSpec.spec.containers")
+    assert "<list of core.v1.Container>" in text
+    assert "  args <list of strings>" in text
+    assert "  resources <core.v1.ResourceRequirements>\n" in text
+
+
+def test_recursive_lists_every_field_of_the_definition(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = {line.split()[0] for line in explain(capsys, "sparkapp", "--recursive").splitlines() if "<" in line}
+    assert {"maxRestartAttempts", "ttlAfterStopMillis", "driverReadyTimeoutMillis", "sparkVersion"} <= lines
+
+
+def test_kubeflow_field_has_its_translation(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explain(capsys, "sparkapp.spec.mainClass", "--kubeflow")
+    assert "VERSION:  sparkoperator.k8s.io/v1beta2\n" in text
+    assert "<string>" in text
+    assert "In spark.apache.org/v1: mainClass." in text
+    assert "  instances <integer>\n" in explain(capsys, "spec.executor", "--kubeflow")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["."], "'.' is not a field: write for example sparkapp.spec"),
+        (["sparkapp.spec.sprkConf"], "'sprkConf' is not a field of spec: did you mean spec.sparkConf?"),
+        (["spec.sparkVersion"], "did you mean spec.runtimeVersions.sparkVersion?"),
+        (["sparkapp.spec.SPARKCONF"], "did you mean spec.sparkConf?"),
+        (["sparkapp.spec.driverSpec.podTemplateSpec.spec.nodeSelectr"], "podTemplateSpec.spec.nodeSelector?"),
+        (["fly"], "must be one of apiVersion, kind, metadata, spec, status"),
+        (["sparkapp.kind.x"], "it has no fields"),
+        (["sparkcluster.spec", "--kubeflow"], "Kubeflow's operator has no such kind"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_unknown_field_is_invalid_with_a_suggestion(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", *words]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+
+
+@pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
+def test_tree_has_the_fields_of_the_definition(kind: str) -> None:
+    definition = next(each for each in build_custom_resource_definitions() if each["spec"]["names"]["kind"] == kind)
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+    def compare(part: dict[str, object], field: Field, path: str) -> None:
+        items = part.get("items")
+        inner = items if isinstance(items, dict) else part
+        properties = inner.get("properties")
+        if isinstance(properties, dict):
+            fields = field.list_fields()
+            assert set(properties) == set(fields), path
+            for name, each in properties.items():
+                compare(each, fields[name], f"{path}.{name}")
+                assert list(each.get("enum", [])) == sorted(fields[name].allowed)
+
+    compare(schema, build_tree(kind).list_fields()["spec"], "spec")

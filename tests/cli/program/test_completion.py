@@ -1,0 +1,192 @@
+"""Completion: the words that a shell offers, and the script of bash in a real bash."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program import kubectl_completion
+from tests.cluster import Cluster, run_on, stay_submitted
+from tests.kube.scripted_api import build_kubeconfig
+
+
+def complete(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert main(["complete", "--", *words]) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return [line.partition("\t")[0] for line in captured.out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ren"], ["render"]),
+        (["compl"], ["completion"]),
+        (["local", ""], ["up", "run", "status", "down", "reset", "images", "prepare"]),
+        (["reconcile", "--le"], ["--lease"]),
+        (["reconcile", "--log-format", "j"], ["json"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["crds", "--kind", ""], ["SparkApplication", "SparkCluster"]),
+        (["fly", "x"], []),
+        (["help", "cluster", "sc"], ["scale"]),
+        (["help", "local", "r"], ["reset", "run"]),
+        (["help", "e"], ["events", "explain", "exit-codes"]),
+        (["help", "list", ""], []),
+        (["list", "-o=js"], []),
+        (["list", "--output=js"], ["--output=json"]),
+        (["list", "--output", "=", "js"], ["json"]),
+        (["reconcile", "--log-format", "="], ["json", "text"]),
+        (["list", "--selector", ""], []),
+        (["submit", "a.yaml", "--set", "b", "=", "c", "--nam"], ["--name", "--namespace"]),
+        (["validate", ""], [":files"]),
+        (["submit", "job.py", "--", "in"], [":files"]),
+        (["list", "--kubeconfig=con"], [":files"]),
+        (["timeline", "pi", "--svg", "p"], [":files"]),
+        (["delete", "--al"], ["--all"]),
+        (["delete", "--all", "--al"], []),
+        (["logs", "pi", "--executor", ""], ["all"]),
+    ],
+    ids=" ".join,
+)
+def test_words_that_can_follow_are_completed(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sorted(complete(capsys, *words)) == sorted(expected)
+
+
+def test_names_of_the_cluster_are_completed(
+    scripted_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert scripted_cluster.applications() == []
+    assert complete(capsys, "reconcile", "--context", "") == ["test"]
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    path = str(tmp_path / "kubeconfig")
+    assert complete(capsys, "reconcile", "--kubeconfig", path, "--context", "t") == ["test"]
+    assert complete(capsys, "reconcile", "--context", "") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        (["wait", "pi", "--for"], set()),
+        (["list", "--state"], {"waiting", "ended", "failed"}),
+    ],
+    ids=lambda words: words[0] if isinstance(words, list) else "",
+)
+def test_states_of_all_dialects_are_completed(
+    words: list[str], others: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = complete(capsys, *words, "")
+    assert {"RunningHealthy", "COMPLETED", *others} <= set(states)
+    assert len({state.lower() for state in states}) == len(states)
+
+
+def test_only_final_states_are_completed_for_cleanup(capsys: pytest.CaptureFixture[str]) -> None:
+    states = complete(capsys, "cleanup", "--older-than", "7d", "--state", "")
+    assert states == ["succeeded", "failed", "COMPLETED", "ResourceReleased", "TerminatedWithoutReleaseResources"]
+
+
+@pytest.mark.parametrize("verb", ["describe", "delete", "restart", "top"])
+def test_applications_of_both_api_groups_are_completed(
+    verb: str, kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeflow_cluster.script = stay_submitted
+    for name in ("old-one", "old-two", "other"):
+        kubeflow_cluster.create(name)
+    assert complete(capsys, verb, "old") == ["old-one", "old-two"]
+
+
+def test_name_that_is_already_on_the_command_line_is_not_completed_again(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    for name in ("one", "two"):
+        scripted_cluster.create(name)
+    assert complete(capsys, "delete", "one", "") == ["two"]
+
+
+def test_type_of_a_name_is_kept(scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("load")
+    assert complete(capsys, "delete", "sparkapplication/l") == ["sparkapplication/load"]
+
+
+def test_only_as_many_names_are_completed_as_the_verb_takes(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = stay_submitted
+    scripted_cluster.create("load")
+    assert complete(capsys, "describe", "load", "") == []
+    assert complete(capsys, "describe", "--context", "test", "") == ["load"]
+
+
+def test_executors_of_the_application_are_completed(
+    scripted_cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted_cluster.script = run_on
+    scripted_cluster.create("pi")
+    scripted_cluster.wait_for_state("RunningHealthy")
+    assert complete(capsys, "logs", "pi", "--executor", "") == ["all", "0", "1"]
+
+
+@pytest.mark.parametrize("is_listening", [True, False])
+@pytest.mark.parametrize("words", [["describe", ""], ["list", "-n", ""], ["cluster", "scale", ""]], ids=" ".join)
+def test_server_that_does_not_answer_completes_nothing(
+    words: list[str],
+    is_listening: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        if is_listening:  # the kernel accepts connections, and nothing answers
+            server.listen()
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(build_kubeconfig(f"http://127.0.0.1:{server.getsockname()[1]}")))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        assert complete(capsys, *words) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["local", "im"], ["images\tlist the images that the cluster can run", ":4"]),
+        (["validate", "pi"], [":0"]),
+        (["describe", "pi", ""], [":4"]),
+    ],
+    ids=["verbs", "files", "nothing"],
+)
+def test_kubectl_gets_candidates_and_a_directive(
+    words: list[str], lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-spark", *words])
+    assert kubectl_completion.main() == ExitCode.SUCCESS
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_script_of_bash_completes_in_bash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == ExitCode.SUCCESS
+    program = tmp_path / "spark-operator"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m airflow_provider_spark_operator.cli "$@"\n')
+    program.chmod(0o755)
+    script = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=(spark-operator local i)\nCOMP_CWORD=2\n"
+        'complete -p spark-operator\n_spark_operator\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    found = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=90,
+    )
+    assert found.stdout == "complete -F _spark_operator spark-operator\nimages\n"

@@ -1,0 +1,186 @@
+"""The program: its help, its usage errors and what it imports."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.program.catalogue import GROUPS, VERBS
+
+HEAVY = {"airflow", "aiohttp", "jinja2", "kubernetes", "kubernetes_asyncio", "pydantic", "rich", "yaml"}
+MODELS_AND_YAML = {"pydantic", "yaml"}
+
+VALID = """
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+metadata: {name: pi}
+spec:
+  pyFiles: local:///opt/app.py
+  runtimeVersions: {sparkVersion: 4.3.0}
+  sparkConf: {spark.kubernetes.container.image: "apache/spark:4.3.0"}
+"""
+
+
+def list_imports(*words: str) -> set[str]:
+    """Run the program in a new process. Return the modules that it imported."""
+    program = (
+        "import sys\nfrom airflow_provider_spark_operator.cli import main\n"
+        "code = main(sys.argv[1:])\nprint('modules:', *sys.modules)\nsys.exit(code)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True, timeout=90
+    )
+    return set(found.stdout.rpartition("modules: ")[2].split())
+
+
+def list_imports_of(library: str) -> set[str]:
+    """Import a library in a new process. Return the modules that it imported."""
+    program = f"import sys, {library}; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=90)
+    return set(found.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def imports_of_typer() -> set[str]:
+    """The modules that typer imports at once. Some of its versions import rich."""
+    return list_imports_of("typer")
+
+
+@pytest.fixture(scope="module")
+def imports_of_pydantic() -> set[str]:
+    """The modules that pydantic imports at once. Some of its versions import asyncio."""
+    return list_imports_of("pydantic")
+
+
+def test_help_lists_each_verb_and_group_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == ExitCode.SUCCESS
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    for name in [
+        *(group.name for group in GROUPS),
+        *(verb.name for verb in VERBS if " " not in verb.name and not verb.is_hidden),
+    ]:
+        assert listed.count(name) == 1
+
+
+@pytest.mark.parametrize("words", [["--help"], ["version"], ["--version"]], ids=" ".join)
+def test_help_and_version_import_nothing_slow(words: list[str], imports_of_typer: set[str]) -> None:
+    modules = list_imports(*words)
+    assert not modules & {verb.module for verb in VERBS if verb.name not in words}
+    assert not modules & HEAVY - imports_of_typer
+
+
+def test_validate_imports_the_models_but_no_client(
+    tmp_path: Path, imports_of_typer: set[str], imports_of_pydantic: set[str]
+) -> None:
+    file = tmp_path / "pi.yaml"
+    file.write_text(VALID)
+    modules = list_imports("validate", str(file))
+    assert not modules & (HEAVY | {"asyncio"}) - MODELS_AND_YAML - imports_of_typer - imports_of_pydantic
+    assert "airflow_provider_spark_operator.core.dialects.dialect" not in modules
+
+
+def test_help_of_every_verb_imports_no_airflow() -> None:
+    program = (
+        "import sys\nfrom airflow_provider_spark_operator.cli import main\n"
+        "from airflow_provider_spark_operator.cli.program.catalogue import VERBS\n"
+        "codes = [main([*verb.name.split(), '--help']) for verb in VERBS]\n"
+        "print('codes:', *map(int, codes))\nprint('modules:', *sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=90)
+    codes, _, modules = found.stdout.rpartition("codes: ")[2].partition("\nmodules: ")
+    assert codes.split() == ["0"] * len(VERBS)
+    assert not {name for name in modules.split() if name == "airflow" or name.startswith("airflow.")}
+
+
+def test_verb_imports_no_other_verb(imports_of_typer: set[str]) -> None:
+    modules = list_imports("crds", "--kind", "SparkCluster")
+    assert modules & {verb.module for verb in VERBS} == {"airflow_provider_spark_operator.cli.controller.crds"}
+    assert not modules & {"airflow", "aiohttp", "rich"} - imports_of_typer
+
+
+def test_help_of_a_verb_has_examples_options_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crds", "-h"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert text.startswith("Print the CustomResourceDefinitions.\n")
+    assert "  spark-operator crds | kubectl apply --server-side -f -\n" in text
+    assert "-o, --output yaml|json  format of the output (default: yaml)" in text
+
+
+def test_missing_verb_prints_the_help_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Usage\n  spark-operator VERB [OPTIONS]\n" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["crsd"], "unknown verb crsd: did you mean crds? Run `spark-operator --help` for the usage"),
+        (["fly"], "unknown verb fly. Run `spark-operator --help` for the usage"),
+        (["crds", "--knd", "x"], "unknown option --knd: did you mean --kind? Run `spark-operator crds --help`"),
+        (["crds", "--kind", ""], "--kind: must not be empty. Run "),
+    ],
+    ids=" ".join,
+)
+def test_usage_error_is_one_line(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith(f"spark-operator: error: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("words", "subject"),
+    [
+        (["crds", "--kind"], "--kind: "),
+        (["crds", "-o", "xml"], "--output: "),
+        (["crds", "x"], ""),
+        (["local", "up", "--home"], "--home: "),
+    ],
+    ids=" ".join,
+)
+def test_usage_error_names_the_option_and_where_the_help_is(
+    words: list[str], subject: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    verb = " ".join(words[:2] if words[0] == "local" else words[:1])
+    assert line.startswith(f"spark-operator: error: {subject}")
+    assert line.endswith(f". Run `spark-operator {verb} --help` for the usage")
+
+
+def test_errors_of_the_kubectl_plugin_begin_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/usr/bin/kubectl-spark"])
+    assert main(["fly"]) == ExitCode.INVALID
+    assert (
+        capsys.readouterr().err == "kubectl spark: error: unknown verb fly. Run `kubectl spark --help` for the usage\n"
+    )
+
+
+def test_plugin_of_kubectl_has_its_own_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/usr/bin/kubectl-spark"])
+    assert main(["crds", "--help"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert "  kubectl spark crds [OPTIONS]\n" in text
+    assert "spark-operator" not in text
+
+
+@pytest.mark.parametrize("columns", ["1", "20", "40", "80", "300"])
+def test_help_fits_the_terminal(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["--help"]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= max(32, int(columns))

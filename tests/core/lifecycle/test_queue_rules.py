@@ -1,0 +1,443 @@
+"""Applications in a queue of Kueue."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.kueue import state
+from airflow_provider_spark_operator.core.kueue.actions import MarkFinished, MarkPodsReady
+from airflow_provider_spark_operator.core.kueue.observation import QueueObservation
+from airflow_provider_spark_operator.core.lifecycle.observation import Absent, ApplicationPods, Present
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import RUNNING, STARTING, ApplicationState, SuspendReason
+from tests.builders import build_application_document, build_blocked_executor, build_driver_pod, build_executors
+from tests.core.harness import build_application_in_state, decide_once, get_entered_state
+from tests.core.kueue.workloads import ADMITTED, EVICTED, build_workload
+from tests.core.scene import Scene
+from tests.core.scene_queue import SceneQueue
+
+CONF = {"spark.kubernetes.container.image": "spark", "spark.executor.instances": "1"}
+
+
+def queue_application(**modifiers: Any) -> tuple[Scene, SceneQueue]:
+    """Return a scene whose application waits in a queue."""
+    document = build_application_document(**{"conf": CONF, **modifiers})
+    document["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    scene, queue = Scene(document), SceneQueue()
+    scene.queue = queue
+    return scene.run(), queue
+
+
+def start_application(story: str = "ready", **modifiers: Any) -> tuple[Scene, SceneQueue]:
+    """Return a scene whose application was admitted, with its driver in the situation `story`."""
+    scene, queue = queue_application(**modifiers)
+    queue.admit()
+    scene.run().set_driver(story)
+    return scene.run(), queue
+
+
+def get_suspend_reason(scene: Scene) -> SuspendReason | None:
+    assert scene.application.status is not None
+    return scene.application.status.current_state.suspend_reason
+
+
+def test_application_waits_for_its_admission_without_pods_or_status() -> None:
+    scene, queue = queue_application()
+    assert (scene.created, queue.requests, scene.reasons[-1]) == ([], 1, reasons.KUEUE_ADMISSION_PENDING)
+    assert scene.document is not None
+    assert "status" not in scene.document
+    scene.advance(1000)
+    assert (scene.created, scene.states) == ([], ["Submitted"])
+    queue.admit()
+    scene.advance(120)
+    assert (scene.created, scene.states[-1]) == ([0], "DriverRequested")
+
+
+def test_application_without_a_queue_starts_at_once() -> None:
+    scene = Scene(build_application_document(conf=CONF))
+    scene.queue = SceneQueue()
+    scene.run()
+    assert (scene.created, scene.queue.requests) == ([0], 0)
+
+
+def test_application_that_cannot_be_queued_fails_to_schedule() -> None:
+    scene, queue = queue_application(conf={**CONF, "spark.dynamicAllocation.enabled": "true"})
+    assert scene.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert (scene.created, queue.workload) == ([], None)
+
+
+@pytest.mark.parametrize("story", ["succeeded", "failed"])
+def test_quota_is_released_when_the_application_has_ended(story: str) -> None:
+    scene, queue = start_application()
+    assert queue.holds_quota
+    scene.set_driver(story)
+    scene.run().advance(10)
+    assert scene.state == "ResourceReleased"
+    assert queue.workload is None
+
+
+def end_driver_with_stuck_executor() -> tuple[Scene, SceneQueue]:
+    """Return a scene whose driver failed and was deleted, while its executor does not terminate."""
+    scene, queue = start_application()
+    scene.executors = build_executors(1)
+    scene.set_driver("failed")
+    scene.stuck = True
+    scene.run()
+    scene.pods.clear()
+    scene.run()
+    assert (scene.state, scene.reasons[-1]) == ("Failed", reasons.KUEUE_QUOTA_DUE)
+    return scene, queue
+
+
+def test_stopping_state_is_kept_until_the_executors_have_ended() -> None:
+    scene, queue = end_driver_with_stuck_executor()
+    scene.advance(200)
+    assert (scene.state, queue.holds_quota) == ("Failed", True)
+    scene.stuck = False
+    scene.run()
+    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+
+
+def test_executors_that_never_end_delay_the_release_by_the_grace_period() -> None:
+    scene, queue = end_driver_with_stuck_executor()
+    scene.advance(301)
+    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+
+
+def test_deletion_of_a_running_application_starts_the_grace_period_of_its_executors() -> None:
+    scene, queue = start_application()
+    scene.advance(1000)
+    scene.executors = build_executors(1)
+    scene.stuck = True
+    scene.delete()
+    scene.run()
+    scene.pods.clear()
+    scene.run().advance(299)
+    assert queue.holds_quota
+    scene.advance(2)
+    assert (scene.document, queue.workload) == (None, None)
+
+
+def test_expiry_of_the_retention_starts_the_grace_period_of_the_executors() -> None:
+    tolerations = {
+        "instanceConfig": {"initExecutors": 3, "minExecutors": 3, "maxExecutors": 3},
+        "applicationTimeoutConfig": {"executorStartTimeoutMillis": 60_000},
+        "resourceRetainPolicy": "Always",
+        "resourceRetainDurationMillis": 3_600_000,
+    }
+    scene, queue = start_application(tolerations=tolerations)
+    scene.executors = build_executors(1)
+    scene.run().advance(100)
+    assert (scene.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
+    scene.stuck = True
+    # The driver is deleted when the retention ends, and the executor then needs a while.
+    scene.advance(3600)
+    scene.remove_driver()
+    scene.run()
+    assert (scene.reasons[-1], queue.holds_quota) == (reasons.KUEUE_QUOTA_DUE, True)
+    scene.advance(200)
+    assert queue.holds_quota
+    scene.advance(101)
+    assert (scene.state, queue.holds_quota) == ("ResourceReleased", False)
+
+
+def test_deletion_of_a_retained_application_starts_the_grace_period_of_the_executors() -> None:
+    scene, queue = start_application(
+        tolerations={
+            "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000},
+            "resourceRetainPolicy": "Always",
+            "resourceRetainDurationMillis": 3_600_000,
+        },
+        story="started",
+    )
+    scene.executors = build_executors(1)
+    scene.stuck = True
+    scene.advance(1000)
+    assert (scene.state, queue.holds_quota) == ("TerminatedWithoutReleaseResources", True)
+    scene.delete()
+    scene.run()
+    scene.pods.clear()
+    scene.run().advance(299)
+    assert queue.holds_quota
+    scene.advance(2)
+    assert (scene.document, queue.workload) == (None, None)
+
+
+def test_restart_is_queued_again_after_its_backoff() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 20_000})
+    scene.set_driver("failed")
+    scene.run()
+    assert (scene.state, queue.requests) == ("ScheduledToRestart", 1)
+    scene.advance(30)
+    assert (scene.state, scene.created, queue.requests) == ("ScheduledToRestart", [0], 2)
+    queue.admit()
+    scene.advance(120)
+    assert scene.created == [0, 1]
+
+
+@pytest.mark.parametrize("story", ["started", "ready"])
+def test_evicted_application_is_suspended_and_queued_again(story: str) -> None:
+    scene, queue = start_application(story)
+    queue.evict()
+    scene.run()
+    assert "Suspended" in scene.states
+    assert get_suspend_reason(scene) is SuspendReason.KUEUE_EVICTION
+    assert queue.holds_quota
+    scene.pods.clear()
+    scene.run()
+    assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
+    queue.admit()
+    scene.advance(120)
+    assert scene.created == [0, 1]
+    assert scene.application.status is not None
+    assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+
+
+def test_driver_that_is_lost_during_an_eviction_does_not_count_as_a_restart() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    queue.evict()
+    scene.pods.clear()
+    scene.run().advance(120)
+    assert ("Suspended" in scene.states, "Failed" in scene.states) == (True, False)
+    assert (scene.state, scene.attempt, queue.requests, queue.holds_quota) == ("Submitted", 1, 2, False)
+    assert scene.application.status is not None
+    assert scene.application.status.current_attempt_summary.attempt_info.restart_counter == 0
+
+
+@pytest.mark.parametrize("state", sorted(STARTING | RUNNING))
+def test_driver_that_is_lost_during_an_eviction_is_suspended_in_every_state(state: ApplicationState) -> None:
+    queue = QueueObservation("team-a", build_workload(None, EVICTED))
+    resource = build_application_in_state(state)
+    decision = decide_once(resource, Absent(), pods=ApplicationPods(is_live=True), queue=queue)
+    assert get_entered_state(decision) is ApplicationState.SUSPENDED
+
+
+def test_driver_that_has_ended_wins_against_an_eviction() -> None:
+    scene, queue = start_application()
+    queue.evict()
+    scene.set_driver("succeeded")
+    scene.run()
+    assert "Suspended" not in scene.states
+    assert scene.state == "ResourceReleased"
+    assert not queue.holds_quota
+
+
+def test_deleted_driver_that_may_have_completed_wins_against_an_eviction() -> None:
+    scene, queue = start_application(restart={"restartPolicy": "Always", "restartBackoffMillis": 0})
+    queue.evict()
+    scene.last_driver = build_driver_pod("succeeded")
+    scene.pods.clear()
+    scene.run()
+    assert "Suspended" not in scene.states
+    assert "Succeeded" in scene.states
+
+
+def test_evicted_application_waits_for_the_requeue_time_without_quota() -> None:
+    scene, queue = start_application()
+    queue.evict(scene.now + timedelta(seconds=60))
+    scene.run()
+    scene.pods.clear()
+    scene.run()
+    assert (scene.state, queue.holds_quota) == ("Suspended", False)
+    assert queue.workload is not None
+    scene.advance(61)
+    assert (scene.state, queue.requests) == ("Submitted", 2)
+
+
+def test_deactivated_application_waits_until_its_workload_is_active_again() -> None:
+    scene, queue = start_application()
+    queue.set_active(False)
+    scene.run()
+    scene.pods.clear()
+    scene.run().advance(4000)
+    assert (scene.state, queue.holds_quota, queue.requests) == ("Suspended", False, 1)
+    queue.set_active(True)
+    assert scene.run().state == "Submitted"
+    assert queue.requests == 2
+
+
+def test_suspension_of_an_evicted_application_waits_for_the_user() -> None:
+    scene, queue = start_application()
+    queue.set_active(False)
+    scene.run()
+    scene.edit(suspend=True)
+    scene.run()
+    assert get_suspend_reason(scene) is SuspendReason.SPEC_SUSPEND
+    scene.pods.clear()
+    scene.run().advance(4000)
+    assert (scene.state, queue.workload) == ("Suspended", None)
+
+
+def test_queued_application_leaves_the_queue_while_it_is_held() -> None:
+    scene, queue = queue_application()
+    scene.edit(suspend=True)
+    scene.run()
+    assert (queue.workload, scene.reasons[-1]) == (None, reasons.SUSPEND_HELD)
+    scene.edit(suspend=False)
+    scene.run()
+    assert queue.requests == 2
+
+
+def test_suspended_application_releases_its_quota_when_its_pods_have_ended() -> None:
+    scene, queue = start_application()
+    scene.edit(suspend=True)
+    scene.run()
+    assert (scene.state, queue.holds_quota) == ("Suspended", True)
+    scene.pods.clear()
+    scene.run()
+    assert (scene.state, queue.workload) == ("Suspended", None)
+
+
+def test_driver_whose_request_was_not_recorded_needs_no_second_admission() -> None:
+    scene, queue = queue_application()
+    queue.admit()
+    scene.lose_writes = True
+    scene.run()
+    scene.lose_writes = False
+    queue.evict()
+    assert scene.run().states[1:3] == ["DriverRequested", "Suspended"]
+    assert scene.created == [0]
+
+
+def test_workload_deleted_while_pending_is_created_again() -> None:
+    scene, queue = queue_application()
+    queue.delete()
+    scene.advance(120)
+    assert (queue.requests, scene.created) == (2, [])
+
+
+def test_workload_deleted_while_running_does_not_stop_the_application() -> None:
+    scene, queue = start_application()
+    queue.delete()
+    scene.run().advance(500)
+    assert scene.state == "RunningHealthy"
+    scene.set_driver("succeeded")
+    assert scene.run().state == "ResourceReleased"
+
+
+def test_removed_label_does_not_keep_the_quota() -> None:
+    scene, queue = start_application()
+    assert scene.document is not None
+    scene.document["metadata"]["labels"] = {}
+    scene.set_driver("succeeded")
+    scene.run()
+    assert queue.workload is None
+
+
+PARTIAL_CAPACITY = {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 2}
+
+
+@pytest.mark.parametrize(
+    ("instances", "expected"),
+    [({}, "RunningHealthy"), (PARTIAL_CAPACITY, "RunningWithPartialCapacity")],
+)
+def test_readiness_is_recorded_when_all_executors_are_ready(instances: dict[str, int], expected: str) -> None:
+    scene, queue = start_application(instances=instances)
+    assert queue.workload is not None
+    assert not state.is_true(queue.workload, "PodsReady")
+    scene.executors = build_executors(1)
+    scene.run()
+    assert (scene.state, state.is_true(queue.workload, "PodsReady")) == (expected, True)
+    scene.executors = []
+    scene.run()
+    assert state.is_true(queue.workload, "PodsReady")
+
+
+TOO_FEW_EXECUTORS = {
+    "tolerations": {
+        "instanceConfig": {"initExecutors": 3, "minExecutors": 3, "maxExecutors": 3},
+        "applicationTimeoutConfig": {"executorStartTimeoutMillis": 60_000},
+    }
+}
+BLOCKED_EXECUTORS = {"timeouts": {"executorStartTimeoutMillis": 60_000}}
+
+
+@pytest.mark.parametrize(
+    ("state_before", "spec", "executors", "pod_sets"),
+    [
+        (ApplicationState.DRIVER_READY, TOO_FEW_EXECUTORS, [], 0),
+        (ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS, TOO_FEW_EXECUTORS, build_executors(1), 1),
+        (ApplicationState.RUNNING_HEALTHY, BLOCKED_EXECUTORS, [build_blocked_executor()], 0),
+    ],
+)
+def test_executors_time_out_although_the_readiness_is_not_recorded_yet(
+    state_before: ApplicationState, spec: dict[str, Any], executors: list[dict[str, Any]], pod_sets: int
+) -> None:
+    pods = [{"name": "driver", "count": 1}, {"name": "executor", "count": pod_sets}]
+    queue = QueueObservation("team-a", build_workload(None, *ADMITTED, spec={"podSets": pods}))
+    resource = build_application_in_state(state_before, **spec)
+    seen = {"executors": executors, "queue": queue}
+    driver = Present(build_driver_pod("ready"))
+    early = decide_once(resource, driver, after=50, **seen)
+    assert early.actions == (MarkPodsReady(),)
+    assert early.requeue_after == timedelta(seconds=10) + timedelta.resolution
+    late = decide_once(resource, driver, after=61, **seen)
+    assert get_entered_state(late) is ApplicationState.EXECUTORS_START_TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("state_before", "ready", "expected"),
+    [
+        (ApplicationState.RUNNING_HEALTHY, 1, ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS),
+        (ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS, 3, ApplicationState.RUNNING_HEALTHY),
+    ],
+)
+def test_state_follows_executors_although_the_readiness_is_not_recorded_yet(
+    state_before: ApplicationState, ready: int, expected: ApplicationState
+) -> None:
+    pods = [{"name": "driver", "count": 1}]
+    queue = QueueObservation("team-a", build_workload(None, *ADMITTED, spec={"podSets": pods}))
+    resource = build_application_in_state(state_before, **TOO_FEW_EXECUTORS)
+    driver = Present(build_driver_pod("ready"))
+    decision = decide_once(resource, driver, executors=build_executors(ready), queue=queue)
+    assert get_entered_state(decision) is expected
+
+
+def test_recorded_readiness_does_not_delay_the_timeout_of_the_executors() -> None:
+    scene, queue = start_application(tolerations=TOO_FEW_EXECUTORS["tolerations"])
+    scene.executors = build_executors(1)
+    scene.run()
+    assert queue.workload is not None
+    assert state.is_true(queue.workload, "PodsReady")
+    scene.advance(61)
+    assert "ExecutorsStartTimedOut" in scene.states
+
+
+@pytest.mark.parametrize(("story", "reason"), [("succeeded", "Succeeded"), ("failed", "Failed")])
+def test_retained_driver_returns_its_quota(story: str, reason: str) -> None:
+    scene, queue = start_application(tolerations={"resourceRetainPolicy": "Always"})
+    scene.set_driver(story)
+    scene.run()
+    assert scene.state == "TerminatedWithoutReleaseResources"
+    assert queue.workload is not None
+    assert queue.workload["status"]["conditions"][-1]["reason"] == reason
+    assert not queue.holds_quota
+
+
+def test_retained_driver_returns_the_quota_of_a_workload_that_the_cache_does_not_show() -> None:
+    resource = build_application_in_state(ApplicationState.SUCCEEDED, tolerations={"resourceRetainPolicy": "Always"})
+    driver = Present(build_driver_pod("succeeded"))
+    decision = decide_once(resource, driver, queue=QueueObservation("team-a"))
+    (finished,) = decision.actions
+    assert isinstance(finished, MarkFinished)
+    assert finished.message == "The driver and its resources are retained."
+    assert decide_once(resource, driver, queue=QueueObservation()).actions == ()
+
+
+def test_retained_driver_that_still_runs_keeps_its_quota() -> None:
+    tolerations = {"resourceRetainPolicy": "Always", "applicationTimeoutConfig": {"driverReadyTimeoutMillis": 1000}}
+    scene, queue = start_application("started", tolerations=tolerations)
+    scene.advance(5)
+    assert scene.states[-2:] == ["DriverReadyTimedOut", "TerminatedWithoutReleaseResources"]
+    assert queue.holds_quota
+
+
+def test_deleted_application_releases_its_quota_after_its_pods() -> None:
+    scene, queue = start_application()
+    scene.delete()
+    scene.run()
+    assert queue.holds_quota
+    scene.pods.clear()
+    scene.run()
+    assert (scene.document, queue.workload) == (None, None)

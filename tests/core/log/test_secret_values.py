@@ -1,0 +1,88 @@
+import re
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.log.secret_values import Redaction, find_secret_places, read_secrets
+
+SECRETS = ("hunter2hunter2", "s3cr3t, with comma", "t0ken", "*st*rred", "***starred")
+
+
+def mask(text: str) -> str:
+    return re.sub("|".join(map(re.escape, SECRETS)), "***", text)
+
+
+def test_places_lead_to_each_secret_once() -> None:
+    document = {
+        "metadata": {"annotations": {"key": "t0ken"}, "managedFields": [{"fieldsV1": "hunter2hunter2"}]},
+        "spec": {
+            "driverArgs": ["--url", "jdbc:x://user:hunter2hunter2@db/s3cr3t, with comma?", "hunter2hunter2"],
+            "retries": 3,
+            "status": "t0ken",
+        },
+        "status": {"message": "s3cr3t, with comma"},
+    }
+    places = find_secret_places(document, mask)
+    assert [place[0] for place in places] == [["metadata", "annotations", "key"]] + [["spec", "driverArgs", 1]] * 2
+    assert read_secrets(document, places) == ["t0ken", "hunter2hunter2", "s3cr3t, with comma"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("s3cr3t, with comma, t0ken", ["s3cr3t, with comma", "t0ken"]),  # ", " is also in a secret
+        ("t0kenhunter2hunter2", ["t0ken", "hunter2hunter2"]),
+        ("*** and t0ken", ["t0ken"]),
+        ("*t0ken** s3cr3t, with comma***", ["t0ken", "s3cr3t, with comma"]),
+        ("**bold** *st*rred *", ["*st*rred"]),
+        ("x" * 2000 + "*t0ken*", ["t0ken"]),
+        ("***starredt0ken", ["***starred", "t0ken"]),
+    ],
+)
+def test_secrets_of_one_text_are_told_apart(text: str, found: list[str]) -> None:
+    document = {"spec": {"mainClass": text}}
+    assert read_secrets(document, find_secret_places(document, mask)) == found
+
+
+def test_whole_text_is_secret_if_the_mask_cannot_be_inverted() -> None:
+    for text in ("a" * 2000, "*" * 11_000 + "t0ken"):
+        document = {"spec": {"mainClass": text}}
+        masks = {"a": lambda text: "******", "*": lambda text: text.replace("t0ken", "***")}
+        assert read_secrets(document, find_secret_places(document, masks[text[0]])) == [text]
+
+
+def test_places_that_do_not_exist_are_ignored() -> None:
+    document = {"spec": {"arguments": ["one"], "instances": 3}}
+    paths: list[list[Any]] = [
+        ["spec", "arguments", 1],
+        ["spec", "instances"],
+        ["spec", "instances", "key"],
+        ["spec", "arguments", "key"],
+        ["spec", ["key"]],
+        ["no"],
+    ]
+    assert read_secrets(document, [[path, 0, None] for path in [*paths, ["spec", "arguments", 0]]]) == ["one"]
+
+
+def test_texts_have_no_secrets() -> None:
+    redaction = Redaction()
+    redaction.add([])
+    assert redaction.hide("hunter2hunter2") == "hunter2hunter2"
+    redaction.add(["hunter2", "hunter2hunter2", "two  lines\nof text", "abc"])
+    redaction.add(["t0ken"])
+    assert redaction.hide("abc hunter2hunter2, hunter2; two lines of text\nt0ken") == "abc ***, ***; ***\n***"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("password hunter2hunt…\nrest", "password ***…\nrest"),
+        ("hunter hunter2…", "hunter ***…"),
+        ("password hunt…", "password hunt…"),
+        ("no end… of hunter2", "no end… of hunter2"),
+    ],
+)
+def test_beginning_of_a_secret_is_hidden_where_a_line_was_shortened(text: str, hidden: str) -> None:
+    redaction = Redaction()
+    redaction.add(["hunter2hunter2"])
+    assert redaction.hide(text) == hidden

@@ -1,0 +1,47 @@
+import pytest
+
+from airflow_provider_spark_operator.core.parameters.arguments import (
+    check_booleans,
+    check_connection_id,
+    check_existing_name,
+    check_sensor_mode,
+)
+
+
+def test_string_for_boolean_is_rejected() -> None:
+    check_booleans(deferrable=True, get_logs=False)
+    with pytest.raises(TypeError, match="get_logs must be True or False, not 'false'"):
+        check_booleans(deferrable=True, get_logs="false")
+
+
+@pytest.mark.parametrize("connection_id", ["spark", "{{ params.connection }}", None, object()])
+def test_connection_ids_templates_and_unknown_objects_are_accepted(connection_id: object) -> None:
+    check_connection_id(connection_id)
+
+
+@pytest.mark.parametrize("connection_id", ["", "  ", 7, False, ["spark"], {"id": "spark"}])
+def test_empty_connection_id_or_id_of_another_type_is_rejected(connection_id: object) -> None:
+    with pytest.raises(ValueError, match="kubernetes_conn_id must be the id of a connection or None, not ") as caught:
+        check_connection_id(connection_id)
+    assert str(caught.value).endswith(repr(connection_id))
+
+
+@pytest.mark.parametrize("name", ["pi", "pi.v2", "{{ params.name }}", "{% if x %}A{% endif %}", None, 7])
+def test_valid_and_templated_names_are_accepted(name: int | str | None) -> None:
+    check_existing_name(name, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "noun"),
+    [("Pi", None, "name"), ("a..b", None, "name"), ("a.-b", None, "name"), ("pi", "a.b", "namespace")],
+)
+def test_invalid_names_are_rejected(name: str, namespace: str | None, noun: str) -> None:
+    with pytest.raises(ValueError, match=f"invalid {noun} "):
+        check_existing_name(name, namespace)
+
+
+def test_reschedule_mode_requires_deferrable_sensor() -> None:
+    check_sensor_mode("poke", "Sensor", deferrable=False)
+    check_sensor_mode("reschedule", "Sensor", deferrable=True)
+    with pytest.raises(ValueError, match="mode='reschedule' is not supported by Sensor"):
+        check_sensor_mode("reschedule", "Sensor", deferrable=False)

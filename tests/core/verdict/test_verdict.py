@@ -1,0 +1,421 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.lifecycle.application import decide
+from airflow_provider_spark_operator.core.lifecycle.decision import Settings
+from airflow_provider_spark_operator.core.lifecycle.observation import Observed, Refused
+from airflow_provider_spark_operator.core.lifecycle.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
+from airflow_provider_spark_operator.core.states import reasons
+from airflow_provider_spark_operator.core.states.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
+from airflow_provider_spark_operator.core.verdict.verdict import FailureKind, Outcome, Verdict, judge_progress
+from tests.builders import (
+    NOW,
+    build_application_document,
+    build_application_model,
+    build_container,
+    build_driver_pod,
+    build_pod,
+    build_status,
+    build_status_at,
+)
+from tests.core.scene import Scene
+
+S = ApplicationState
+APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
+
+
+def judge_status(status: ApplicationStatus, warnings: Sequence[str] = ()) -> Verdict:
+    document = build_application_document(status=status.to_document())
+    return judge_progress(confirm_end(read_progress(document), document, []), warnings)
+
+
+def judge_stop(
+    stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None, warnings: Sequence[str] = ()
+) -> Verdict:
+    """Judge an application that stopped in state `stop` and was then released."""
+    origin = {
+        S.SCHEDULING_FAILURE: (),
+        S.DRIVER_READY_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED),
+        S.EXECUTORS_START_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED, S.DRIVER_READY),
+    }.get(stop, (S.DRIVER_REQUESTED,))
+    status = move(build_status(*origin), stop, NOW, message, driver["status"] if driver else None)
+    return judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""), warnings)
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
+def test_outcome_is_waiting_until_terminal_state(state: ApplicationState) -> None:
+    in_progress = f"The application is in progress: {state}."
+    sentence = "The application is suspended by spec.suspend." if state == S.SUSPENDED else in_progress
+    assert judge_status(build_status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+
+
+def test_released_application_that_succeeded_has_outcome_succeeded() -> None:
+    assert judge_stop(S.SUCCEEDED) == Verdict(
+        Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded."
+    )
+
+
+def test_released_application_without_result_is_cancelled() -> None:
+    cancelled = judge_status(build_status(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
+    sentence = "The application ended without a result: its resources were deleted before its latest attempt ended."
+    assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
+
+
+def test_cancelled_attempt_ignores_result_of_previous_attempt() -> None:
+    first = build_status(S.DRIVER_REQUESTED, S.SUCCEEDED)
+    second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
+    assert judge_status(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
+
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+
+FAILURES = [
+    pytest.param(
+        S.FAILED,
+        "",
+        build_driver_pod("failed"),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 1 (Error)",
+        id="exit code",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_driver_pod("killed"),
+        APPLICATION,
+        reasons.OUT_OF_MEMORY,
+        "container spark-kubernetes-driver of the driver ended with exit code 137 (OOMKilled); "
+        "raise spark.driver.memory or spark.driver.memoryOverhead",
+        id="out of memory",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod(
+            "Pending", build_container(waiting="PodInitializing"), init=[build_container("prepare", exit_code=2)]
+        ),
+        APPLICATION,
+        reasons.INIT_CONTAINER_FAILED,
+        "container prepare of the driver ended with exit code 2",
+        id="init container",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", reason="DeadlineExceeded", message="too long"),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "the driver pod failed (DeadlineExceeded: too long)",
+        id="message of the pod",
+    ),
+    pytest.param(
+        S.FAILED,
+        "Container x was restarted.",
+        build_pod("Running", build_container(restarts=1)),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container x was restarted",
+        id="message of the state",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_driver_pod("killed", reason="NodeShutdown", message="the node shuts down"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_INTERRUPTED,
+        "the driver pod was disrupted (NodeShutdown: the node shuts down); retry",
+        id="node shutdown",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_driver_pod("failed", conditions=[DISRUPTED]),
+        INFRASTRUCTURE,
+        reasons.DRIVER_INTERRUPTED,
+        "the driver pod was disrupted; retry",
+        id="disrupted",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container(exit_code=128, reason="StartError", message="exec: java: not found")),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be started: exec: java: not found; "
+        "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
+        id="no such command",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container(exit_code=127, reason="ContainerCannotRun")),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun; "
+        "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
+        id="no such command, no message",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container(exit_code=137, reason="Error")),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 137 (Error, killed by SIGKILL)",
+        id="killed",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container("proxy", exit_code=2), build_container(exit_code=3)),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 3",
+        id="Spark container takes precedence",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        build_pod("Failed", build_container(exit_code=3), build_container("proxy", exit_code=137, reason="OOMKilled")),
+        APPLICATION,
+        reasons.OUT_OF_MEMORY,
+        "container proxy of the driver ended with exit code 137 (OOMKilled); "
+        "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
+        id="out of memory takes precedence",
+    ),
+    pytest.param(
+        S.FAILED,
+        "The driver pod is gone.",
+        None,
+        INFRASTRUCTURE,
+        reasons.DRIVER_LOST,
+        "the driver pod is gone",
+        id="lost",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        None,
+        INFRASTRUCTURE,
+        reasons.DRIVER_LOST,
+        "the driver pod no longer exists, and its result is unknown",
+        id="lost, no message",
+    ),
+    pytest.param(
+        S.DRIVER_EVICTED,
+        "",
+        build_driver_pod("killed", reason="Evicted", message="low on memory"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_EVICTED,
+        "the driver pod was evicted from its node: low on memory; "
+        "raise the requests of the driver to its actual usage; for memory, raise spark.driver.memoryOverhead",
+        id="evicted",
+    ),
+    pytest.param(
+        S.SCHEDULING_FAILURE,
+        "cannot create pods: quota exceeded",
+        None,
+        SCHEDULING,
+        reasons.SCHEDULING_FAILED,
+        "cannot create pods: quota exceeded",
+        id="refused",
+    ),
+    pytest.param(
+        S.SCHEDULING_FAILURE,
+        "",
+        None,
+        SCHEDULING,
+        reasons.SCHEDULING_FAILED,
+        "the driver's resources could not be created",
+        id="refused, no message",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        build_pod("Pending", conditions=[UNSCHEDULABLE]),
+        SCHEDULING,
+        reasons.UNSCHEDULABLE,
+        "the driver pod could not be scheduled: 0/3 nodes are available: 3 Insufficient cpu; "
+        "reduce the requests (spark.driver.cores, spark.driver.memory), or add nodes that fit",
+        id="unschedulable",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        build_pod("Pending", build_container(waiting="ImagePullBackOff", message="pull spark:9")),
+        INFRASTRUCTURE,
+        reasons.IMAGE_UNAVAILABLE,
+        "the image of the driver's container spark-kubernetes-driver could not be pulled: "
+        "ImagePullBackOff: pull spark:9; "
+        "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets",
+        id="image",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        build_pod("Pending", build_container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
+        'configmap "x" not found; create the ConfigMap x in the namespace of the application, or correct its name',
+        id="container refused",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        build_driver_pod("pulling"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_START_TIMED_OUT,
+        "the driver did not start in time; check the driver pod's events, or raise driverStartTimeoutMillis",
+        id="start timeout",
+    ),
+    pytest.param(
+        S.DRIVER_READY_TIMED_OUT,
+        "",
+        build_driver_pod("unready"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_READY_TIMED_OUT,
+        "the driver started but was not ready in time; "
+        "check the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
+        id="ready timeout",
+    ),
+    pytest.param(
+        S.EXECUTORS_START_TIMED_OUT,
+        "",
+        build_driver_pod("ready"),
+        INFRASTRUCTURE,
+        reasons.EXECUTORS_START_TIMED_OUT,
+        "too few executors were ready in time; "
+        "check the executor pods' events, lower initExecutors if it is set, or raise executorStartTimeoutMillis",
+        id="executors timeout",
+    ),
+]
+
+
+@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "words"), FAILURES)
+def test_failure_has_kind_cause_and_advice(
+    stop: ApplicationState, message: str, driver: dict[str, Any] | None, kind: FailureKind, reason: str, words: str
+) -> None:
+    failed = judge_stop(stop, message, driver)
+    assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
+    assert failed.sentence == f"{stop}: {words}."
+    assert failed.retry_worthy is (reason != reasons.OUT_OF_MEMORY)
+    assert failed.has_cause_in_log is (kind is FailureKind.APPLICATION and reason != reasons.OUT_OF_MEMORY)
+
+
+UNEXPLAINED = [
+    pytest.param(
+        S.DRIVER_EVICTED, build_driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        build_pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
+        "could not be scheduled: no reason given; reduce",
+        id="unschedulable",
+    ),
+    pytest.param(
+        S.FAILED, build_pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod with reason"
+    ),
+    pytest.param(S.FAILED, build_pod("Failed", message="too long"), "pod failed (too long).", id="pod with message"),
+    pytest.param(S.FAILED, build_pod("Failed"), "Failed: the driver failed.", id="pod without reason and message"),
+    pytest.param(
+        S.FAILED, build_pod("Failed", build_container(exit_code=3)), "ended with exit code 3.", id="container"
+    ),
+]
+
+
+@pytest.mark.parametrize(("stop", "driver", "words"), UNEXPLAINED)
+def test_failure_without_message_is_a_complete_sentence(
+    stop: ApplicationState, driver: dict[str, Any], words: str
+) -> None:
+    assert words in judge_stop(stop, "", driver).sentence
+
+
+def test_out_of_memory_failure_is_not_worth_a_retry() -> None:
+    assert judge_stop(S.FAILED, "", build_driver_pod("killed")).retry_worthy is False
+    assert judge_stop(S.FAILED, "", build_driver_pod("failed")).retry_worthy is True
+
+
+def test_unsupported_spec_is_not_worth_a_retry() -> None:
+    scene = Scene(build_application_document(deploymentMode="ClientMode")).run()
+    assert scene.document is not None
+    refused = judge_progress(read_progress(scene.document))
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
+        reasons.SPEC_UNSUPPORTED,
+        SCHEDULING,
+        False,
+    )
+
+
+def test_unsupported_spec_is_recognized_by_apache_message() -> None:
+    refused = judge_stop(S.FAILED, "Client mode is not supported yet.")
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
+        reasons.SPEC_UNSUPPORTED,
+        SCHEDULING,
+        False,
+    )
+
+
+def test_lost_driver_is_recognized_by_reason_despite_message() -> None:
+    status = move(
+        build_status(S.DRIVER_REQUESTED),
+        S.FAILED,
+        NOW,
+        "client mode is what the pod was called",
+        reason=reasons.DRIVER_LOST,
+    )
+    assert judge_status(move(status, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.DRIVER_LOST
+
+
+@pytest.mark.parametrize(
+    ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
+)
+def test_retry_after_refused_driver_depends_on_reason(reason: str, retry_worthy: bool) -> None:
+    decision = decide(
+        build_application_model(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW
+    )
+    assert decision.status is not None
+    refused = judge_status(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reason, SCHEDULING, retry_worthy)
+    assert "spec.x: is wrong" in refused.sentence
+
+
+def test_image_that_cannot_be_pulled_is_named() -> None:
+    waiting = {
+        **build_container(waiting="ImagePullBackOff", message="Back-off pulling"),
+        "image": "registry.example/spark:9",
+    }
+    failed = judge_stop(S.DRIVER_START_TIMED_OUT, "", build_pod("Pending", waiting))
+    assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
+    assert "spark.kubernetes.container.image" in failed.sentence
+
+
+def test_executor_timeout_quotes_obstacle() -> None:
+    message = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
+    status = move(
+        build_status_at(S.RUNNING_HEALTHY),
+        S.EXECUTORS_START_TIMED_OUT,
+        NOW,
+        message,
+        build_driver_pod("ready")["status"],
+        reason=reasons.EXECUTORS_START_TIMED_OUT,
+    )
+    failed = judge_status(move(status, S.RESOURCE_RELEASED, NOW, ""))
+    assert (failed.failure_kind, failed.reason) == (INFRASTRUCTURE, reasons.EXECUTORS_START_TIMED_OUT)
+    assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; check the executor pods" in failed.sentence
+
+
+def test_failure_of_later_attempt_names_attempt() -> None:
+    scene = Scene(build_application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
+    for _ in range(2):
+        scene.set_driver("failed")
+        scene.run().advance(31)
+    assert scene.document is not None
+    assert judge_progress(read_progress(scene.document)).sentence.startswith("Failed in attempt 2: ")

@@ -1,0 +1,97 @@
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
+from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.narration import obstacles
+from airflow_provider_spark_operator.follow.narration.obstacles import ObstacleWatch, WaitSituation
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+
+
+class Client:
+    """A client of an API server without any object."""
+
+    def get_time(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def get(self, *_: object) -> Any:
+        raise NotFound(404, "NotFound", "not found")
+
+
+class Sink:
+    def __init__(self) -> None:
+        self.obstacles: list[str] = []
+
+    def show_obstacle(self, sentence: str) -> None:
+        self.obstacles.append(sentence)
+
+
+class Watch(ObstacleWatch):
+    """A watch that announces its checks."""
+
+    checks: asyncio.Queue[None]
+
+    async def check(self) -> None:
+        await super().check()
+        self.checks.put_nowait(None)
+
+    async def wait_for_checks(self) -> None:
+        """Wait for three checks from now on, of which two are complete with what follows them."""
+        self.checks = asyncio.Queue()
+        for _ in range(3):
+            await self.checks.get()
+
+
+def build_running(*, suspend: bool, age: timedelta = timedelta()) -> dict[str, Any]:
+    created = (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%SZ")
+    entry = {"currentStateSummary": "RunningHealthy", "lastTransitionTime": created}
+    return {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkApplication",
+        "metadata": {
+            "name": "pi",
+            "namespace": "jobs",
+            "uid": "1",
+            "generation": 1 + suspend,
+            "creationTimestamp": created,
+            "annotations": {ANNOTATION_CLAIM: "jobs/controller 1"},
+        },
+        "spec": {"suspend": suspend},
+        "status": {"currentState": entry, "stateTransitionHistory": {"0": entry}},
+    }
+
+
+async def watch_suspension(age: timedelta, change: Callable[[], None]) -> list[str]:
+    """Suspend an application that runs longer than a new one needs a status; return what is shown."""
+    sink, resource = Sink(), build_running(suspend=False, age=age)
+    reference = ApplicationReference.of(resource, SPARK_APPLICATIONS)
+    watch = Watch(Client(), reference, sink, WaitSituation(), (0.001, 0.001))  # type: ignore[arg-type]
+
+    await watch.update(read_progress(resource), resource)
+    await watch.wait_for_checks()
+    change()
+    suspended = build_running(suspend=True, age=age)
+    await watch.update(read_progress(suspended), suspended)
+    await watch.wait_for_checks()
+    await watch.close()
+    return sink.obstacles
+
+
+async def test_operator_has_time_to_suspend_a_running_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.0)
+    assert (
+        await watch_suspension(timedelta(), lambda: monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 3600.0))
+        == []
+    )
+
+
+async def test_lost_controller_does_not_ignore_a_suspension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.0)
+    (shown,) = await watch_suspension(timedelta(hours=1), lambda: None)
+    assert "the controller that manages it does not run" in shown

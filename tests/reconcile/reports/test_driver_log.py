@@ -1,0 +1,86 @@
+"""The status keeps the last lines of a failed driver's log after the pod is deleted."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.log.driver_log import split_lines
+from airflow_provider_spark_operator.core.states.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict.verdict import judge_progress
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.reconcile.reports import driver_log
+from tests.reconcile.stage import Stage, build_application, build_error, history_of, play_drivers, run_controller
+
+State = ApplicationState
+LOG = ("26/01/01 00:00:00 INFO SparkContext: running", "Traceback (most recent call last):", "ValueError: password=x7")
+KEPT = ("Traceback (most recent call last):", "ValueError: password=(redacted)")
+
+
+class Logging:
+    """A client whose containers all have the same log. With None, the request for a log is never answered."""
+
+    def __init__(self, client: KubeClient, lines: tuple[str, ...] | KubeError | None) -> None:
+        self._client = client
+        self._lines = lines
+        self.read: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def logs(self, namespace: str, pod: str, **options: Any) -> AsyncGenerator[str, None]:
+        self.read.append({"pod": pod, **options})
+        if self._lines is None:
+            await asyncio.Event().wait()
+        if isinstance(self._lines, KubeError):
+            raise self._lines
+        for line in self._lines or ():
+            yield line
+
+
+async def run_to_the_end(stage: Stage, client: Logging, ending: str = "failed") -> dict[str, Any]:
+    async with run_controller(client, stage.namespace), play_drivers(stage, ending):  # type: ignore[arg-type]
+        await stage.submit(build_application())
+        return await stage.wait_for_state(State.RESOURCE_RELEASED)
+
+
+async def test_status_keeps_the_last_lines_of_a_failed_driver(stage: Stage) -> None:
+    client = Logging(stage.client, LOG)
+    ended = await run_to_the_end(stage, client)
+    assert await stage.list_names(PODS) == []
+    records = [record for record in ended["status"]["stateTransitionHistory"].values() if "log" in record["message"]]
+    (failed,) = records
+    assert failed["currentStateSummary"] == State.FAILED
+    sentence, lines = split_lines(failed["message"])
+    assert lines == KEPT
+    assert "exit code 1" in sentence
+    assert judge_progress(read_progress(ended)).sentence.count("\n") == 0
+    (read,) = client.read
+    assert (read["pod"], read["container"]) == ("pi-0-driver", "spark-kubernetes-driver")
+    assert read["tail_lines"] <= 100
+    assert read["limit_bytes"] <= 256 * 1024
+
+
+PROBLEMS = [build_error(Forbidden, 403), build_error(NotFound, 404), build_error(LogUnavailable, 200), None]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["403", "404", "node has no log", "no answer"])
+async def test_failure_is_reported_without_lines_if_the_log_is_unreadable(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, problem: KubeError | None
+) -> None:
+    monkeypatch.setattr(driver_log, "_SECONDS", 0.1)
+    client = Logging(stage.client, problem)
+    ended = await run_to_the_end(stage, client)
+    assert history_of(ended)[-2:] == ["Failed", "ResourceReleased"]
+    assert "Last lines" not in str(ended["status"])
+    assert len(client.read) == 1
+
+
+async def test_log_of_a_successful_driver_is_not_read(stage: Stage) -> None:
+    client = Logging(stage.client, LOG)
+    await run_to_the_end(stage, client, "succeeded")
+    assert client.read == []
