@@ -38,8 +38,8 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
             ("hooks.spark_application", ("SparkApplicationHook",)),
             ("hooks.async_spark_application", ("AsyncSparkApplicationHook",)),
             ("hooks.verdict", ("ApplicationVerdict",)),
-            ("follow.reference", ("ApplicationReference",)),
-            ("follow.events", ("KubernetesEvent",)),
+            ("follow.access.reference", ("ApplicationReference",)),
+            ("follow.access.events", ("KubernetesEvent",)),
         ),
     ),
     (

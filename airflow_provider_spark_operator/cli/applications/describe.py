@@ -88,7 +88,7 @@ async def _describe(client: KubeClient, name: str) -> ExitCode:
             warnings=_list_warnings(snapshot.events or (), timeline.summary.driver),
         )
         verdict = judged.verdict
-    resume = f"run {format_command('resume', snapshot.reference)}"
+    resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     _print(_Report(snapshot, timeline, verdict, evidence, wait, now))
     for error in snapshot.refusals:
@@ -224,9 +224,9 @@ def _describe_ui(report: _Report) -> str:
     resource = report.snapshot.resource
     if url := dialect_of(resource.get("apiVersion")).read_ui_url(resource):
         return url
-    return (
-        format_command("forward", report.snapshot.reference) if report.timeline.summary.phase is Phase.RUNNING else ""
-    )
+    if report.timeline.summary.phase is not Phase.RUNNING:
+        return ""
+    return format_command("forward", report.snapshot.reference.name, report.snapshot.reference.namespace)
 
 
 def _list_warnings(events: Sequence[JsonObject], pod: str | None) -> list[str]:

@@ -75,7 +75,7 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
     stops = await list_stops(client, namespace, seen.driver_name) if has_more_facts(seen) else []
     summary = summarize(snapshot.resource, client.get_time(), snapshot.pods, stops)
     print(clean_cell(_describe(summary)))
-    resume = f"run {format_command('resume', snapshot.reference)}"
+    resume = f"run {format_command('resume', snapshot.reference.name, snapshot.reference.namespace)}"
     wait = await describe_wait(client, snapshot.reference, snapshot.resource, resume)
     if wait is not None:
         print(f"Waiting: {clean_cell(wait)}")

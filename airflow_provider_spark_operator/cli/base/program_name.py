@@ -3,8 +3,6 @@
 import sys
 from pathlib import PurePath
 
-from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
-
 PROGRAM = "spark-operator"
 _PLUGIN = "kubectl-spark"
 
@@ -14,6 +12,6 @@ def get_program_name() -> str:
     return _PLUGIN.replace("-", " ") if PurePath(sys.argv[0]).name == _PLUGIN else PROGRAM
 
 
-def format_command(verb: str, reference: ApplicationReference) -> str:
+def format_command(verb: str, name: str, namespace: str) -> str:
     """Return the command with a verb and an application, marked as code."""
-    return f"`{get_program_name()} {verb} {reference.name} -n {reference.namespace}`"
+    return f"`{get_program_name()} {verb} {name} -n {namespace}`"

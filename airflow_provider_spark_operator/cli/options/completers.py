@@ -3,27 +3,15 @@
 This module imports the client only when a value is completed, because every verb imports the options.
 """
 
-import asyncio
-import os
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeAlias
 
 from typer import Context
-
-from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.report.executors import get_executor_number, select_executors
-from airflow_provider_spark_operator.follow.access.find import find_application, list_served_kinds
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
 
 
 def complete_contexts(ctx: Context) -> list[str]:
     """Return the contexts of the kubeconfig."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.completers import list_contexts  # noqa: PLC0415
+        from airflow_provider_spark_operator.cli.options.cluster_names import list_contexts  # noqa: PLC0415
 
         return list_contexts(ctx.params)
     return []
@@ -32,7 +20,7 @@ def complete_contexts(ctx: Context) -> list[str]:
 def complete_namespaces(ctx: Context) -> list[str]:
     """Return the namespaces of the cluster."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.completers import list_namespaces  # noqa: PLC0415
+        from airflow_provider_spark_operator.cli.options.cluster_names import list_namespaces  # noqa: PLC0415
 
         return list_namespaces(ctx.params)
     return []
@@ -44,7 +32,7 @@ def complete_applications(ctx: Context, incomplete: str) -> list[str]:
     Their names have the same type as the incomplete word: `sparkapplication/pi` for `sparkapplication/p`.
     """
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.completers import list_applications  # noqa: PLC0415
+        from airflow_provider_spark_operator.cli.options.cluster_names import list_applications  # noqa: PLC0415
 
         return _add_type(incomplete, list_applications(ctx.params))
     return []
@@ -53,7 +41,7 @@ def complete_applications(ctx: Context, incomplete: str) -> list[str]:
 def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
     """Return the SparkClusters in the namespace of the command line, or of the context. See `complete_applications`."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.completers import list_clusters  # noqa: PLC0415
+        from airflow_provider_spark_operator.cli.options.cluster_names import list_clusters  # noqa: PLC0415
 
         return _add_type(incomplete, list_clusters(ctx.params))
     return []
@@ -62,7 +50,7 @@ def complete_clusters(ctx: Context, incomplete: str) -> list[str]:
 def complete_executors(ctx: Context) -> list[str]:
     """Return `all` and the numbers of the executors of the application on the command line."""
     with suppress(Exception):
-        from airflow_provider_spark_operator.cli.options.completers import list_executors  # noqa: PLC0415
+        from airflow_provider_spark_operator.cli.options.cluster_names import list_executors  # noqa: PLC0415
 
         return ["all", *list_executors(ctx.params)]
     return ["all"]
@@ -71,68 +59,3 @@ def complete_executors(ctx: Context) -> list[str]:
 def _add_type(incomplete: str, names: list[str]) -> list[str]:
     kind, slash, _ = incomplete.rpartition("/")
     return [f"{kind}{slash}{name}" for name in names]
-
-
-Options: TypeAlias = dict[str, Any]
-
-_SECONDS = 2.0
-_MOST = 500
-
-
-def list_contexts(options: Options) -> list[str]:
-    """Return the names of the contexts in the kubeconfig of the options."""
-    usual = os.path.expanduser("~/.kube/config")  # noqa: PTH111 - Path raises without a home
-    paths = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or usual
-    documents = read_kubeconfigs(paths)
-    return [str(context["name"]) for document in documents for context in document.content.get("contexts") or ()]
-
-
-def list_namespaces(options: Options) -> list[str]:
-    """Return the names of the namespaces."""
-    return _ask(options, lambda client: _list(client, NAMESPACES, None))
-
-
-def list_applications(options: Options) -> list[str]:
-    """Return the names of the applications of all API groups in the namespace of the options."""
-    return _ask(options, _list_applications)
-
-
-def list_clusters(options: Options) -> list[str]:
-    """Return the names of the SparkClusters in the namespace of the options."""
-    return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
-
-
-def list_executors(options: Options) -> list[str]:
-    """Return the numbers of the executors whose pods exist, for the application whose name the options contain."""
-    return _ask(options, lambda client: _list_executors(client, str(options["name"])))
-
-
-def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
-    access = ClusterAccess(
-        kubeconfig=options.get("kubeconfig"), context=options.get("context"), namespace=options.get("namespace")
-    )
-
-    async def run() -> list[str]:
-        async with asyncio.timeout(_SECONDS), await open_client(access) as client:
-            return await ask(client)
-
-    return asyncio.run(run())
-
-
-async def _list_applications(client: KubeClient) -> list[str]:
-    kinds = await list_served_kinds(client)
-    answers = [_list(client, kind, client.default_namespace) for kind in kinds]
-    found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
-    return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
-
-
-async def _list_executors(client: KubeClient, name: str) -> list[str]:
-    resource, _ = await find_application(client, name)
-    found = await client.list(PODS, client.default_namespace, label_selector=f"{LABEL_ROLE}={ROLE_EXECUTOR}")
-    numbers = map(get_executor_number, select_executors(resource, found.items))
-    return sorted(numbers, key=lambda number: (len(number), number))
-
-
-async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:
-    found = await client.list(kind, namespace, most=_MOST)
-    return [str(item["metadata"]["name"]) for item in found.items]

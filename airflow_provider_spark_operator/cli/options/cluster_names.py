@@ -1,0 +1,78 @@
+"""Read names from the cluster for the completion of a shell: quickly, or not at all."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+from airflow_provider_spark_operator.core.kubernetes.names import LABEL_ROLE, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.report.executors import get_executor_number, select_executors
+from airflow_provider_spark_operator.follow.access.find import find_application, list_served_kinds
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.kubeconfig import read_kubeconfigs
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_CLUSTERS, ResourceType
+
+Options: TypeAlias = dict[str, Any]
+
+_SECONDS = 2.0
+_MOST = 500
+
+
+def list_contexts(options: Options) -> list[str]:
+    """Return the names of the contexts in the kubeconfig of the options."""
+    usual = os.path.expanduser("~/.kube/config")  # noqa: PTH111 - Path raises without a home
+    paths = options.get("kubeconfig") or os.environ.get("KUBECONFIG") or usual
+    documents = read_kubeconfigs(paths)
+    return [str(context["name"]) for document in documents for context in document.content.get("contexts") or ()]
+
+
+def list_namespaces(options: Options) -> list[str]:
+    """Return the names of the namespaces."""
+    return _ask(options, lambda client: _list(client, NAMESPACES, None))
+
+
+def list_applications(options: Options) -> list[str]:
+    """Return the names of the applications of all API groups in the namespace of the options."""
+    return _ask(options, _list_applications)
+
+
+def list_clusters(options: Options) -> list[str]:
+    """Return the names of the SparkClusters in the namespace of the options."""
+    return _ask(options, lambda client: _list(client, SPARK_CLUSTERS, client.default_namespace))
+
+
+def list_executors(options: Options) -> list[str]:
+    """Return the numbers of the executors whose pods exist, for the application whose name the options contain."""
+    return _ask(options, lambda client: _list_executors(client, str(options["name"])))
+
+
+def _ask(options: Options, ask: Callable[[KubeClient], Coroutine[Any, Any, list[str]]]) -> list[str]:
+    access = ClusterAccess(
+        kubeconfig=options.get("kubeconfig"), context=options.get("context"), namespace=options.get("namespace")
+    )
+
+    async def run() -> list[str]:
+        async with asyncio.timeout(_SECONDS), await open_client(access) as client:
+            return await ask(client)
+
+    return asyncio.run(run())
+
+
+async def _list_applications(client: KubeClient) -> list[str]:
+    kinds = await list_served_kinds(client)
+    answers = [_list(client, kind, client.default_namespace) for kind in kinds]
+    found = await asyncio.gather(*answers, return_exceptions=True)  # one API group may not be permitted
+    return list(dict.fromkeys(name for names in found if isinstance(names, list) for name in names))
+
+
+async def _list_executors(client: KubeClient, name: str) -> list[str]:
+    resource, _ = await find_application(client, name)
+    found = await client.list(PODS, client.default_namespace, label_selector=f"{LABEL_ROLE}={ROLE_EXECUTOR}")
+    numbers = map(get_executor_number, select_executors(resource, found.items))
+    return sorted(numbers, key=lambda number: (len(number), number))
+
+
+async def _list(client: KubeClient, kind: ResourceType, namespace: str | None) -> list[str]:
+    found = await client.list(kind, namespace, most=_MOST)
+    return [str(item["metadata"]["name"]) for item in found.items]
