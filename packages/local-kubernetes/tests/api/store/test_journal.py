@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from local_kubernetes.api.store.journal import Journal, JournalEntry
 from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from local_kubernetes.api.store.preconditions import MAX_OBJECT_BYTES
-from local_kubernetes.api.store.registry import KindRegistry
+from local_kubernetes.api.kinds.status import ApiStatusError
 from local_kubernetes.api.requests.requests import WriteOptions
 from local_kubernetes.api.server.resources import create
-from local_kubernetes.api.kinds.status import ApiStatusError
+from local_kubernetes.api.store.journal import Journal, JournalEntry
+from local_kubernetes.api.store.preconditions import MAX_OBJECT_BYTES
+from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
 from api.builders import build_config_map, build_definition, build_thing

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from local_kubernetes.api.store.journal import Journal, JournalEntry, JournalError
 from local_kubernetes.api.kinds.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.requests.requests import WriteOptions
 from local_kubernetes.api.server.resources import create
+from local_kubernetes.api.store.journal import Journal, JournalEntry, JournalError
+from local_kubernetes.api.store.registry import KindRegistry
 from local_kubernetes.api.store.store import Store
 
 from api.builders import build_config_map, build_definition, build_thing
