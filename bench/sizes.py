@@ -1,7 +1,7 @@
-"""Measure the sizes of the code: `python bench/sizes.py` prints them beside their limits.
+"""Measure the sizes of the code: `python bench/sizes.py` prints them with their limits.
 
-Lines of code are those without docstrings, comments, blank lines and imports, so that nobody gains by cutting
-explanations. A folder with too many modules is an error. The other limits are printed: a change that exceeds one says
+Lines of code are those without docstrings, comments, blank lines and imports, so that cutting explanations
+gains nothing. A folder with too many modules is an error. The other limits are printed: a change that exceeds one says
 why.
 """
 

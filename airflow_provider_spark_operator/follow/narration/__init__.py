@@ -1,1 +1,1 @@
-"""What a client reports while an application runs."""
+"""Reports of a client while an application runs."""

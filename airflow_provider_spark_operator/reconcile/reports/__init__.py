@@ -1,1 +1,1 @@
-"""What the controller reports: Events, logs and failures."""
+"""Reports of the controller: Events, logs and failures."""

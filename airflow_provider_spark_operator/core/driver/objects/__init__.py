@@ -1,1 +1,1 @@
-"""The objects beside the driver's pod: ConfigMap, Service, NetworkPolicy and routes."""
+"""The objects next to the driver's pod: ConfigMap, Service, NetworkPolicy and routes."""

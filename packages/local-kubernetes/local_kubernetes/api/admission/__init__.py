@@ -1,1 +1,1 @@
-"""What a new object must be before it is stored."""
+"""The admission of new objects: defaults, shapes and rules."""
