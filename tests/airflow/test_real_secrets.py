@@ -10,7 +10,7 @@ from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
-PASSWORD = "hunter2-of-the-database"
+PASSWORD = "hunter2@of/the?database"
 TOKEN = "token-of-the-service"
 DAG_FILE = """
 from datetime import timedelta
@@ -22,10 +22,11 @@ def record(context):
     Path({folder!r}, context["ti"].task_id).write_text(f'{{context["exception"]}} {{context["exception"]!r}}')
 
 with DAG("deferred", schedule=None, default_args={{"retry_delay": timedelta(seconds=1)}}):
-    for name in ("first", "second"):
+    password, uri = "{{{{ conn.database.password }}}}", "{{{{ conn.database.get_uri() }}}}"
+    for name, url in {{"first": f"jdbc:x://user:{{password}}@db", "second": uri}}.items():
         SparkApplicationOperator(
             task_id=name, name=name, py_file="local:///opt/job.py", spark_version="4.3.0", deferrable=True,
-            conf={{"spark.job.url": "jdbc:x://user:{{{{ conn.database.password }}}}@db"}},
+            conf={{"spark.job.url": url}},
             env_vars={{"SERVICE_TOKEN": "{{{{ var.value.service_token }}}}"}},
             on_failure_callback=record,
         )

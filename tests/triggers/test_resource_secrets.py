@@ -3,6 +3,7 @@
 import copy
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -58,6 +59,28 @@ def test_secrets_of_the_worker_are_masked_in_log_and_event(
     assert "x***…" in event
     assert SECRET not in caplog.text + event
     assert SECRET[:8] not in event
+
+
+def test_secret_that_is_quoted_in_the_resource_is_masked_as_the_driver_prints_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = 'Pw@ss/w0rd?"q'
+
+    async def print_and_fail(application: Application) -> None:
+        application.start()
+        application.log.write(f"user spark of db connects with {secret}")
+        application.fail(exit_code=3)
+
+    caplog.set_level("INFO")
+    cluster.script = print_and_fail
+    with monkeypatch.context() as worker:
+        know(worker, secret)
+        task = operator(application=with_secret(DOCUMENT, quote(secret, safe="")))
+        trigger = reload(defer(task, TaskInstance()).trigger)
+    assert secret not in str(trigger.serialize())
+    event = json.dumps(fire(trigger))
+    assert "user spark of db connects with ***" in caplog.text
+    assert "user spark of db connects with ***" in event
 
 
 def test_secret_that_changed_since_the_earlier_try_is_masked(

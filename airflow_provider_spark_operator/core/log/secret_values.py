@@ -4,9 +4,13 @@ A worker knows which values are secret, because it has read them from connection
 only the places of the secrets, and reads the values from the resource.
 """
 
+import base64
+import binascii
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
+from urllib.parse import quote, unquote_plus
 
 Mask: TypeAlias = Callable[[str], str]
 """Returns a text with `MASK` in place of each secret."""
@@ -15,7 +19,11 @@ MASK: Final = "***"
 """What Airflow shows in place of a secret."""
 
 SecretPlace: TypeAlias = Sequence[Any]
-"""The keys and indexes that lead to a text, then the start and the end of the secret in the text; JSON values."""
+"""The keys and indexes that lead to a text, then the start and the end of the secret in the text; JSON values.
+
+If the text contains the secret in another form, the names of the decodings follow, in their order. The start and the
+end are then positions in the decoded text.
+"""
 
 # Shorter texts occur everywhere. Airflow does not mask them either.
 _SHORTEST: Final = 5
@@ -25,6 +33,35 @@ _MOST_GUESSES: Final = 1000
 _MOST_STARS: Final = 10_000
 # The parts of a resource that the user does not write.
 _FOREIGN: Final = frozenset({"status", "managedFields"})
+_MOST_DECODINGS: Final = 2
+_JSON_ESCAPES: Final = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
+_BASE64: Final = re.compile("[A-Za-z0-9+/_-]{7,}={0,2}")
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+def _decode_json(text: str) -> str:
+    return _JSON_ESCAPES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
+
+
+def _decode_base64(text: str) -> str:
+    return _BASE64.sub(lambda found: _decode_base64_word(found[0]), text)
+
+
+def _decode_base64_word(word: str) -> str:
+    digits = word.rstrip("=").translate(_URL_SAFE)
+    try:
+        return base64.b64decode(digits + "=" * (-len(digits) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return word
+
+
+# The forms that connections and templates give a value: `get_uri`, `urlencode`, `tojson`, `b64encode`. The
+# time of each decoding is linear.
+_DECODINGS: Final[Mapping[str, Callable[[str], str]]] = {
+    "url": unquote_plus,
+    "json": _decode_json,
+    "base64": _decode_base64,
+}
 
 
 def find_secret_places(document: Mapping[str, Any], mask: Mask) -> list[SecretPlace]:
@@ -36,8 +73,9 @@ def find_secret_places(document: Mapping[str, Any], mask: Mask) -> list[SecretPl
     """
     found: dict[str, SecretPlace] = {}
     for path, text in _list_texts(document, []):
-        for start, end in _find_spans(text, mask):
-            found.setdefault(text[start:end], [path, start, end])
+        for decoded, decodings in _list_forms(text).items():
+            for start, end in _find_spans(decoded, mask):
+                found.setdefault(decoded[start:end], [path, start, end, *decodings])
     return [*found.values()]
 
 
@@ -48,8 +86,16 @@ def read_secrets(document: Mapping[str, Any], places: Iterable[SecretPlace]) -> 
         document: The resource, possibly of another try, whose values differ.
         places: The places, see `find_secret_places`.
     """
-    texts = ((_read(document, path), start, end) for path, start, end in places)
-    return [text[start:end] for text, start, end in texts if isinstance(text, str)]
+    texts: dict[str, str | None] = {}
+    values = []
+    for path, start, end, *decodings in places:
+        source = str((path, decodings))
+        if source not in texts:
+            texts[source] = _decode(_read(document, path), decodings)
+        text = texts[source]
+        if text is not None:
+            values.append(text[start:end])
+    return values
 
 
 class Redaction:
@@ -61,8 +107,7 @@ class Redaction:
 
     def add(self, secrets: Iterable[str]) -> None:
         """Remove these secrets from now on, too. Very short ones are ignored."""
-        # Sentences have one line, so the white space of a secret may have changed.
-        forms = {form for secret in secrets for form in (secret, " ".join(secret.split())) if len(form) >= _SHORTEST}
+        forms = {form for secret in secrets for form in _encode(secret) if len(form) >= _SHORTEST}
         # The longest first: a secret may contain another one.
         self._secrets = tuple(sorted({*self._secrets, *forms}, key=len, reverse=True))
         self._pattern = re.compile("|".join(map(re.escape, self._secrets))) if self._secrets else None
@@ -88,6 +133,39 @@ def _find_beginning(text: str, secret: str) -> int:
     while start >= 0 and not secret.startswith(text[start:]):
         start = text.find(secret[:_SHORTEST], start + 1)
     return start
+
+
+def _encode(secret: str) -> tuple[str, ...]:
+    """Return a secret and its forms in URLs, in JSON and in base64."""
+    content = secret.encode(errors="replace")
+    return (
+        secret,
+        " ".join(secret.split()),  # sentences have one line, so the white space of a secret may have changed
+        quote(content),
+        quote(content, safe=""),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        base64.b64encode(content).decode(),
+    )
+
+
+def _decode(value: object, decodings: Iterable[str]) -> str | None:
+    """Return a text after these decodings; None if the value is not a text."""
+    if not isinstance(value, str):
+        return None
+    for name in decodings:
+        value = _DECODINGS[name](value)
+    return value
+
+
+def _list_forms(text: str) -> dict[str, list[str]]:
+    """Return a text and what it may be decoded to, each with the names of the decodings."""
+    forms: dict[str, list[str]] = {text: []}
+    for _ in range(_MOST_DECODINGS):
+        for decoded, decodings in [*forms.items()]:
+            for name, decode in _DECODINGS.items():
+                forms.setdefault(decode(decoded), [*decodings, name])
+    return forms
 
 
 def _list_texts(value: object, path: list[str | int]) -> Iterator[tuple[list[str | int], str]]:

@@ -1,5 +1,8 @@
+import base64
+import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -42,6 +45,39 @@ def test_places_lead_to_each_secret_once() -> None:
 def test_secrets_of_one_text_are_told_apart(text: str, found: list[str]) -> None:
     document = {"spec": {"mainClass": text}}
     assert read_secrets(document, find_secret_places(document, mask)) == found
+
+
+HARD = 'Pw@ss/w0rd "q\\z\U0001f511ö'
+
+
+@pytest.mark.parametrize("text", [HARD, "R&D<pass>word"])
+@pytest.mark.parametrize(
+    ("before", "encode", "after"),
+    [
+        ("db://spark:", lambda text: quote(text, safe=""), "@database-host/?extra=%zz"),
+        ('{"host": "database\\n", "password": "', lambda text: json.dumps(text)[1:-1], '"}'),
+        ("{", lambda text: json.dumps(text).replace("&", "\\u0026").replace("<", "\\u003c"), "\\ud800}"),
+        ("SERVICE_TOKEN=", lambda text: base64.b64encode(text.encode()).decode(), " /opt/spark/work-dir/job"),
+        ("Basic ", lambda text: base64.urlsafe_b64encode(f"spark:{text}".encode()).decode().rstrip("="), ""),
+        ("?__extra__=", lambda text: quote(json.dumps(text)), "&x=y+z"),
+    ],
+    ids=["url", "json", "tojson", "base64", "base64 without padding", "json in url"],
+)
+def test_encoded_secret_is_found_as_the_mask_knows_it(text: str, before: str, encode: Any, after: str) -> None:
+    document = {"spec": {"mainClass": before + encode(text) + after}}
+    places = find_secret_places(document, lambda form: form.replace(text, "***"))
+    assert len(places) == 1
+    assert text not in json.dumps(places)
+    assert read_secrets(document, places) == [text]
+
+
+@pytest.mark.parametrize("encoded", [quote(HARD), quote(HARD, safe=""), json.dumps(HARD), json.dumps(HARD)[1:-1]])
+def test_encoded_secret_is_removed_from_a_text(encoded: str) -> None:
+    redaction = Redaction()
+    redaction.add([HARD, "lone \ud800"])
+    encoded_in_base64 = base64.b64encode(HARD.encode()).decode()
+    text = redaction.hide(f"user spark of database-host with {encoded} and {encoded_in_base64}")
+    assert text.replace('"', "") == "user spark of database-host with *** and ***"
 
 
 def test_whole_text_is_secret_if_the_mask_cannot_be_inverted() -> None:
