@@ -106,6 +106,8 @@ def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
     result["SPARK_LOCAL_IP"] = _LOOPBACK
+    # Python would write __pycache__ into the folders of the user.
+    result.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     result["PYTHONPATH"] = ":".join(filter(None, (environment.get("PYTHONPATH"), str(runtime.home.parent))))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if name == "PYSPARK_PYTHON" or name in environment:
@@ -199,7 +201,7 @@ def _build_driver(
         properties = {
             key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
-        _check_aliases(properties)
+        _check_references(properties)
         if not place.owns_directory:
             properties |= _deliver_local_files(properties)
         if properties.get("spark.master", "").startswith(_LOCAL_STANDALONE_MASTER):
@@ -235,12 +237,14 @@ def _write_properties(folder: Path, properties: Mapping[str, str], title: str) -
     return file
 
 
-def _check_aliases(properties: Mapping[str, str]) -> None:
-    """Raise StartError if Spark would replace a path outside of its folder by a file or an archive."""
+def _check_references(properties: Mapping[str, str]) -> None:
+    """Raise StartError for a reference that Spark cannot parse, or with which it would write outside of its folder."""
     for key in ("spark.jars", *_DELIVERED):
-        for uri in properties.get(key, "").split(","):
+        for uri in map(str.strip, properties.get(key, "").split(",")):
+            if " " in uri:
+                raise StartError(f"{key}: {uri}: a URI must not contain a space. Write %20 instead")
             if ".." in unquote(split_alias(uri)[1]).split("/"):
-                raise StartError(f"{key}: {uri.strip()}: the name after # must not contain '..'")
+                raise StartError(f"{key}: {uri}: the name after # must not contain '..'")
 
 
 def _deliver_local_files(properties: Mapping[str, str]) -> dict[str, str]:

@@ -100,12 +100,7 @@ def folder(tmp_path: Path) -> Path:
 
 def read_tree(folder: Path) -> dict[str, bytes | None]:
     """Return the content of each file in a folder by its path; None for a folder."""
-    paths = sorted(folder.rglob("*"))
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
-        for path in paths
-        if "__pycache__" not in path.parts  # Python writes it next to each imported module
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 def build_conf(folder: Path) -> dict[str, str]:

@@ -142,6 +142,13 @@ def test_name_of_a_dependency_outside_of_the_folder_is_refused(place: ContainerP
         build_driver_command(place, f"spark.archives=local:///b.zip#b,local:///a.zip#{alias}\n")
 
 
+def test_uri_with_a_space_is_refused(place: ContainerPlace) -> None:
+    with pytest.raises(
+        StartError, match=r"^spark\.files: local:///a b\.zip: a URI must not contain a space\. Write %20"
+    ):
+        build_driver_command(place, "spark.files=local:///c.zip, local:///a b.zip\n")
+
+
 def test_driver_java_options_and_class_path_are_used(place: ContainerPlace) -> None:
     properties = (
         "spark.driver.defaultJavaOptions=-Da=1\n"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from airflow_provider_spark_operator.cli.base.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
@@ -43,7 +44,7 @@ def compose_local_application(file: str, arguments: Sequence[str], values: Mappi
     """
     located = dict(values)
     if "py_files" in values:
-        located["py_files"] = [_locate(path) if is_local(path) else path for path in values["py_files"]]
+        located["py_files"] = [_locate_module(path) if is_local(path) else path for path in values["py_files"]]
     if file.endswith(_SCRIPT):
         document = _compose_script(file, arguments, located)
     elif arguments:
@@ -77,6 +78,15 @@ def _compose_script(file: str, arguments: Sequence[str], values: Mapping[str, An
         defaults["executor_instances"] = 1
     document = override_metadata(new_application(), name=_build_name(script.stem), namespace=None)
     return apply_parameters(document, Parameters(**{**defaults, **values}))
+
+
+def _locate_module(path: str) -> str:
+    uri = _locate(path)
+    if Path(unquote(uri.removeprefix("local://"))).is_dir():
+        raise CommandError(
+            f"--py-files {path}: a folder is not supported. Pack the folder into a .zip file", ExitCode.INVALID
+        )
+    return uri
 
 
 def _locate(path: str) -> str:

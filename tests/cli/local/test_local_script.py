@@ -81,6 +81,16 @@ def test_missing_script_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "spark-operator: error: gone.py: could not read the script: it is not a file\n"
 
 
+@pytest.mark.parametrize("prefix", ["", "file:"])
+def test_folder_of_modules_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], prefix: str) -> None:
+    (folder / "my package").mkdir()
+    assert main(["local", "run", "My Job_1.py", "--py-files", f"{prefix}my package"]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        f"spark-operator: error: --py-files {prefix}my package: a folder is not supported. "
+        "Pack the folder into a .zip file\n"
+    )
+
+
 def test_manifest_with_arguments_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(folder, "true")
     assert main(["local", "run", path, "a"]) == ExitCode.INVALID
