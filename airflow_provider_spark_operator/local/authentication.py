@@ -2,6 +2,10 @@
 
 All users of this machine can connect to 127.0.0.1, and read the command line of each process. So the secret is in a
 file and in variables, which only the owner of the local cluster can read.
+
+The secret is in no Spark property. The web interface of a driver shows the properties to all users, and an application
+chooses with spark.redaction.regex which of them are hidden. Spark prefers the variable, but requires that the property
+exists. Therefore the property has a value that nobody knows and that has no use.
 """
 
 import os
@@ -10,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 AUTHENTICATE_KEY = "spark.authenticate"
-SECRET_KEY = "spark.authenticate.secret"  # noqa: S105 - the name of a property
+_SECRET_KEY = "spark.authenticate.secret"  # noqa: S105 - the name of a property
 _VARIABLE = "_SPARK_AUTH_SECRET"
 _FOLDER = "spark-conf"
+_FILE = "secret"
 # The name of the file that Spark's scripts read in the folder `SPARK_CONF_DIR`.
-_FILE = "spark-defaults.conf"
+_PROPERTIES_FILE = "spark-defaults.conf"
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,14 @@ class SharedSecret:
 
     Args:
         value: The secret.
-        folder: A configuration folder with the secret for programs that connect to a master.
+        folder: A configuration folder for programs that connect to a master and know the secret.
     """
 
     value: str = field(repr=False)
     folder: Path
 
     def build_variables(self) -> dict[str, str]:
-        """Return the environment variable from which a master or a worker reads the secret."""
+        """Return the environment variable from which a program of Spark reads the secret."""
         return {_VARIABLE: self.value}
 
 
@@ -47,10 +52,21 @@ def provide_secret(cache: Path) -> SharedSecret:
     file = folder / _FILE
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f"{_FILE}.unfinished"
-        unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
-            output.write(f"{AUTHENTICATE_KEY} true\n{SECRET_KEY} {secrets.token_hex(32)}\n")
-        unfinished.replace(file)
-    return SharedSecret(file.read_text(encoding="utf-8").split()[-1], folder)
+        properties = build_properties().items()
+        _write(folder / _PROPERTIES_FILE, "".join(f"{key} {value}\n" for key, value in properties))
+        _write(file, secrets.token_hex(32))
+    return SharedSecret(file.read_text(encoding="utf-8"), folder)
+
+
+def build_properties() -> dict[str, str]:
+    """Return the properties of a program that reads the secret from the variable."""
+    return {AUTHENTICATE_KEY: "true", _SECRET_KEY: secrets.token_hex(32)}
+
+
+def _write(file: Path, content: str) -> None:
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+        output.write(content)
+    unfinished.replace(file)

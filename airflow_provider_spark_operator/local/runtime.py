@@ -74,8 +74,9 @@ class SparkRuntime:
             [container.rewrite(word, scripts) for word in words] for words in (container.command, container.arguments)
         )
         role = None if command else next(iter(arguments), None)
+        if role != "executor":  # the variable of an executor has the secret of its driver
+            environment |= place.secret.build_variables()
         if role not in ("driver", "executor"):
-            # A program that connects to a standalone master finds the secret there.
             environment.setdefault("SPARK_CONF_DIR", str(place.secret.folder))
             return ContainerCommand([*command, *arguments], environment, container.directory)
         words = build_command(spark, arguments, environment, place, container.api)
@@ -99,12 +100,9 @@ def build_spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
 
 
 def _write_called_scripts(
-    container: ContainerSetup, spark: SparkInstallation, environment: dict[str, str], place: ContainerPlace
+    container: ContainerSetup, spark: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace
 ) -> dict[str, Path]:
-    """Write scripts for the daemons that a container's command starts. Return them by their paths in the container.
-
-    The secret of the daemons is added to `environment`.
-    """
+    """Write scripts for the daemons that a container's command starts. Return them by their paths in the container."""
     words: Sequence[str] = [*container.command, *container.arguments]
     commands = {
         daemon: build_daemon_command(daemon, spark, environment, place, container.assign_port)
@@ -113,6 +111,5 @@ def _write_called_scripts(
     }
     if not commands:
         return {}
-    environment |= place.secret.build_variables()
     scripts = write_daemon_scripts(place.scratch / "sbin", spark.home, commands)
     return {f"{IMAGE_HOME}/sbin/{name}": script for name, script in scripts.items()}

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.driver.configuration.uris import get_f
 from airflow_provider_spark_operator.core.kubernetes.names import MASTER_PORT, MASTER_WEB_PORT
 from airflow_provider_spark_operator.core.kubernetes.problems import InvalidResource
 from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
-from airflow_provider_spark_operator.local.authentication import AUTHENTICATE_KEY, SECRET_KEY, SharedSecret
+from airflow_provider_spark_operator.local.authentication import AUTHENTICATE_KEY, SharedSecret, build_properties
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, DaemonProgram
@@ -206,7 +206,7 @@ def _build_driver(
             properties |= _deliver_local_files(properties)
         if properties.get("spark.master", "").startswith(_LOCAL_STANDALONE_MASTER):
             # On Kubernetes, the driver generates a secret and passes it to its executors.
-            properties[SECRET_KEY] = place.secret.value
+            properties |= build_properties()
         words[position] = str(_write_properties(place.scratch, properties, f"Copy of {words[position]}"))
     options = [
         f"-Xmx{_format_memory(properties.get('spark.driver.memory', '1g'))}",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ from kubelet.running_node import wait_until_async
 
 # A request of Spark's protocol, without authentication: the length, the type, a number, the length of the body, a body.
 PROBE = """
-import json, os, socket, struct, sys
+import encodings.idna, json, os, socket, struct, sys, urllib.request
 ports, files = json.loads(sys.argv[1])
 os.setgroups([])
 os.setgid(65534)
@@ -45,6 +46,14 @@ for port in ports:
     if answer[8:9] == bytes([5]):
         answers[port] = answer[21:].decode(errors="replace")
 
+pages = []
+for port in set(ports) - answers.keys():
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/environment/", timeout=30) as page:
+            pages.append(page.read().decode())
+    except OSError:
+        pass
+
 def read(file):
     try:
         with open(file, "rb") as opened:
@@ -53,7 +62,7 @@ def read(file):
         return ""
 
 commands = [read(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit()]
-print(json.dumps([answers, [file for file in files if read(file)], commands]))
+print(json.dumps([answers, [file for file in files if read(file)], commands, pages]))
 """
 
 
@@ -71,25 +80,30 @@ def list_ports(home: Path) -> list[int]:
     return sorted({entry.laddr.port for entry in connections if entry.status == psutil.CONN_LISTEN})
 
 
-async def probe(ports: list[int], files: list[str]) -> tuple[dict[str, str], list[str], list[str]]:
-    """Connect to each port and open each file as another user. Return Spark's answers, the open files, and commands."""
+async def probe(ports: list[int], files: list[str]) -> tuple[dict[str, str], list[str], list[str], list[str]]:
+    """Connect to each port and open each file as another user.
+
+    Return Spark's answers, the open files, all commands, and the pages with the settings of drivers.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROBE, json.dumps([ports, files]), stdout=asyncio.subprocess.PIPE
     )
     out, _ = await process.communicate()
-    answers, readable, commands = json.loads(out)
-    return answers, readable, commands
+    answers, readable, commands, pages = json.loads(out)
+    return answers, readable, commands, pages
 
 
 def test_secret_is_generated_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     first = provide_secret(tmp_path / "one")
 
-    file = first.folder / "spark-defaults.conf"
+    file, properties = first.folder / "secret", first.folder / "spark-defaults.conf"
     assert provide_secret(tmp_path / "one") == first
     assert provide_secret(tmp_path / "two").value != first.value
     assert len(first.value) == 64
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.read_text() == f"spark.authenticate true\nspark.authenticate.secret {first.value}\n"
+    assert file.read_text() == first.value
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (file, properties)} == {0o600}
+    assert re.fullmatch("spark.authenticate true\nspark.authenticate.secret [0-9a-f]{64}\n", properties.read_text())
+    assert first.value not in properties.read_text()
 
 
 @pytest.mark.spark
@@ -104,35 +118,41 @@ async def test_connection_of_another_user_is_refused(tmp_path: Path) -> None:
         "SparkSession.builder.getOrCreate().range(1).count()\nprint('counted', flush=True)\ntime.sleep(600)"
     )
     conf = {"spark.kubernetes.container.image": "spark:4.3.0", "spark.executor.instances": "1"}
-    # A converted application sets this property.
-    conf["spark.authenticate"] = "false"
+    # A converted application sets spark.authenticate.
+    conf |= {"spark.authenticate": "false", "spark.redaction.regex": "nothing"}
+    on_cluster = {"spark.master": "spark://shared-master-svc.default.svc:7077", "spark.cores.max": "1"}
     runner = "org.apache.spark.deploy.PythonRunner"
-    application = build_application(conf=conf, pyFiles=f"local://{script}", mainClass=runner)
-    del application["spec"]["jars"]
+    applications = [
+        build_application(name, conf=properties, pyFiles=f"local://{script}", mainClass=runner)
+        for name, properties in (("alone", conf), ("shared", conf | on_cluster))
+    ]
     home = tmp_path / "home"
     async with run_cluster(home) as cluster:
         await cluster.client.create(SPARK_CLUSTERS, SPARK_CLUSTER, "default")
-        await cluster.client.create(SPARK_APPLICATIONS, application, "default")
+        for application in applications:
+            del application["spec"]["jars"]
+            await cluster.client.create(SPARK_APPLICATIONS, application, "default")
 
         async def is_running() -> bool:
             logs = "\n".join(file.read_text() for file in (home / "logs").rglob("*.log"))
             assert "Exception in thread" not in logs, logs
-            return "counted" in logs and logs.count("Registering worker") >= 2
+            return logs.count("counted") >= 2 and logs.count("Registering worker") >= 2
 
         await wait_until_async(is_running, seconds=400)
         pids = [process.pid for process in list_processes(home)]
         properties = [str(file) for file in home.rglob("spark.properties")]
         secret = provide_secret(home / "cache")
-        files = [*(f"/proc/{pid}/environ" for pid in pids), *properties, str(secret.folder / "spark-defaults.conf")]
-        answers, readable, commands = await probe(list_ports(home), files)
+        files = [*(f"/proc/{pid}/environ" for pid in pids), *properties, *map(str, secret.folder.iterdir())]
+        answers, readable, commands, pages = await probe(list_ports(home), files)
         secrets = {secret.value, *(find_executor_secret(pid) for pid in pids)} - {""}
-    # The ports of the master, its two workers, the executor, and two ports of the driver.
-    assert len(answers) >= 6, answers
+    # The ports of the master, its two workers, the executors, and two ports of each driver.
+    assert len(answers) >= 9, answers
     assert all("Expected SaslMessage" in answer for answer in answers.values()), answers
     assert properties
     assert readable == []
     assert len(secrets) == 2
-    assert not [command for command in commands if any(value in command for value in secrets)]
+    assert sum("spark.redaction.regex" in page for page in pages) == 2
+    assert not [text for text in (*commands, *pages) if any(value in text for value in secrets)]
 
 
 def find_executor_secret(pid: int) -> str:

@@ -21,6 +21,7 @@ from local_kubernetes.kubelet.node.runtime import PathMap, StartError
 
 JAVA = Java(Path("/java"), 21, frozenset({"java.base"}))
 SPARK = SparkInstallation(Path("/site-packages/pyspark"), JAVA)
+SECRET = "value of the secret"
 API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
 
 
@@ -28,7 +29,7 @@ API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
 def place(tmp_path: Path) -> ContainerPlace:
     (tmp_path / "tmp").mkdir()
     paths = PathMap({"/opt/spark": SPARK.home, "/opt/spark/conf": tmp_path / "conf"})
-    secret = SharedSecret("secret", tmp_path / "spark-conf")
+    secret = SharedSecret(SECRET, tmp_path / "spark-conf")
     return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths.rewrite, secret)
 
 
@@ -70,19 +71,21 @@ def test_driver_gets_free_ports_and_access_to_the_api(place: ContainerPlace) -> 
 
 
 @pytest.mark.parametrize(
-    ("master", "has_secret"),
+    ("master", "has_property"),
     [("spark://127.0.0.1:17077", True), ("k8s://https://x", False), ("spark://far:7077", False)],
 )
-def test_driver_of_a_local_master_reads_the_secret_from_a_private_file(
-    place: ContainerPlace, master: str, has_secret: bool
+def test_secret_of_a_local_master_is_not_in_the_properties_of_a_driver(
+    place: ContainerPlace, master: str, has_property: bool
 ) -> None:
-    command = build_driver_command(place, f"spark.master={master}\nspark.authenticate=false\n")
+    text = f"spark.master={master}\nspark.authenticate=false\nspark.redaction.regex=nothing\n"
+    command = build_driver_command(place, text)
 
     written = Path(command[command.index("--properties-file") + 1])
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
-    assert (parse_properties(written.read_text()).get("spark.authenticate.secret") == "secret") == has_secret
+    assert ("spark.authenticate.secret" in parse_properties(written.read_text())) == has_property
+    assert SECRET not in written.read_text()
     assert read_settings(command)["spark.authenticate"] == "true"
-    assert not any("secret" in word for word in command)
+    assert not any(SECRET in word for word in command)
 
 
 def test_driver_properties_with_an_invalid_escape_are_rejected(place: ContainerPlace) -> None:
@@ -224,7 +227,7 @@ def test_master_listens_on_assigned_ports(place: ContainerPlace) -> None:
     assert "-Xmx2g" in command[:main]
     assert command.index("-Dspark.master.rest.enabled=false") > command.index("-Dspark.master.rest.enabled=true")
     assert command.index("-Dspark.authenticate=true") > command.index("-Dspark.authenticate=false")
-    assert not any("secret" in word for word in command)
+    assert not any(SECRET in word for word in command)
 
 
 def test_worker_listens_on_free_ports_and_uses_its_own_folder(place: ContainerPlace) -> None:
