@@ -22,7 +22,7 @@ from kubelet.running_node import wait_until_async
 
 # A request of Spark's protocol, without authentication: the length, the type, a number, the length of the body, a body.
 PROBE = """
-import encodings.idna, json, os, socket, struct, sys, urllib.request
+import encodings.idna, http.client, json, os, socket, struct, sys, urllib.request
 ports, files = json.loads(sys.argv[1])
 os.setgroups([])
 os.setgid(65534)
@@ -51,7 +51,7 @@ for port in set(ports) - answers.keys():
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/environment/", timeout=30) as page:
             pages.append(page.read().decode())
-    except OSError:
+    except (OSError, http.client.HTTPException):
         pass
 
 def read(file):
