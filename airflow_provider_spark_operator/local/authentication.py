@@ -5,7 +5,7 @@ file and in variables, which only the owner of the local cluster can read.
 
 The secret is in no Spark property. The web interface of a driver shows the properties to all users, and an application
 chooses with spark.redaction.regex which of them are hidden. Spark prefers the variable, but requires that the property
-exists. Therefore the property has a value that nobody knows and that has no use.
+exists. Therefore the property has a random value that has no use.
 """
 
 import os

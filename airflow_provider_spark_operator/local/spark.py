@@ -106,7 +106,7 @@ def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
     result["SPARK_LOCAL_IP"] = _LOOPBACK
-    # Python would write __pycache__ into the folders of the user.
+    # Python would write `__pycache__` into the folders of the user.
     result.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     result["PYTHONPATH"] = ":".join(filter(None, (environment.get("PYTHONPATH"), str(runtime.home.parent))))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):

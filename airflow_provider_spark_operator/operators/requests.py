@@ -69,7 +69,7 @@ def find_secret_places(submission: Submission, document: JsonObject) -> list[sec
         return places
     # The secrets may have changed since the earlier try.
     own = secret_values.find_secret_places(document, mask_secrets)
-    return [*places, *([path, 0, None, *decodings] for path, _, _, *decodings in own)]
+    return [*places, *([path, 0, None, *decoders] for path, _, _, *decoders in own)]
 
 
 def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:

@@ -5,7 +5,6 @@ only the places of the secrets, and reads the values from the resource.
 """
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ MASK: Final = "***"
 SecretPlace: TypeAlias = Sequence[Any]
 """The keys and indexes that lead to a text, then the start and the end of the secret in the text; JSON values.
 
-If the text contains the secret in another form, the names of the decodings follow, in their order. The start and the
+If the text contains the secret in another form, the names of the decoders follow, in their order. The start and the
 end are then positions in the decoded text.
 """
 
@@ -33,7 +32,7 @@ _MOST_GUESSES: Final = 1000
 _MOST_STARS: Final = 10_000
 # The parts of a resource that the user does not write.
 _FOREIGN: Final = frozenset({"status", "managedFields"})
-_MOST_DECODINGS: Final = 2
+_MOST_DECODERS: Final = 2
 _JSON_ESCAPES: Final = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 _BASE64: Final = re.compile("[A-Za-z0-9+/_-]{7,}={0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -51,13 +50,13 @@ def _decode_base64_word(word: str) -> str:
     digits = word.rstrip("=").translate(_URL_SAFE)
     try:
         return base64.b64decode(digits + "=" * (-len(digits) % 4)).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return word
 
 
 # The forms that connections and templates give a value: `get_uri`, `urlencode`, `tojson`, `b64encode`. The
-# time of each decoding is linear.
-_DECODINGS: Final[Mapping[str, Callable[[str], str]]] = {
+# time of each decoder is linear.
+_DECODERS: Final[Mapping[str, Callable[[str], str]]] = {
     "url": unquote_plus,
     "json": _decode_json,
     "base64": _decode_base64,
@@ -73,9 +72,9 @@ def find_secret_places(document: Mapping[str, Any], mask: Mask) -> list[SecretPl
     """
     found: dict[str, SecretPlace] = {}
     for path, text in _list_texts(document, []):
-        for decoded, decodings in _list_forms(text).items():
+        for decoded, decoders in _list_forms(text).items():
             for start, end in _find_spans(decoded, mask):
-                found.setdefault(decoded[start:end], [path, start, end, *decodings])
+                found.setdefault(decoded[start:end], [path, start, end, *decoders])
     return [*found.values()]
 
 
@@ -88,10 +87,10 @@ def read_secrets(document: Mapping[str, Any], places: Iterable[SecretPlace]) -> 
     """
     texts: dict[str, str | None] = {}
     values = []
-    for path, start, end, *decodings in places:
-        source = str((path, decodings))
+    for path, start, end, *decoders in places:
+        source = str((path, decoders))
         if source not in texts:
-            texts[source] = _decode(_read(document, path), decodings)
+            texts[source] = _decode(_read(document, path), decoders)
         text = texts[source]
         if text is not None:
             values.append(text[start:end])
@@ -149,22 +148,22 @@ def _encode(secret: str) -> tuple[str, ...]:
     )
 
 
-def _decode(value: object, decodings: Iterable[str]) -> str | None:
-    """Return a text after these decodings; None if the value is not a text."""
+def _decode(value: object, decoders: Iterable[str]) -> str | None:
+    """Return a text after these decoders; None if the value is not a text."""
     if not isinstance(value, str):
         return None
-    for name in decodings:
-        value = _DECODINGS[name](value)
+    for name in decoders:
+        value = _DECODERS[name](value)
     return value
 
 
 def _list_forms(text: str) -> dict[str, list[str]]:
-    """Return a text and what it may be decoded to, each with the names of the decodings."""
+    """Return a text and what it may be decoded to, each with the names of the decoders."""
     forms: dict[str, list[str]] = {text: []}
-    for _ in range(_MOST_DECODINGS):
-        for decoded, decodings in [*forms.items()]:
-            for name, decode in _DECODINGS.items():
-                forms.setdefault(decode(decoded), [*decodings, name])
+    for _ in range(_MOST_DECODERS):
+        for decoded, decoders in [*forms.items()]:
+            for name, decode in _DECODERS.items():
+                forms.setdefault(decode(decoded), [*decoders, name])
     return forms
 
 
