@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.kubernetes.problems import InvalidReso
 from airflow_provider_spark_operator.core.log.driver_log import LastLines, redact
 from airflow_provider_spark_operator.core.log.line_levels import LineLevels
 from airflow_provider_spark_operator.core.log.root_cause import RootCause
+from airflow_provider_spark_operator.core.log.secret_values import MASK, find_secret_places
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.spark.properties import format_properties, parse_properties
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
@@ -55,6 +56,7 @@ OTHER_TEXTS: Final = (
     ("", "${", ""),
     ("", "0", "x"),
     ("", "\\\n", ""),
+    ("", "%5Cn\\u0025QUJDREVG", ""),
     ("a", "\\", "u"),
     ("", "a in (", ")"),
     ("a in (", "a,", ")"),
@@ -83,6 +85,7 @@ OTHER_READERS: Final[dict[str, Callable[[str], object]]] = {
     "format": lambda text: format_properties({text: text}, ""),
     "selector": lambda text: parse_label_selector(text, "path"),
     "schedule": parse_schedule,
+    "secrets": lambda text: find_secret_places({"spec": text}, lambda form: form.replace("secret", MASK)),
 }
 
 
