@@ -125,8 +125,8 @@ def _draw_set(name: str) -> Iterator[str]:
 _INTRODUCTION: Final = """\
 # Lifecycle of an application
 
-After reading this page, you can read the state of a SparkApplication, and you know which states can follow. The names
-of the states are those of the Apache operator.
+A SparkApplication has one state at a time, in `status.currentState`. The names of the states are those of the Apache
+operator.
 
 An application starts in `Submitted`, unless it is created with `spec.suspend: true` (see *Suspension* below). Each new
 driver is an *attempt*. Unless the application is suspended or deleted, an attempt ends in one of the states in the

@@ -138,9 +138,6 @@ USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 _INTRODUCTION = """\
 # Airflow classes
 
-After reading this page, you know every class, decorator and fixture of the package, with its parameters, defaults and
-exceptions.
-
 `python docs/list_classes.py` writes this page from the docstrings. Everything on it is [public
 API](../versioning.md#public-api). A default in the form `[section] option` is the value of that option in Airflow's
 configuration.

@@ -26,8 +26,7 @@ def build_page() -> str:
     lines = [
         "# Differences from the Apache operator",
         "",
-        "After reading this page, you know where `spark-operator reconcile` differs from the Apache Spark Kubernetes",
-        "Operator 1.1.0, and why.",
+        "`spark-operator reconcile` differs from the Apache Spark Kubernetes Operator 1.1.0 in these entries.",
         "",
         "Resources, states and their names are those of the Apache operator, so either controller can take over from",
         "the other. Behavior that harms users is fixed here. Odd behavior that was kept is listed, too.",

@@ -16,9 +16,6 @@ _MODELS: Final[Mapping[str, type[BaseModel]]] = {"SparkApplication": SparkApplic
 _INTRODUCTION = """\
 # Custom resources: versions and fields
 
-After reading this page, you can write a SparkApplication or SparkCluster, and you know its fields, their defaults and
-the API versions.
-
 `spark-operator crds` prints the CustomResourceDefinitions, which are generated from the models of the package. They
 accept what those of the Apache operator accept, in v1 and in its earlier versions. In addition, they have the
 `reason` of a state, `status.outcome` of an application and `status.observedGeneration` of a cluster. They
