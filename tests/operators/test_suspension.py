@@ -24,7 +24,7 @@ PREEMPTED = "Preempted to accommodate a workload of higher priority."
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrator, "BACKGROUND", Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05)))
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
-    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
+    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.1)
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])

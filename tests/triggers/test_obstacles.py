@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseTrigger
 
+from airflow_provider_spark_operator.core.verdict import obstacles as verdict_obstacles
 from airflow_provider_spark_operator.follow.narration import narrator, obstacles
 from airflow_provider_spark_operator.follow.narration.obstacles import Pauses
 from airflow_provider_spark_operator.follow.submission.stamp import TaskStamp
@@ -30,7 +31,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05))
     monkeypatch.setattr(narrator, "BACKGROUND", pauses)
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
-    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
+    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.1)
+    monkeypatch.setattr(verdict_obstacles, "UNRECONCILED", timedelta(seconds=-5))
     monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 60.0)  # so that a slow machine does not decide the result
 
 

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.cli.options.options import (
 from airflow_provider_spark_operator.cli.output.output import clean_cell, print_resource
 from airflow_provider_spark_operator.core.kubernetes.names import build_master_url
 from airflow_provider_spark_operator.core.verdict.holds import find_held_cluster
-from airflow_provider_spark_operator.core.verdict.obstacles import describe_missing_status
+from airflow_provider_spark_operator.core.verdict.obstacles import find_missing_status
 from airflow_provider_spark_operator.follow.access.find import find_cluster
 from airflow_provider_spark_operator.follow.access.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.narration.controllers import find_lost_controller
@@ -65,11 +65,13 @@ async def _show(client: KubeClient, name: str) -> ExitCode:
         parts.append(f"master {ready.masters}/1, workers {ready.workers}/{view.count_workers(cluster)} ready")
     parts.append(f"age {format_age(cluster['metadata'].get('creationTimestamp'), now)}")
     print(clean_cell(f"{name}: {', '.join(parts)}"))
-    why = await find_lost_controller(client, cluster) or await read_hold(
-        client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster)
+    why = (
+        await find_lost_controller(client, cluster)
+        or await read_hold(client, ApplicationReference.of(cluster, kind), find_held_cluster(cluster))
+        or find_missing_status(cluster, now)
     )
-    if wait := why.describe(now) if why else describe_missing_status(cluster, now):
-        print(f"Waiting: {clean_cell(wait)}")
+    if why:
+        print(f"Waiting: {clean_cell(why.describe(now))}")
     print(build_master_url(f"{place}/{name}"))
     for line in (read_message(cluster), *(ready.blocked if ready is not None else ())):
         if line:

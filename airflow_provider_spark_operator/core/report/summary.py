@@ -20,8 +20,7 @@ from airflow_provider_spark_operator.core.report.executors import (
 from airflow_provider_spark_operator.core.verdict.driver_facts import add_driver_facts
 from airflow_provider_spark_operator.core.verdict.holds import find_held_application, get_queue
 from airflow_provider_spark_operator.core.verdict.obstacles import (
-    explain_missing_status,
-    is_status_missing,
+    find_missing_status,
     name_driver_obstacle,
 )
 from airflow_provider_spark_operator.core.verdict.unread_end import confirm_end
@@ -173,7 +172,8 @@ def _name_obstacle(
     drivers = select_pods(resource, all_pods, names.ROLE_DRIVER)
     if drivers:
         return name_driver_obstacle(max(drivers, key=_read_creation), events)
-    return explain_missing_status(resource).name if is_status_missing(resource, now) else ""
+    missing = find_missing_status(resource, now)
+    return missing.name if missing else ""
 
 
 def _read_creation(pod: KubernetesObject) -> str:

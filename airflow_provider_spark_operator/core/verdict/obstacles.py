@@ -21,56 +21,45 @@ UNRECONCILED: Final = timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class MissingStatus:
-    """Why an application has no status.
+    """Why a resource has had no status for a minute.
 
     Attributes:
         name: The cause in two words.
         cause: The cause as a clause.
         advice: What to do, as a sentence without its full stop.
+        since: When the resource was created.
     """
 
     name: str
     cause: str
     advice: str
+    since: datetime
+
+    def describe(self, now: datetime) -> str:
+        """Return a clause with the time that has passed, the cause and the advice."""
+        return f"it has had no status for {format_wait(now - self.since)}: {self.cause}. {self.advice}"
 
 
-def explain_missing_status(resource: Mapping[str, object]) -> MissingStatus:
-    """Explain why an application has had no status for a long time, although neither Kueue nor the user holds it."""
-    dialect = dialect_of(resource.get("apiVersion"))
-    namespace = pods.get_text(pods.get_object(resource.get("metadata")).get("namespace"))
-    advice = (
-        f"Check that an operator for {pods.get_text(resource.get('apiVersion'))} runs, that it watches the "
-        f"namespace {namespace}, and that its log shows no error"
-    )
-    if dialect.submits_before_status:
-        cause = f"the spark-submit of {dialect.operator} takes long, or no operator reconciles it"
-        return MissingStatus("no status", cause, advice)
-    return MissingStatus("no operator", "no operator seems to reconcile it", advice)
-
-
-def describe_missing_status(resource: Mapping[str, object], now: datetime) -> str | None:
-    """Describe a resource that has had no status for a minute; None if it has one, or is new.
+def find_missing_status(resource: Mapping[str, object], now: datetime) -> MissingStatus | None:
+    """Explain why a resource has had no status for a minute; None if it has one, is new, or is being deleted.
 
     Args:
         resource: The application or SparkCluster. Neither Kueue nor the user holds it, and it has no driver.
         now: The current time, with an offset.
     """
-    if not is_status_missing(resource, now):
+    metadata = pods.get_object(resource.get("metadata"))
+    created = read_time(metadata.get("creationTimestamp"))
+    if resource.get("status") or metadata.get("deletionTimestamp") or created is None or now - created < UNRECONCILED:
         return None
-    created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
-    why = explain_missing_status(resource)
-    return f"it has had no status for {format_wait(now - (created or now))}: {why.cause}. {why.advice}"
-
-
-def is_status_missing(resource: Mapping[str, object], now: datetime) -> bool:
-    """Return whether an application that is not being deleted has had no status for a minute."""
-    is_deleting = pods.get_object(resource.get("metadata")).get("deletionTimestamp")
-    return _is_old(resource, now) and not resource.get("status") and not is_deleting
-
-
-def _is_old(resource: Mapping[str, object], now: datetime) -> bool:
-    created = read_time(pods.get_object(resource.get("metadata")).get("creationTimestamp"))
-    return created is not None and now - created >= UNRECONCILED
+    dialect = dialect_of(resource.get("apiVersion"))
+    advice = (
+        f"Check that an operator for {pods.get_text(resource.get('apiVersion'))} runs, that it watches the "
+        f"namespace {pods.get_text(metadata.get('namespace'))}, and that its log shows no error"
+    )
+    if dialect.submits_before_status:
+        cause = f"the spark-submit of {dialect.operator} takes long, or no operator reconciles it"
+        return MissingStatus("no status", cause, advice, created)
+    return MissingStatus("no operator", "no operator seems to reconcile it", advice, created)
 
 
 @dataclass(frozen=True)
@@ -101,9 +90,10 @@ def find_claim(resource: Mapping[str, object], now: datetime) -> LeaseReference 
         resource: The application or SparkCluster as the API returns it.
         now: The current time, with an offset.
     """
-    is_deleting = pods.get_object(resource.get("metadata")).get("deletionTimestamp")
+    metadata = pods.get_object(resource.get("metadata"))
+    created = read_time(metadata.get("creationTimestamp"))
     ended = dialect_of(resource.get("apiVersion")).read_progress(resource).phase is Phase.ENDED
-    if (ended and not is_deleting) or not _is_old(resource, now):
+    if (ended and not metadata.get("deletionTimestamp")) or created is None or now - created < UNRECONCILED:
         return None
     return LeaseReference.parse(find_owner(resource) or "")
 

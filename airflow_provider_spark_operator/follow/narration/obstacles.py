@@ -22,10 +22,8 @@ from airflow_provider_spark_operator.core.verdict.holds import (
     get_queue,
 )
 from airflow_provider_spark_operator.core.verdict.obstacles import (
-    UNRECONCILED,
     describe_driver_wait,
-    describe_missing_status,
-    explain_missing_status,
+    find_missing_status,
     ignores_suspension,
     wants_suspension,
 )
@@ -45,7 +43,8 @@ from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 
 logger = logging.getLogger(__name__)
 
-_UNRECONCILED_SECONDS = UNRECONCILED.total_seconds()
+# The time that an operator has to stop the driver of an application that is suspended while it runs.
+_SUSPENSION_SECONDS = 60.0
 # The time between two requests of one client. It limits the load of thousands of queued applications on the API server.
 _PACE_SECONDS = 0.2
 
@@ -130,8 +129,8 @@ async def describe_wait(
             why = describe_executor_obstacle(executors)
         elif driver is not None or seen.driver_expected or not resource.get("status"):
             why = await _find_driver_wait(client, reference, seen, driver)
-    if why is None and driver is None:
-        why = describe_missing_status(resource, now)
+    if why is None and driver is None and (missing := find_missing_status(resource, now)):
+        why = missing.describe(now)
     return clean_line(why) if why else None
 
 
@@ -219,6 +218,7 @@ class ObstacleWatch:
             return
         if not seen.driver_expected:
             await self._check_hold(seen)
+            await self._check_operator()
             return
         await self._check_queue()
         self._situation.obstacle = why = await self._find_obstacle(seen)
@@ -234,17 +234,14 @@ class ObstacleWatch:
     async def _run(self) -> None:
         first, longest = self._pauses
         loop, backoff = asyncio.get_running_loop(), Backoff(first=first, longest=longest)
-        overdue = loop.time() + _UNRECONCILED_SECONDS
+        settled = loop.time() + _SUSPENSION_SECONDS
         while True:
-            remaining = overdue - loop.time()
-            pause = backoff.next()
-            await asyncio.sleep(min(pause, remaining) if remaining > 0 else pause)
+            await asyncio.sleep(backoff.next())
             if self._seen is not None and self._seen.phase is Phase.WAITING:
                 async with _pace.setdefault(self._client, asyncio.Lock()):
                     await asyncio.sleep(_PACE_SECONDS)
             await self.check()
-            if loop.time() >= overdue and self._situation.lost_controller is None:
-                await self._check_operator()
+            if loop.time() >= settled and self._situation.lost_controller is None:
                 self._check_suspension(settled=True)
 
     async def _check_controller(self) -> bool:
@@ -299,14 +296,15 @@ class ObstacleWatch:
             return None
 
     async def _check_operator(self) -> None:
-        if self._resource.get("status") or self._hold is not None:
+        now = self._client.get_time()
+        why = find_missing_status(self._resource, now)
+        if why is None or self._hold is not None:
             return
         with suppress(KubeError):
             if await read_driver_pod(self._client, self._reference) is not None:
                 return  # only an operator creates it
-        why = explain_missing_status(self._resource)
         self._situation.obstacle = why.cause
-        self._show(f"{self._reference} has had no status for {_UNRECONCILED_SECONDS:.0f} s: {why.cause}. {why.advice}")
+        self._show(f"{self._reference}: {why.describe(now)}", cause=why.cause)
 
     def _check_suspension(self, *, settled: bool) -> None:
         if self._seen is not None and ignores_suspension(self._seen, self._resource, settled=settled):
@@ -321,7 +319,8 @@ class ObstacleWatch:
             self._blocked.add(uid)
             self._sink.show_blocked_pod(ROLE_DRIVER, pod["metadata"]["name"], container)
 
-    def _show(self, sentence: str) -> None:
-        if sentence not in self._shown:
-            self._shown.add(sentence)
+    def _show(self, sentence: str, cause: str = "") -> None:
+        """Show a sentence once; only the first of the sentences with the same cause."""
+        if (cause or sentence) not in self._shown:
+            self._shown.add(cause or sentence)
             self._sink.show_obstacle(sentence)

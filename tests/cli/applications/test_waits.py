@@ -10,7 +10,6 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.base.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.kubernetes.names import ANNOTATION_CLAIM
 from airflow_provider_spark_operator.core.verdict import obstacles
-from airflow_provider_spark_operator.follow.narration import obstacles as follow_obstacles
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.reconcile.objects.lease import LeaseTerms, build_lease
 from airflow_provider_spark_operator.testing.applications import Application
@@ -183,12 +182,15 @@ def test_verbs_name_a_missing_operator(
     scripted_cluster.script = stay_submitted
     scripted_cluster.create("pi")
     assert "no status" not in read(capsys, "status", "pi")
-    monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
-    assert "no operator seems to reconcile it. Check that an operator for spark.apache.org/v1" in read(
-        capsys, "status", "pi"
-    )
-    assert "no operator seems to reconcile it" in read(capsys, "describe", "pi")
+    monkeypatch.setattr(KubeClient, "get_time", lambda _: datetime.now(UTC) + timedelta(minutes=36))
+    sentence = "it has had no status for 36 min: no operator seems to reconcile it. Check that an operator for spark."
+    assert sentence in read(capsys, "status", "pi")
+    assert sentence in read(capsys, "describe", "pi")
     assert "Submitted (no operator)" in read(capsys, "list")
+    assert main(["wait", "pi", "--timeout", "1s"]) == ExitCode.TIMED_OUT
+    shown = " ".join(capsys.readouterr().err.split())
+    assert f"SparkApplication jobs/pi: {sentence}" in shown
+    assert "within 1s (Submitted: no operator seems to reconcile it). The application continues" in shown
 
 
 async def start_no_driver(_: Application) -> None:
@@ -203,7 +205,6 @@ def test_slow_submission_of_kubeflow_is_no_missing_operator(
     kubeflow_cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "UNRECONCILED", timedelta(seconds=-5))
-    monkeypatch.setattr(follow_obstacles, "_UNRECONCILED_SECONDS", 0.1)
     kubeflow_cluster.script = start_no_driver
     kubeflow_cluster.create("pi")
     sentence = "the spark-submit of Kubeflow's operator takes long, or no operator reconciles it"

@@ -16,9 +16,9 @@ from airflow_provider_spark_operator.core.states.reasons import SUSPENDED
 from airflow_provider_spark_operator.core.verdict.obstacles import (
     LostController,
     describe_driver_wait,
-    describe_missing_status,
     describe_pod_wait,
     find_claim,
+    find_missing_status,
     ignores_suspension,
     judge_controller,
     name_driver_obstacle,
@@ -156,8 +156,13 @@ def build_new_application(api_version: str = "spark.apache.org/v1", **parts: Any
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def describe(resource: dict[str, Any], now: datetime) -> str | None:
+    why = find_missing_status(resource, now)
+    return why.describe(now) if why else None
+
+
 def test_application_without_a_status_for_a_minute_has_no_operator() -> None:
-    assert describe_missing_status(build_new_application(), CREATED + timedelta(seconds=75)) == (
+    assert describe(build_new_application(), CREATED + timedelta(seconds=75)) == (
         "it has had no status for 1 min: no operator seems to reconcile it. Check that an operator for "
         "spark.apache.org/v1 runs, that it watches the namespace jobs, and that its log shows no error"
     )
@@ -166,7 +171,7 @@ def test_application_without_a_status_for_a_minute_has_no_operator() -> None:
 def test_spark_submit_of_kubeflow_is_a_possible_cause_of_a_missing_status() -> None:
     resource = build_new_application("sparkoperator.k8s.io/v1beta2")
     assert "1 min: the spark-submit of Kubeflow's operator takes long, or no operator reconciles it. Check" in str(
-        describe_missing_status(resource, CREATED + timedelta(seconds=75))
+        describe(resource, CREATED + timedelta(seconds=75))
     )
 
 
@@ -181,7 +186,7 @@ def test_spark_submit_of_kubeflow_is_a_possible_cause_of_a_missing_status() -> N
     ids=["new", "status", "deletion", "no time"],
 )
 def test_status_is_not_missing(resource: dict[str, Any], age: int) -> None:
-    assert describe_missing_status(resource, CREATED + timedelta(seconds=age)) is None
+    assert find_missing_status(resource, CREATED + timedelta(seconds=age)) is None
 
 
 def build_claimed(*states: str, **metadata: str) -> Any:

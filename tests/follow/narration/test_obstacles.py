@@ -84,14 +84,13 @@ async def watch_suspension(age: timedelta, change: Callable[[], None]) -> list[s
 
 
 async def test_operator_has_time_to_suspend_a_running_application(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.0)
+    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.0)
     assert (
-        await watch_suspension(timedelta(), lambda: monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 3600.0))
-        == []
+        await watch_suspension(timedelta(), lambda: monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 3600.0)) == []
     )
 
 
 async def test_lost_controller_does_not_ignore_a_suspension(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.0)
+    monkeypatch.setattr(obstacles, "_SUSPENSION_SECONDS", 0.0)
     (shown,) = await watch_suspension(timedelta(hours=1), lambda: None)
     assert "the controller that manages it does not run" in shown

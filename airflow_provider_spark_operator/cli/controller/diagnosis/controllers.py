@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.cli.base.ages import format_age
@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFL
 from airflow_provider_spark_operator.core.kubernetes.ownership import APACHE as APACHE_MANAGER
 from airflow_provider_spark_operator.core.kubernetes.ownership import LeaseReference, find_owner, read_tenure
 from airflow_provider_spark_operator.core.kubernetes.pods import is_ready
-from airflow_provider_spark_operator.core.kubernetes.times import read_time
 from airflow_provider_spark_operator.core.verdict.holds import find_held_application
+from airflow_provider_spark_operator.core.verdict.obstacles import find_missing_status
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS, ResourceType
@@ -24,8 +24,6 @@ _NAME, _COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 _SELECTOR = f"{_NAME} in (spark-kubernetes-operator,spark-operator)"
 _OPERATORS = {"operator-deployment": APACHE.operator, "controller": KUBEFLOW.operator}
 _MOST_APPLICATIONS = 500
-# An idle controller writes the first status within seconds.
-_LONGEST_WITHOUT_STATUS = timedelta(minutes=1)
 
 
 @dataclass
@@ -180,16 +178,10 @@ def _get_operator(kind: ResourceType) -> str:
 
 def _find_waiting(applications: Iterable[Mapping[str, Any]], now: datetime) -> str:
     """Describe the application that has been without a status for longest; empty if all have one, or are new."""
-    waiting = {
-        created: application
-        for application in applications
-        if not application.get("status") and not application["metadata"].get("deletionTimestamp")
-        if (created := read_time(application["metadata"].get("creationTimestamp"))) is not None
-    }
-    first = min(waiting, default=None)
-    if first is None or now - first < _LONGEST_WITHOUT_STATUS:
+    waiting = {why.since: application for application in applications if (why := find_missing_status(application, now))}
+    if not waiting:
         return ""
-    metadata = waiting[first]["metadata"]
+    metadata = waiting[min(waiting)]["metadata"]
     age = format_age(metadata["creationTimestamp"], now)
     return f"SparkApplication {metadata['namespace']}/{metadata['name']} has had no status for {age}"
 
